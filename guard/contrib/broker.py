@@ -89,7 +89,7 @@ class Broker(Detector):
 
 
 def text_of(step: Step) -> str:
-    """Give all that a turn says: what was written, asked for, and came back."""
+    """Return all that a turn says: what was written, asked for, and came back."""
     call = step.call if step.is_call else ""
     parts = (step.verbatim.content, call, step.verbatim.came_back)
     return "\n".join(part for part in parts if part)
@@ -98,12 +98,12 @@ def text_of(step: Step) -> str:
 # Each turn is compared with five others, one after the other.
 @functools.lru_cache(maxsize=512)
 def words_in(text: str) -> frozenset[str]:
-    """Give the set of words between white space, in lower case."""
+    """Return the set of words between white space, in lower case."""
     return frozenset(text.lower().split())
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """Give the share of all words that both sets have, in [0, 1]; 0 if one is empty.
+    """Return the share of all words that both sets have, in [0, 1]; 0 if one is empty.
 
     >>> round(jaccard(words_in("check the price now"), words_in("check the price again")), 2)
     0.6

@@ -67,7 +67,7 @@ def vectorise(text: str) -> Vector:
 
 
 def cosine(one: Vector, other: Vector) -> float:
-    """Give the cosine of two unit vectors, in [0, 1].
+    """Return the cosine of two unit vectors, in [0, 1].
 
     >>> a, b = vectorise("the config file is missing"), vectorise("the config file is missing")
     >>> round(cosine(a, b), 6), cosine(vectorise("alpha"), vectorise(""))
@@ -130,7 +130,7 @@ def _missing(name: str) -> str:
 
 
 def likeness_by(name: str) -> Likeness:
-    """Give the likeness a setting names; the default where it cannot be had.
+    """Return the likeness a setting names; the default where it cannot be had.
 
     A missing package is said once, as a warning: a run is judged all the same.
 

@@ -118,7 +118,7 @@ class Fingerprint(Detector):
 # The ring is read anew with each turn, and masking an error costs more than all the rest.
 @functools.lru_cache(maxsize=4096)
 def fingerprint(*, action: str, files: tuple[str, ...], state: str, error: str) -> str:
-    """Give the short id of an action, equal under any wording of it.
+    """Return the short id of an action, equal under any wording of it.
 
     >>> one = fingerprint(action="file_edit", files=("b.py", "a.py"), state="c0ffee",
     ...                   error="/home/me/app/a.py:12: KeyError at 0x7f01aa")
@@ -146,7 +146,7 @@ class _Mark:
 
 
 def _fixes(steps: Sequence[Step]) -> Iterator[_Mark]:
-    """Give the fixes among these, each with the failure it answers."""
+    """Yield the fixes among these, each with the failure it answers."""
     # What failed last, until a check passes: an edit after that is work, no fix.
     failure = ""
     for step in steps:
@@ -168,7 +168,7 @@ def _print_of(step: Step, *, error: str | None = None) -> str:
 
 
 def _error_of(step: Step) -> str:
-    """Give what failed, by its own field or by what came back."""
+    """Return what failed, by its own field or by what came back."""
     return step.verbatim.error or (step.verbatim.result if step.failed else "")
 
 

@@ -85,7 +85,7 @@ class LoopGuard(Detector):
         return None
 
     def _lowest(self, pairs: Iterable[tuple[str, str]]) -> float | None:
-        """Give the lowest likeness of these pairs; None: one lies below the threshold."""
+        """Return the lowest likeness of these pairs; None: one lies below the threshold."""
         # Pair by pair, so that the first one below the threshold spares the vectors of the rest.
         lowest = 1.0
         for one, other in pairs:

@@ -122,7 +122,7 @@ class Ralph(Detector):
 
 
 def limit_reached(limits: Budget, spent: Spent) -> tuple[str, str] | None:
-    """Give the unit and the reason that forbid the next iteration, in this order.
+    """Return the unit and the reason that forbid the next iteration, in this order.
 
     >>> limit_reached(Budget(turns=100, failures=5), Spent(turns=100, failures=5))
     ('turns', 'It reached the maximum of 100 iterations.')
@@ -141,17 +141,17 @@ def limit_reached(limits: Budget, spent: Spent) -> tuple[str, str] | None:
 
 
 def output_of(step: Step) -> str:
-    """Give what an iteration put out: what the agent wrote, else what came back."""
+    """Return what an iteration put out: what the agent wrote, else what came back."""
     return step.verbatim.content or step.verbatim.result
 
 
 def is_complete(step: Step) -> bool:
-    """Tell whether a turn ticks `- [x] TASK_COMPLETE` on a line of its own."""
+    """Return whether a turn ticks `- [x] TASK_COMPLETE` on a line of its own."""
     return _is_ticked(step.verbatim.content, step.call, step.verbatim.result)
 
 
 def ticks_complete(turn: Turn) -> bool:
-    """Tell whether a turn that has run ticks the box, and it is the agent's own doing.
+    """Return whether a turn that has run ticks the box, and it is the agent's own doing.
 
     >>> ticks_complete(Turn(role=Role.ASSISTANT, content="- [x] TASK_COMPLETE"))
     True

@@ -29,7 +29,7 @@ DETECTORS = {rule.name: rule for rule in _OURS}
 
 
 def detector_named(name: str) -> type[Detector]:
-    """Give a rule by the name that a policy has for it."""
+    """Return a rule by the name that a policy has for it."""
     return DETECTORS.get(name) or import_module(f"guard.contrib.{name}").DETECTOR
 
 
@@ -62,7 +62,7 @@ class PolicyDetectors:
         self._looks = 0
 
     def nature_of(self, turn: Turn) -> ToolNature | None:
-        """Give what the turn, then the policy, says of its tool; None: nothing."""
+        """Return what the turn, then the policy, says of its tool; None: nothing."""
         declared = self._declared(turn.tool)
         return turn.nature.over(declared) if turn.nature else declared
 

@@ -102,15 +102,15 @@ class History:
         return [self.steps[place] for place, one in enumerate(self.weights) if one.gain > 0]
 
     def since(self, first: Step) -> list[Step]:
-        """Give a remembered step and all after it."""
+        """Return a remembered step and all after it."""
         return self.steps[self.steps.index(first) :]
 
     def answered_of(self, agent: str) -> list[Step]:
-        """Give the calls of one agent of which is known what came back."""
+        """Return the calls of one agent of which is known what came back."""
         return [step for step in self.steps if step.agent == agent and step.is_answered]
 
     def find(self, seq: int | None, key: str | None = None, *, proposed: bool) -> int | None:
-        """Give the place of the call with this key or number, of those not done yet or of all."""
+        """Return the place of the call with this key or number, of those not done yet or of all."""
         if proposed and not self._proposed:
             return None
         places = [at for at, step in enumerate(self.steps) if step.proposed or not proposed]
@@ -195,12 +195,12 @@ def signal_of(
 
 
 def tail_of(steps: Sequence[Step], belongs: Callable[[Step], bool]) -> list[Step]:
-    """Give the longest tail of steps that all belong, oldest first."""
+    """Return the longest tail of steps that all belong, oldest first."""
     return list(takewhile(belongs, reversed(steps)))[::-1]
 
 
 def attempts_of(steps: Iterable[Step]) -> list[Step]:
-    """Give the last step of each answer: who asks side by side cannot learn from the first."""
+    """Return the last step of each answer: who asks side by side cannot learn from the first."""
     return list({step.batch: step for step in steps}.values())
 
 
@@ -210,7 +210,7 @@ def tries_of(
     is_in_vain: Callable[[Step], bool],
     is_cure: Callable[[Step], bool] = lambda _: False,
 ) -> list[Step]:
-    """Give the last tries of something, oldest first, back to one that was not in vain.
+    """Return the last tries of something, oldest first, back to one that was not in vain.
 
     A step between that may be the cure ends them as well.
     """
@@ -241,7 +241,7 @@ def compare_answers(steps: Sequence[Step]) -> str:
 
 
 def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:
-    """Tell whether every call is for something that none of the others is for.
+    """Return whether every call is for something that none of the others is for.
 
     Arguments are compared one by one, and equal ones skipped: three tables counted with one
     long query are three questions, three wordings of one search are not. A question is told by

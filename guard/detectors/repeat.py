@@ -207,7 +207,7 @@ it began."
     forms = (once_more, series, recurring, refused, tour)
 
     def _gained(self, between: Sequence[Step], same: Sequence[Step]) -> bool:
-        """Tell whether much came of the steps between, or each check follows an edit."""
+        """Return whether much came of the steps between, or each check follows an edit."""
         newest = same[-1]
         allowed = min(_MOVED_MOST, _MOVED + _MOVED_EACH * (len(same) - self._rule.calls))
         if not newest.failed:
@@ -224,7 +224,7 @@ it began."
 
 
 def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
-    """Give the longest tail in which each turn is the one a period before, in vain."""
+    """Return the longest tail in which each turn is the one a period before, in vain."""
     if len(steps) <= period or not _asks_again(steps[-1 - period], steps[-1]):
         return ()  # most often
     known: dict[int, Step] = {}
@@ -248,13 +248,13 @@ def _asks_again(earlier: Step, later: Step) -> bool:
 
 
 def _says_again(earlier: Step, later: Step) -> bool:
-    """Tell whether a message says what another said, nearly in its words."""
+    """Return whether a message says what another said, nearly in its words."""
     anew = len(later.terms - earlier.terms)
     return anew <= FEW_TERMS + 1 and likeness(earlier.words, later.words) >= SAME_WORDS
 
 
 def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
-    """Tell whether something came of a step that stands between the repeats.
+    """Return whether something came of a step that stands between the repeats.
 
     Between good answers, a question not asked before is enough: whoever looks
     around and checks again is not stuck. Between failures it is not.

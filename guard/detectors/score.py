@@ -54,7 +54,7 @@ class Weight(NamedTuple):
 
 
 def weight_of(weights: Mapping[str, float], repeats: str, brings: str, *, begins: bool) -> Weight:
-    """Give what an attempt does to the score that repeats this and brings that."""
+    """Return what an attempt does to the score that repeats this and brings that."""
     gain = weights[repeats] if repeats else 0.0
     # The attempt that is repeated was vain as well.
     gain *= 1 + weights["first"] if begins else 1.0
@@ -68,13 +68,13 @@ def _fitted(repeats: str, brings: str, *, begins: bool = False) -> Weight:
 
 @functools.cache
 def fitted_weights() -> Mapping[str, float]:
-    """Give the weights that `guard fit` wrote."""
+    """Return the weights that `guard fit` wrote."""
     weights: Mapping[str, float] = json.loads(SCORE_FILE.read_text(encoding="utf-8"))["weights"]
     return weights
 
 
 def evidence_limit(policy: Policy) -> float:
-    """Give the evidence at which this policy asks, where the score reaches its sensitivity.
+    """Return the evidence at which this policy asks, where the score reaches its sensitivity.
 
     Whoever lets a call be repeated more often lets a mixture of repeats as well.
     """
@@ -83,7 +83,7 @@ def evidence_limit(policy: Policy) -> float:
 
 
 def weighs_tries(policy: Policy) -> bool:
-    """Tell whether tries that fail alike are weighed alone: no limit for them was raised."""
+    """Return whether tries that fail alike are weighed alone: no limit for them was raised."""
     mine, usual = astuple(policy.errors), astuple(DEFAULT_POLICY.errors)
     is_raised = any(limit > least for limit, least in zip(mine, usual, strict=True))
     return policy.repeat.calls <= _USUAL_CALLS and not is_raised
@@ -100,7 +100,7 @@ def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
 
 
 def add_up(weights: Iterable[Weight]) -> float:
-    """Give the evidence after the last attempt, from 0; 1 is what weights are fitted to."""
+    """Return the evidence after the last attempt, from 0; 1 is what weights are fitted to."""
     evidence = 0.0
     for weight in weights:
         evidence = evidence * weight.keep + weight.gain
@@ -115,7 +115,7 @@ def stuck_score(evidence: float) -> float:
 def _find_earlier(
     step: Step, before: Sequence[Step], done: Sequence[Weight]
 ) -> tuple[str, int | None]:
-    """Give what a call repeats most closely, and the place of what it repeats."""
+    """Return what a call repeats most closely, and the place of what it repeats."""
     waits = step.patient or (step.stays_patient and not step.failed)
     hands_over = step.hands_over and _is_brief(step)
     # `repeat` counts calls of which nobody knows what came back.
@@ -150,7 +150,7 @@ def _find_earlier(
 
 
 def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
-    """Give where calls stand that were answered alike, or asked for the same."""
+    """Return where calls stand that were answered alike, or asked for the same."""
     request, key, failure, size = step.request, step.outcome_key, step.failure, len(step.told)
     # What only says that it was asked before stands for an answer of the same command.
     verb = step.verb if step.refers_back else None
@@ -248,7 +248,7 @@ def _is_brief(step: Step) -> bool:
 
 
 def _targets(step: Step) -> frozenset[str]:
-    """Give the names in arguments that are no prose: what a call is aimed at."""
+    """Return the names in arguments that are no prose: what a call is aimed at."""
     return step.arguments.targets if step.runs else step.arguments.aims
 
 
@@ -258,7 +258,7 @@ def _is_apart(names: frozenset[str], others: frozenset[str]) -> bool:
 
 
 def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:
-    """Give what an attempt brings, "" for nothing."""
+    """Return what an attempt brings, "" for nothing."""
     if step.improved:
         return "better"
     if repeats or step.outcome is None or step.refers_back:

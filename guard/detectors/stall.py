@@ -45,7 +45,7 @@ class Stall(Detector):
         self._weighs_tries = weighs_tries(policy)
 
     def evidence_of(self, history: History) -> float:
-        """Give the evidence, or what the tries alone come to, where that is more."""
+        """Return the evidence, or what the tries alone come to, where that is more."""
         if not (history.tries and self._weighs_tries):
             return history.evidence
         return max(history.evidence, add_up(history.tries.values()) / fitted_weights()["third"])
@@ -85,7 +85,7 @@ class Suspicion:
         self._asked_at = -math.inf
 
     def examine(self, view: View, signals: Sequence[Signal] = ()) -> Signal | None:
-        """Give a signal below 1.0 that asks for a question; None: nothing new to ask.
+        """Return a signal below 1.0 that asks for a question; None: nothing new to ask.
 
         It asks when the doubt is worth a question, and again with each that is added, at
         most once in `judge.every` turns. Where one of the turn's `signals` trips, there is

@@ -69,7 +69,7 @@ def _complain(sentence: str, status: int) -> int:
 
 
 def as_mapping(found: Explanation) -> dict[str, Any]:
-    """Give plain JSON values."""
+    """Return plain JSON values."""
     newest = found.step
     return {
         "run": found.run,

@@ -117,7 +117,7 @@ def explain(
 
 
 def find_telling(recording: Recording, policy: Policy = DEFAULT_POLICY) -> int | None:
-    """Give the place of the first alarm, else of the highest score, else the last."""
+    """Return the place of the first alarm, else of the highest score, else the last."""
     best: tuple[float, int] | None = None
     for one, _ in _rate(recording, policy):
         if one.result is Result.ALARM:

@@ -57,7 +57,7 @@ Evidence = Sequence[tuple[Turn, Outcome]]
 
 
 def advise(case: Case) -> Advice | None:
-    """Give the first advice that the evidence supports, the most concrete first."""
+    """Return the first advice that the evidence supports, the most concrete first."""
     # A proposed call has no outcome yet: advice rests on what came back.
     known = [(turn, outcome) for turn in case.turns if (outcome := outcome_of(turn))]
     return next(filter(None, (rule(case, known) for rule in _RULES)), None)

@@ -49,12 +49,12 @@ def find(what: str, text: str) -> str | None:
 
 
 def says(what: str, text: str) -> bool:
-    """Tell whether a failure says that a file is missing, or that nothing matched."""
+    """Return whether a failure says that a file is missing, or that nothing matched."""
     return any(_matches(what, text))
 
 
 def offered_tools(text: str) -> list[str]:
-    """Give the tools that a refusal offers instead."""
+    """Return the tools that a refusal offers instead."""
     return _WORD.findall(find("tools_offered", text) or "")
 
 
@@ -95,14 +95,14 @@ def cause_of(text: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """Give the first line that says what is wrong, cut for a sentence."""
+    """Return the first line that says what is wrong, cut for a sentence."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r"(?i)error|exception|failed|fatal", line)]
     return cut((errors or lines or ["nothing"])[0])
 
 
 def last_line(text: str) -> str:
-    """Give the last line, cut for a sentence."""
+    """Return the last line, cut for a sentence."""
     lines = [line.strip(" =") for line in text.splitlines() if line.strip(" =")]
     return cut((lines or ["nothing"])[-1])
 
@@ -113,7 +113,7 @@ def cut(line: str, longest: int = _LONGEST_QUOTE) -> str:
 
 
 def _matches(name: str, text: str) -> Iterator[re.Match[str]]:
-    """Give every match of the patterns of this name, pattern by pattern."""
+    """Yield every match of the patterns of this name, pattern by pattern."""
     for pattern in read_texts("complaints.toml")[name]:
         yield from _compile(pattern).finditer(text)
 
@@ -184,7 +184,7 @@ def closest_name(wanted: str, names: Iterable[str]) -> str | None:
 
 
 def is_listed(wanted: str, workspace: Iterable[str]) -> bool:
-    """Tell whether this very path exists.
+    """Return whether this very path exists.
 
     >>> is_listed("./app/x.py", ["app/x.py"])
     True
@@ -210,7 +210,7 @@ def _likeness(target: str, path: str) -> float:
 
 
 def _shared_directories(wanted: PurePosixPath, existing: PurePosixPath) -> float:
-    """Give the share of directories in common; a longer absolute head is fine."""
+    """Return the share of directories in common; a longer absolute head is fine."""
     one, other = wanted.parts[:-1], existing.parts[:-1]
     if not one and not other:
         return 1.0

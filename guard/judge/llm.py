@@ -199,7 +199,7 @@ class LLMJudge:
 
 
 def _text_of(answer: Any) -> tuple[str, bool]:
-    """Give what the model said, and whether it ran out of tokens.
+    """Return what the model said, and whether it ran out of tokens.
 
     Raises:
         UnusableAnswer: it said nothing: all its tokens went into thinking.

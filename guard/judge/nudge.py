@@ -28,7 +28,7 @@ def nudge_text(signal: Signal, turns: Sequence[Turn]) -> str:
 
 
 def first_error(turns: Sequence[Turn]) -> str | None:
-    r"""Give the telling line of the first turn that failed; None: none did.
+    r"""Return the telling line of the first turn that failed; None: none did.
 
     >>> from guard.turn import Role
     >>> failed = Turn(role=Role.ASSISTANT, tool="Bash", error="Traceback…\nKeyError: 'a'")

@@ -79,7 +79,7 @@ def read_verdict(text: str, *, judge: str, is_cut: bool = False) -> Verdict:
 
 
 def _objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:
-    """Give the outermost JSON objects that look like a verdict.
+    """Yield the outermost JSON objects that look like a verdict.
 
     What stands inside an object that breaks off may be a quotation: it is none.
     """

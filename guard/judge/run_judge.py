@@ -73,7 +73,7 @@ class RunJudge:
         return ruling.verdict or rule(case)
 
     def confirms(self, suspicion: Signal, seen: Mapping[int, Turn], *, at: int) -> bool:
-        """Tell whether a suspicion is a loop for sure; asks a model, and seldom."""
+        """Return whether a suspicion is a loop for sure; asks a model, and seldom."""
         is_due = self._asked_at is None or at - self._asked_at >= self._rule.every
         if self._judge is None or not is_due:
             return False

@@ -112,7 +112,7 @@ class EscalationRule(Section):
     stop_at: Annotated[Reached, "from so many the run ends"] = None
 
     def severity_of(self, signal: Signal) -> Severity:
-        """Give a signal's severity: by its count where one is reached, else by the trip."""
+        """Return a signal's severity: by its count where one is reached, else by the trip."""
         # A rule below its own limit never escalates: patience comes first.
         if signal.score < 1.0:
             if signal.score < (self.nudge_at or NUDGE_AT):
@@ -132,7 +132,7 @@ _CONTRIB = record({name: _read_by(reader=f"guard.contrib.{name}:Rule.read") for 
 
 
 def tables_of(*shapes: type) -> dict[str, Any]:
-    """Give tables that set these fields for a name; each new tool is held against all names."""
+    """Return tables that set these fields for a name; each new tool is held against all names."""
     own = {name: one for shape in shapes for name, one in schema_of(shape)["properties"].items()}
     words = {"maxProperties": 200, "additionalProperties": record(own)}
     return kind("object", "at most 200 tables", **words)
@@ -191,26 +191,26 @@ class Policy(RunPolicy):
         return cls.from_mapping(parse(text))
 
     def as_mapping(self) -> dict[str, Any]:
-        """Give plain JSON values, so that `from_mapping` reads the same policy."""
+        """Return plain JSON values, so that `from_mapping` reads the same policy."""
         return dict(json.loads(json.dumps(asdict(self), default=str)))
 
     def for_run(self, task_type: str | None) -> Policy:
-        """Give the policy of a run: what its task type sets is set."""
+        """Return the policy of a run: what its task type sets is set."""
         return self._over(task_type=task_type)
 
     def for_step(self, *, tool: str | None, agent: str | None) -> Policy:
-        """Give the policy of one step; the same object where no table speaks of it."""
+        """Return the policy of one step; the same object where no table speaks of it."""
         return self._over(task_type=None, tool=tool, agent=agent)
 
     def nature_of(self, tool: str | None) -> ToolNature | None:
-        """Give what this policy says of a tool's repeats; None: nothing."""
+        """Return what this policy says of a tool's repeats; None: nothing."""
         found = ToolNature()
         for table in matching(self.tool, tool):
             found = ToolNature.from_mapping(table).over(found)
         return None if found == ToolNature() else found
 
     def escalation_of(self, detector: str) -> EscalationRule:
-        """Give how a rule escalates: its own table over that of `every`."""
+        """Return how a rule escalates: its own table over that of `every`."""
         every, own = self.ladder.get("every", {}), self.ladder.get(detector, {})
         return EscalationRule.read(over(every, own))
 
@@ -247,11 +247,11 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def matching(tables: Mapping[str, Any], name: str | None) -> list[Mapping[str, Any]]:
-    """Give the tables that speak of a name: patterns first, the full name last."""
+    """Return the tables that speak of a name: patterns first, the full name last."""
     keys = [key for key in tables if name and (key == name or fnmatchcase(name, key))]
     return [tables[key] for key in sorted(keys, key=lambda key: key == name)]
 
 
 def base_name(mapping: Mapping[str, Any]) -> Any:
-    """Give the name of the policy that a document is read over; None: the default."""
+    """Return the name of the policy that a document is read over; None: the default."""
     return next(filter(None, map(mapping.get, BASES)), None)

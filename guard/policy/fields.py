@@ -43,23 +43,23 @@ _CHECKS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def kind(name: str, expected: str, **words: Any) -> Schema:
-    """Give the schema of a type; `errorMessage`, which editors show too, is what was expected."""
+    """Return the schema of a type; `errorMessage`, which editors show too, is what was expected."""
     return {"type": name, **words, "errorMessage": expected}
 
 
 def within(low: float, high: float) -> Schema:
-    """Give the range of a number, both ends included; a whole number where they are."""
+    """Return the range of a number, both ends included; a whole number where they are."""
     name, words = ("integer", "a whole") if isinstance(low, int) else ("number", "a")
     return kind(name, f"{words} number from {low:g} to {high:g}", minimum=low, maximum=high)
 
 
 def one_of(words: Collection[str]) -> Schema:
-    """Give the texts that may stand there."""
+    """Return the texts that may stand there."""
     return kind("string", f"one of {', '.join(words)}", enum=[*words])
 
 
 def record(fields: Schema) -> Schema:
-    """Give a table in which these fields may stand, and no others."""
+    """Return a table in which these fields may stand, and no others."""
     return kind("object", "a table of fields", properties=fields, additionalProperties=False)
 
 

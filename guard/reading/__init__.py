@@ -24,7 +24,7 @@ TABLES: dict[str, Any] = tomllib.loads(
 
 
 def read_words(table: str) -> dict[str, frozenset[str]]:
-    """Give the lists of words in a table of `words.toml`, by name."""
+    """Return the lists of words in a table of `words.toml`, by name."""
     lists = TABLES[table].items()
     return {name: frozenset(one.split() if isinstance(one, str) else one) for name, one in lists}
 
@@ -49,7 +49,7 @@ class Phrase:
         self._head, self._lower = head, lower
 
     def stands_in(self, text: str) -> bool:
-        """Tell whether one of the phrases stands in this text."""
+        """Return whether one of the phrases stands in this text."""
         head = text[: self._head].lower() if self._lower else text[: self._head]
         for hint in self._hints:
             if hint in head:
@@ -57,7 +57,7 @@ class Phrase:
         return False
 
     def pick(self, text: str) -> list[str]:
-        """Give the lines of a text in which one of them stands: mostly none."""
+        """Return the lines of a text in which one of them stands: mostly none."""
         hints = [hint for hint in self._hints if hint in text]
         if not hints:
             return hints

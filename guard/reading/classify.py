@@ -79,7 +79,7 @@ def _classify_call(traits: frozenset[str], command: str, args: Mapping[str, Any]
 
 
 def asks(action: str, tool: str | None, command: str) -> bool:
-    """Tell whether a call only asks: it learns, and changes nothing."""
+    """Return whether a call only asks: it learns, and changes nothing."""
     if action == ActionClass.SHELL_EXEC:
         return _only_reads(command[:_LONGEST_COMMAND])
     named = action == ActionClass.OTHER and not traits_of(tool).isdisjoint({"reads", "thinks"})
@@ -89,7 +89,7 @@ def asks(action: str, tool: str | None, command: str) -> bool:
 def waits(
     tool: str | None, command: str, answer: str = "", args: Mapping[str, Any] | None = None
 ) -> bool:
-    """Tell whether a call waits for something that may take its time.
+    """Return whether a call waits for something that may take its time.
 
     Its name, its arguments or its command say so, or a short answer does.
     """
@@ -104,7 +104,7 @@ def says_to_wait(answer: str) -> bool:
 
 
 def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
-    """Tell whether a call moves by one step: pressing a key twice is no loop."""
+    """Return whether a call moves by one step: pressing a key twice is no loop."""
     traits, args = traits_of(tool), args or {}
     if isinstance(action := args.get("action"), str):
         # A world's `step` does what it is told in words; they are remembered, and may be a script.
@@ -116,7 +116,7 @@ def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def traits_of(tool: str | None) -> frozenset[str]:
-    """Give what a tool's name says of its calls: the lists of words that its words stand in.
+    """Return what a tool's name says of its calls: the lists of words that its words stand in.
 
     Who "thinks" only thinks aloud, learns nothing and changes nothing; who "hands_over"
     passes the matter on to another agent.
@@ -161,7 +161,7 @@ def verb_of(tool: str, command: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _programs_in(command: str) -> tuple[tuple[str, str], ...]:
-    """Give what each part of a command line runs, and the word after it."""
+    """Return what each part of a command line runs, and the word after it."""
     programs = []
     for part in _PARTS.split(command):
         words = [word for word in part.split() if "=" not in word and word not in _LEADERS]
@@ -172,5 +172,5 @@ def _programs_in(command: str) -> tuple[tuple[str, str], ...]:
 
 
 def _leading_words(command: str) -> tuple[str, str]:
-    """Give the first word that does something, and the next: `cd x && grep y` greps."""
+    """Return the first word that does something, and the next: `cd x && grep y` greps."""
     return next((found for found in _programs_in(command) if found[0] != "cd"), ("", ""))

@@ -47,14 +47,14 @@ _FILLER = frozenset(word[:_STEM] for word in (*read_words("talk")["filler"], "")
 
 
 def unstamped(text: str) -> str:
-    """Give a message without the lines that only number or date it, unless it is no more."""
+    """Return a message without the lines that only number or date it, unless it is no more."""
     return _STAMP.sub("", text).strip() or text if _STAMP_BELOW.search(f"\n{text}") else text
 
 
 # Asked of the same names of agents, turn by turn.
 @functools.lru_cache(maxsize=256)
 def terms_of(text: str) -> frozenset[str]:
-    """Give what a text tells: stems of its words without the filler."""
+    """Return what a text tells: stems of its words without the filler."""
     low = bounded(text).lower()
     signs = low.encode("utf-8", "surrogatepass")
     beyond = signs.translate(None, _ASCII).decode("utf-8", "surrogatepass")
@@ -84,7 +84,7 @@ def only_announces(steps: Sequence[Step]) -> bool:
 
 
 def last_talk(steps: Sequence[Step]) -> list[Step]:
-    """Give the messages and hand-overs the run ends with, oldest first.
+    """Return the messages and hand-overs the run ends with, oldest first.
 
     Calls between that brought nothing are passed over, and so is work shown in a
     message; what brought something ends the talk. Who says what comes next, and then
@@ -107,7 +107,7 @@ def last_talk(steps: Sequence[Step]) -> list[Step]:
 
 
 def count_on(messages: Sequence[Step]) -> bool:
-    """Tell whether like messages count: "batch 3 of 9" after "batch 2 of 9"."""
+    """Return whether like messages count: "batch 3 of 9" after "batch 2 of 9"."""
     numbers = [tuple(_NUMBER.findall(step.meaning[:2000].lower())) for step in messages]
     return all(numbers) and len(set(numbers)) == len(numbers)
 
@@ -128,7 +128,7 @@ def empty_tail(talk: Sequence[Step], *, fresh: float, share: float, least: int) 
 
 
 def find_chant(text: str) -> str | None:
-    """Give the sentence that makes up at least half of a message, if one does."""
+    """Return the sentence that makes up at least half of a message, if one does."""
     if len(text) < _CHANT_LENGTH:
         return None
     text = text[:20_000]

@@ -88,7 +88,7 @@ def write_call(tool: str, args: Mapping[str, Any]) -> str:
 
 
 def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give the arguments without values made for one use, unless there are no others.
+    """Return the arguments without values made for one use, unless there are no others.
 
     White space at the end of a short text is no part of what is asked for.
 
@@ -105,7 +105,7 @@ def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def meant_args(args: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Give the arguments without the model's remarks about its own call."""
+    """Return the arguments without the model's remarks about its own call."""
     args, remarks = args or {}, _ARGUMENTS["remarks"]
     if remarks.isdisjoint(args):
         return dict(args)
@@ -123,12 +123,12 @@ def canonical_json(value: object) -> str:
 
 
 def one_line(text: str) -> str:
-    """Give a text with its runs of white space as single spaces, head first."""
+    """Return a text with its runs of white space as single spaces, head first."""
     return " ".join(text[: _LONGEST_CALL * 4].split())
 
 
 def command_in(args: Mapping[str, Any] | None) -> str:
-    """Give the command line among a call's arguments, "" where there is none."""
+    """Return the command line among a call's arguments, "" where there is none."""
     args = args or {}
     for value in map(args.get, COMMANDS):
         if isinstance(value, str):
@@ -266,7 +266,7 @@ class Arguments(dict[str, Argument]):
 
 
 def nearness(one: Arguments, other: Arguments, *, acts: bool) -> float:
-    """Give how near two calls of one verb are, in [0, 1], by their arguments; 1 means equal.
+    """Return how near two calls of one verb are, in [0, 1], by their arguments; 1 means equal.
 
     Where they change something (`acts`), where they do it matters less than what.
     """

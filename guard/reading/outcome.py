@@ -141,7 +141,7 @@ def _take_out(text: str) -> tuple[str, bool]:
 
 
 def _text_of(value: object) -> str | None:
-    """Give a text, or that of the blocks in which a tool server writes one; None: neither."""
+    """Return a text, or that of the blocks in which a tool server writes one; None: neither."""
     blocks = value if isinstance(value, list) else [{"text": value or ""}]
     fields = [one if isinstance(one, dict) else {} for one in blocks]
     texts = [one.get("text", one.get("content")) for one in fields]

@@ -48,7 +48,7 @@ BRIEF = 12
 
 
 def masked_lines(text: str) -> tuple[str, ...]:
-    """Give the lines of a text that are not empty, without their volatile parts.
+    """Return the lines of a text that are not empty, without their volatile parts.
 
     What lies beyond 12,000 characters, or 300 of a part of a line, is left out: a result
     of a megabyte costs what one of 12 kB does.
@@ -72,7 +72,7 @@ def _fold(line: str) -> list[str]:
 
 
 def words_in(text: str) -> frozenset[str]:
-    """Give the words and numbers of a text's head and tail, volatile or not."""
+    """Return the words and numbers of a text's head and tail, volatile or not."""
     return frozenset(_words(bounded(text, head=_HEAD, tail=_TAIL)))
 
 
@@ -86,12 +86,12 @@ def _words(text: str) -> list[str]:
 
 
 def terms_in(text: str) -> frozenset[str]:
-    """Give the words, names and numbers of a text, without its volatile parts."""
+    """Return the words, names and numbers of a text, without its volatile parts."""
     return terms_of_lines(masked_lines(text))
 
 
 def terms_of_lines(lines: Sequence[str]) -> frozenset[str]:
-    """Give the words, names and numbers of masked lines."""
+    """Return the words, names and numbers of masked lines."""
     words = _words("\n".join(lines))
     return frozenset(words[:_MOST] + words[-_MOST:] if len(words) > 2 * _MOST else words)
 
@@ -106,7 +106,7 @@ def same_but_quoted(
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """Give the share of terms that two texts have in common (Jaccard), in [0, 1]."""
+    """Return the share of terms that two texts have in common (Jaccard), in [0, 1]."""
     if not one and not other:
         return 1.0
     common = len(one & other)
@@ -114,7 +114,7 @@ def likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def bitmap_of(terms: frozenset[str]) -> int:
-    """Give a bit for each term, shared by some: texts differ by as many terms as bits, or more."""
+    """Return a bit set of the terms: two texts differ in at least as many terms as bits."""
     marks = bytearray(b"0" * _BITS)  # bits of an integer are set by copying it
     for term in terms:
         marks[hash(term) % _BITS] = b"1"[0]
@@ -174,7 +174,7 @@ class _Times:
         self.old: dict[str, float] = {}
 
     def unknown(self, terms: frozenset[str], forgotten: float) -> frozenset[str]:
-        """Give those of the terms that were not seen later than this."""
+        """Return those of the terms that were not seen later than this."""
         left = terms.difference(self.young) if self.young else terms
         if not (left and self.old):
             return left
@@ -183,7 +183,7 @@ class _Times:
 
 
 def texts_in(args: Mapping[str, Any] | None) -> list[str]:
-    """Give every text within a call's arguments, in order, bounded in depth."""
+    """Return every text within a call's arguments, in order, bounded in depth."""
     found: list[str] = []
     if args:
         _gather(args.values(), found, 1)

@@ -99,7 +99,7 @@ def mask_failure(text: str) -> str:
 
 
 def _suspects(shape: str) -> tuple[list[str], bool]:
-    """Give what stands in the shape of a line with a volatile word; and whether one has a hint.
+    """Return what stands in the shape of a line with a volatile word; and whether one has a hint.
 
     Most words of a run come again: only shapes not seen before are looked at.
     """
@@ -132,7 +132,7 @@ def _mask_word(word: str) -> str:
 
 
 def _places_of(hints: list[str], lines: list[str]) -> Collection[int]:
-    """Give the places of the lines that hold a hint; most lines of a listing hold none."""
+    """Return the places of the lines that hold a hint; most lines of a listing hold none."""
     if len(hints) > _FEW_HINTS:
         return range(len(lines))
     return {place for hint in hints for place, line in enumerate(lines) if hint in line}

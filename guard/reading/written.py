@@ -71,7 +71,7 @@ _Call = tuple[str, str, Mapping[str, Any]]
 
 
 def as_call(turn: Turn) -> Turn:
-    r"""Give an agent's turn whose text is unmistakably a call as that call.
+    r"""Return an agent's turn whose text is unmistakably a call as that call.
 
     With what was observed of it, where the same text tells; else that comes with a later turn.
 
@@ -118,12 +118,12 @@ def _read_call(turn: Turn, content: str) -> Turn:
 
 
 def shown_call(turn: Turn) -> Turn | None:
-    """Give the call that a message may be, if a harness carries out what it shows: only then."""
+    """Return the call that a message may be, if a harness carries out what it shows: only then."""
     return _call_in(turn, turn.content or "", _shown)
 
 
 def spoken_call(turn: Turn) -> Turn:
-    """Give a message as the call that it is where what is said is done: its verb and the rest."""
+    """Return a message as the call that it is where what is said is done: its verb and the rest."""
     text = (turn.content or "").strip()
     verb, _, rest = text.partition(" ")
     tool, argument = (verb, rest) if verb.isidentifier() else (ACT, text)
@@ -142,7 +142,7 @@ def is_report(turn: Turn) -> bool:
 
 
 def reported(text: str) -> str:
-    """Give what a report reports, without what announces it or stands below each."""
+    """Return what a report reports, without what announces it or stands below each."""
     text = text.partition(BELOW_EACH)[0]
     if (bare := _unframed(text)) != text:  # a heading may stand over what announces it
         announced = _REPORT_BELOW.search(bare, 0, _LONGEST_WORDS)
@@ -178,13 +178,13 @@ def _unframed(text: str) -> str:
 
 
 def _spoken(turn: Turn, call: _Call | None) -> Turn:
-    """Give a message that is written as a call as the message that it is."""
+    """Return a message that is written as a call as the message that it is."""
     said = call[2].get("content") if call and call[1] in _KEYS["speaks"] else None
     return replace(turn, content=said) if isinstance(said, str) else turn
 
 
 def _call_in(turn: Turn, text: str, *readings: Callable[[str], _Call | None]) -> Turn | None:
-    """Give a turn as the first call that one of these reads in its text."""
+    """Return a turn as the first call that one of these reads in its text."""
     calls = filter(None, (read(text) for read in readings))
     if len(text) > _LONGEST or (call := next(calls, None)) is None:
         return None
@@ -208,7 +208,7 @@ def _tagged(text: str) -> _Call | None:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """Give what stands between tags, by name; who opens tags without end gets a few looks."""
+    """Return what stands between tags, by name; who opens tags without end gets a few looks."""
     found, at = dict[str, str](), 0
     for opened in islice(_CHILD.finditer(text), _LOOKS):
         inner, closed, _ = text[opened.end() :].partition(f"</{opened[1]}>")
@@ -257,7 +257,7 @@ def _structured(text: str) -> _Call | None:
 
 
 def _object_at_end(text: str) -> tuple[int, Mapping[str, Any] | None]:
-    """Give the outermost JSON object with which a text ends, and where it begins."""
+    """Return the outermost JSON object with which a text ends, and where it begins."""
     for _ in range(_DEEPEST):
         text = _CLOSING.sub("", text.rstrip(_SIGNS))
     at, looks = text.find("{"), 0
@@ -276,7 +276,7 @@ def _object_at_end(text: str) -> tuple[int, Mapping[str, Any] | None]:
 
 
 def _object_in(text: str) -> Mapping[str, Any] | None:
-    """Give the JSON object with which a text begins, perhaps written as a text itself."""
+    """Return the JSON object with which a text begins, perhaps written as a text itself."""
     try:
         value, _ = _read_json(text.lstrip() if text.startswith(("{", '"{')) else "")
         value = json.loads(value) if isinstance(value, str) else value
