@@ -24,7 +24,7 @@ RECOVERY_TURNS = 5
 class Action(StrEnum):
     """What is done about a signal."""
 
-    TELL = "tell"  # a ceiling is near or reached: people are told once of each
+    TELL = "tell"  # a ceiling is near or reached: people are told once about each
     NOTE = "note"  # it is recorded: what a rule in `observe` would have done
     NUDGE = "nudge"  # the agent is told what repeats; nobody is asked
     QUESTION = "question"  # a model is asked whether this suspicion is a loop

@@ -27,7 +27,7 @@ _WORDS = (Kind.PERSON, Kind.NUDGE, Kind.NOISE)
 # How many attempts are remembered.
 SPAN = 40
 _NEWS_SPAN = 88
-# How much a routing line or a blank turn counts, where the age of terms is counted in turns.
+# What a routing line or a blank turn counts, in turns, for the age of terms.
 _OF_NOISE = 1 / 8
 
 

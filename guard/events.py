@@ -24,7 +24,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nudged:
-    """A detector is nearly sure; once per streak. `sent`: the policy has the agent told."""
+    """A detector is nearly sure; once per streak. `sent`: the policy tells the agent."""
 
     signal: Signal
     sent: bool

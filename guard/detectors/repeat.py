@@ -31,13 +31,13 @@ _BLIND_ROUNDS = 3
 _BLIND_POLLS = 4
 _SOON = 60.0
 _BRISK = 4  # factor on `polls` within the first `_SOON` seconds
-# This time also ends after so many steps, since older steps are forgotten.
+# This time also ends after this many steps, since older steps are forgotten.
 _BRISK_STEPS = 32
 # The share of steps in between that may have brought something: at first, for each more, at most.
 _MOVED, _MOVED_EACH, _MOVED_MOST = 0.2, 0.1, 0.55
 _TOUR = 4  # a tour has this many times `repeat.calls` calls
 _PLACES = 3  # it has at least this many different answers
-_REFUSED = 2  # so many more refusals than repeats, because something was read in between
+_REFUSED = 2  # this many more refusals than repeats, because something was read in between
 
 
 class Repeat(Detector):

@@ -30,7 +30,7 @@ _HEAD = 400
 _ID = re.compile(r"(?=\D*\d)\w{6,}")
 _FIGURE = re.compile(r"\d+")
 
-_NEW_NAMES = 0.2  # up to so many new names per call, on average, count as none
+_NEW_NAMES = 0.2  # up to this many new names per call, on average, count as none
 _NAMES = 3  # calls with fewer names than this, on average, tell nothing, such as a game's moves
 _AGAIN = 2
 _OWN_WORDS = 0.75  # six wordings of one search share two words in five

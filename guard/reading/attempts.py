@@ -27,13 +27,13 @@ from guard.turn import Role, Turn
 SUBMISSION = "hand in"
 
 _BLANKS = 3
-# So many blank turns or routing lines in a row are read as attempts; two routers give three.
+# This many blank turns or routing lines in a row are read as attempts; two routers give three.
 _ROUTINGS = 5
 _MOST_NAMES = 1000
 _LONGEST_CALL = 100_000
 _LONGEST_ROUTE = 160
 _REMEMBERED = 8
-_REPEATS = 2  # so many repeated replies come from a machine
+_REPEATS = 2  # this many repeated replies come from a machine
 _LONG_AGO = 1000
 _LONGEST = 4000
 _SHORT = 200

@@ -117,7 +117,7 @@ def read_action(turn: Turn) -> Action:
 class Step(Action):
     """What a turn asks for or says, and what came back, compared with the turns before it.
 
-    What is declared about its tool decides `request`, `arguments` and `moves`.
+    What is declared about its tool can change `request`, `arguments` and `moves`.
     """
 
     __slots__ = (

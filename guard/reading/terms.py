@@ -42,7 +42,7 @@ NEWS = 0.2
 MANY = 0.25
 # From this share of common words on, two messages say the same.
 SAME_WORDS = 0.75
-_SOMETHING = 2  # so many words are enough to compare
+_SOMETHING = 2  # this many words are enough to compare
 # In an answer with fewer terms, each of them counts.
 BRIEF = 12
 

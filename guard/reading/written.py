@@ -123,7 +123,7 @@ def shown_call(turn: Turn) -> Turn | None:
 
 
 def spoken_call(turn: Turn) -> Turn:
-    """Return a message as a call, where what is said is done: its verb and the rest."""
+    """Return a message as a call of its first word, for a harness that runs what is said."""
     text = (turn.content or "").strip()
     verb, _, rest = text.partition(" ")
     tool, argument = (verb, rest) if verb.isidentifier() else (ACT, text)
