@@ -181,7 +181,7 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
 def _is_as_like(step: Step, old: Step, least: float) -> bool:
     """Return whether the answers are at least this alike; usually the bit sets rule it out."""
     both = len(step.told) + len(old.told)
-    apart = (step.bitmap ^ old.bitmap).bit_count()  # at least so many terms differ
+    apart = (step.bitmap ^ old.bitmap).bit_count()  # at least this many terms differ
     return (both - apart) / (both + apart) >= least and likeness(step.told, old.told) >= least
 
 
