@@ -154,7 +154,10 @@ def decide(
 
 
 def _may_answer(state: RunState, trip: Signal) -> bool:
-    """Return whether a trip is answered, although a card may be open or a person in control."""
+    """Return whether a trip is answered.
+
+    Whoever controls the run comes first, unless the trip asks for more than the open card.
+    """
     if state.card is Card.NONE:
         return state.control in {Control.FREE, Control.ALREADY_ENDED}
     if state.mode not in _HOLDING:

@@ -59,15 +59,14 @@ def _is_password(match: re.Match[str]) -> bool:
 
 
 def _in_settings(match: re.Match[str]) -> bool:
-    """Return whether it is in a connection string, "Server=db;Password=…;Encrypt=yes"."""
+    """Return whether it is in "Server=db;Password=…;Encrypt=yes", and not in a statement."""
     before = match.string[max(0, match.start() - 8) : match.start()].rstrip()
     return before.endswith(";") or _NEXT_SETTING.match(match.string, match.end()) is not None
 
 
 def _given_to(command: str) -> Callable[[re.Match[str]], bool]:
     """Return a check that an option belongs to this command and not to another."""
-    # In these it is not the command: `find -name mysql -print`, `docker run --name=mysql -p
-    # 3306:3306`.
+    # Here it is no command: `find -name mysql -print`, `docker run --name=mysql -p 3306:3306`.
     called = re.compile(
         rf"{command}(?<!name[ =]{command})(?<!host[ =]{command})(?<!-[a-z] {command})"
     )

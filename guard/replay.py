@@ -245,7 +245,7 @@ def play(
             _answer(moment, judge, seen)
         yield moment
         is_open = not moment.closes and (is_open or moment.opens is not None)
-        # After a dismissal too, the streak starts afresh: the next turn would trip again.
+        # After a dismissal too: without a fresh start the next turn would trip again.
         if moment.closes or moment.dismissed:
             engine.reset()
 
