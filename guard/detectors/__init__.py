@@ -40,8 +40,8 @@ Rule = tuple[Detector, EscalationRule]
 class PolicyDetectors:
     """All detectors that a policy names; tools and agents may have their own.
 
-    For each detector and severity, it remembers the turns of the last signal, to
-    distinguish the first signal of a streak from later ones.
+    For each detector and severity, it remembers the turns of the last signal (two
+    entries), to distinguish the first signal of a streak from later ones.
     """
 
     def __init__(self, policy: Policy) -> None:

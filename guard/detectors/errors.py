@@ -31,7 +31,7 @@ _FEW = 3
 class Errors(Detector):
     """Trip when calls keep failing: the same way, one command in all its variants, or all of them.
 
-    Whether failures are the same counts more than that there are failures: "unknown column
+    That failures are the same counts more than that there are any: "unknown column
     A" and then "unknown column B" is progress. But if nothing works for many attempts in a
     row, whatever is tried, somebody should look. A busy service is given more time.
 
