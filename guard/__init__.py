@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from guard.turn import ActionClass, Phase, Role, Turn, Usage
     from guard.wire import Escalation
 
-# Module -> names, loaded when first asked for: a hook that runs before every
-# tool call pays for nothing but what it uses.
+# Module -> names, loaded on first use: a hook that runs before every tool call pays only for what
+# it uses.
 _BY_MODULE: dict[str, tuple[str, ...]] = {
     "guard.budget": ("Budget", "Spent"),
     "guard.engine": ("Correction", "Engine"),

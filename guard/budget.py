@@ -13,17 +13,17 @@ from guard.errors import PolicyInvalid
 from guard.pricing import price
 from guard.turn import Turn
 
-# What can be counted, in the order in which a crossed ceiling is told.
+# What can be counted, in the order in which a crossed ceiling is reported.
 UNITS = ("usd", "tokens", "calls", "turns", "seconds", "failures")
-# From this share of a ceiling on it is said that it nears its end.
+# From this share of a ceiling on, it is reported as near.
 WARN_AT = 0.8
-# The share of a ceiling that is not reached, however near it is.
+# The highest share shown for a ceiling that is not reached yet.
 ALMOST = 0.999
-# What is counted for one agent of a run; run time is the run's.
+# What is counted for a single agent of a run; run time is counted for the run alone.
 AGENT_UNITS = ("usd", "tokens", "calls", "turns", "failures")
-# In a budget's `agents`: each agent that is not named.
+# In a budget's `agents`: every agent that is not named.
 ANY_AGENT = "*"
-# What a ceiling may be; beyond it a number is a mistake or an attack.
+# The bounds of a ceiling; a number outside them is a mistake or an attack.
 LEAST, MOST = Decimal("1e-6"), Decimal("1e15")
 
 
@@ -32,12 +32,12 @@ class Spent:
     """What a run has used so far.
 
     Attributes:
-        usd: Dollars, the judge's included where there is one.
-        tokens: Every token once (`Usage.total`).
-        calls: Tool calls that are done.
-        turns: Turns that are done.
-        seconds: How long it has been running.
-        failures: Failures in a row.
+        usd: Dollars, including the judge's if there is one.
+        tokens: Every token, counted once (`Usage.total`).
+        calls: Completed tool calls.
+        turns: Completed turns.
+        seconds: Run time so far.
+        failures: Consecutive failures.
         agents: The same for single agents of the run, by name, where counted.
     """
 
@@ -52,11 +52,11 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a run may use at most; None is no ceiling. Ceilings are above 0.
+    """What a run may use at most; None means no ceiling. Ceilings are above 0.
 
-    `agents` holds ceilings of single agents of the run, by name; `*` means each
-    agent that is not named. They count what this agent used in this run, its run
-    time apart.
+    `agents` holds ceilings of single agents of the run, by name; `*` means every
+    agent that is not named. They count what the agent used in this run, except run
+    time.
 
     >>> budget = Budget.from_mapping({"usd": "2.50", "agents": {"critic": {"calls": 30}}})
     >>> budget.usd, budget.of_agent("critic").calls, budget.of_agent("coder")
@@ -78,7 +78,7 @@ class Budget:
                 raise PolicyInvalid(f"budget.{unit}", "a number above 0", value)
 
     def of_agent(self, name: str) -> Budget | None:
-        """Give the ceilings of one agent of the run, None where it has none."""
+        """Return the ceilings of one agent of the run; None: it has none."""
         return self.agents.get(name) or self.agents.get(ANY_AGENT)
 
     @classmethod
@@ -86,13 +86,13 @@ class Budget:
         """Read a budget from JSON; money may be a number or a decimal string.
 
         Raises:
-            PolicyInvalid: it is no table, or a field is unknown, no number, or not above 0.
+            PolicyInvalid: it is no table, or a field is unknown, not a number, or not above 0.
         """
         if not isinstance(mapping, Mapping):
             raise PolicyInvalid(path or "budget", "a table of ceilings", mapping)
         known, start = (*UNITS, "agents"), f"{path}." if path else ""
         for name in mapping:
-            # Passed over, a ceiling with a typing error in its name would be none at all.
+            # Ignoring it would leave no ceiling at all where its name is misspelt.
             if name not in known:
                 raise PolicyInvalid(f"{start}{name}", f"one of {', '.join(sorted(known))}", name)
         amounts: dict[str, Any] = {
@@ -103,10 +103,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crossing:
-    """A ceiling that was reached, or nears, in words a card can show.
+    """A ceiling that is reached or near, in words a card can show.
 
-    `share` of it is used, in [0, 1]; 1.0 is reached. `agent` names whose it is,
-    None: the whole run's.
+    `share` is the used share, in [0, 1]; 1.0 is reached. `agent` names whose ceiling it
+    is; None: the whole run's.
     """
 
     unit: str
@@ -117,17 +117,17 @@ class Crossing:
 
     @property
     def reached(self) -> bool:
-        """Nothing of it is left."""
+        """Nothing is left below the ceiling."""
         return self.share >= 1.0
 
 
 def nearest(budget: Budget | None, spent: Spent, *, agent: str = "") -> Crossing | None:
-    """Tell the ceiling to speak of: a reached one, else the tightest from 80 % on.
+    """Return the ceiling to report: a reached one, else the tightest from 80 % on.
 
     Args:
         budget: What a run may use.
         spent: What it has used.
-        agent: Who acts now; its own ceilings in the run are looked at too.
+        agent: Who acts now; its own ceilings in the run count too.
 
     >>> nearest(Budget(calls=10, turns=100), Spent(calls=9, turns=9)).share
     0.9
@@ -140,7 +140,7 @@ def nearest(budget: Budget | None, spent: Spent, *, agent: str = "") -> Crossing
         *_held_against(own, spent.agents.get(agent, Spent()), agent),
     ]
     reached = next((one for one in found if one.reached), None)
-    # A reached one first, whatever else is tighter: it is the reason to stop.
+    # A reached ceiling comes first, even if another is tighter: it is the reason to stop.
     if reached is not None:
         return reached
     near = max(found, key=lambda one: one.share, default=None)
@@ -155,7 +155,7 @@ def _held_against(
     for unit in UNITS:
         limit, used = getattr(budget, unit), getattr(spent, unit)
         if limit is not None:
-            # Compared as they are: as floats a sum just under its ceiling may equal it.
+            # Compared as decimals: a sum just under its ceiling may equal it as a float.
             share = 1.0 if used >= limit else min(float(used) / float(limit), ALMOST)
             yield Crossing(
                 unit=unit,
@@ -186,11 +186,11 @@ def _agents(mapping: object, path: str) -> dict[str, Budget]:
 def _amount(name: str, value: object, start: str) -> Decimal | int | float | None:
     if value is None:
         return None
-    # bool is an int, and "usd": true is no amount.
+    # bool is an int, but "usd": true is not an amount.
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
         raise PolicyInvalid(f"{start}{name}", "a number above 0", value)
     try:
-        # By way of text: the float 0.1 is a little more than ten cents.
+        # Converted as text: the float 0.1 is a little more than ten cents.
         number = Decimal(str(value))
     except InvalidOperation:
         number = None
@@ -206,18 +206,18 @@ def _amount(name: str, value: object, start: str) -> Decimal | int | float | Non
 
 
 def amount_text(unit: str, value: Decimal | float) -> str:
-    """Write an amount as cards show it: dollars with cents, all else whole.
+    """Format an amount as cards show it: dollars with cents, other units whole.
 
     >>> amount_text("usd", Decimal("2.5")), amount_text("seconds", 14_400.371286)
     ('2.50', '14400')
     """
     if unit == "usd":
-        # Less than a cent would read 0.00, as if nothing were spent.
+        # With two places, less than a cent would read 0.00, as if nothing were spent.
         return f"{value:.2f}" if value >= Decimal("0.01") else f"{value}"
     return f"{value:.0f}"
 
 
-# A run may last for weeks: what is remembered of it is bounded.
+# A run may last for weeks, so what is remembered of it is bounded.
 _REMEMBERED_CALLS = 4096
 _REMEMBERED_AGENTS = 256
 
@@ -245,25 +245,25 @@ class _Usage:
 
 @dataclass(frozen=True, slots=True)
 class KnownUsage:
-    """A meter that somebody else keeps."""
+    """A meter with totals that the caller counts."""
 
     spent: Spent
 
 
 class UsageMeter:
-    """Counts what turns used; usage under one `call_id` counts once.
+    """Counts what turns use; usage under one `call_id` counts once.
 
-    Calls, turns and failures count when they are done, tokens and dollars when
-    they are first told: with the proposal they pay for, before it runs.
+    Calls, turns and failures count when they are done, tokens and dollars when they
+    are first reported: with the proposal that they paid for, before it runs.
     """
 
     def __init__(self, budget: Budget | None) -> None:
-        """Count what this budget looks at: prices cost an import, agents memory."""
+        """Count only what this budget needs: prices cost an import, agents cost memory."""
         agents = tuple(budget.agents.values()) if budget else ()
         self._prices = any(one is not None and one.usd is not None for one in (budget, *agents))
         self._by_agent = bool(agents)
         self._run = _Usage()
-        # Whom a ceiling names is never forgotten; of the others, the last 256 to act.
+        # Agents named by a ceiling are never forgotten; of the others, the last 256 are kept.
         self._named = frozenset(budget.agents if budget else ()) - {ANY_AGENT}
         self._agents: OrderedDict[str, _Usage] = OrderedDict()
         self._started_at: datetime | None = None
@@ -271,13 +271,13 @@ class UsageMeter:
         self._paid: OrderedDict[str, None] = OrderedDict()
 
     def forgive_failures(self) -> None:
-        """Begin a new row of failures: a person stepped in."""
+        """Count consecutive failures from 0 again: a person stepped in."""
         for meter in (self._run, *self._agents.values()):
             meter.failures = 0
 
     def take(self, turn: Turn, *, failed: bool | None) -> None:
         """Count a turn; `failed` is None where the outcome is unknown."""
-        # A time without a zone cannot be subtracted from one that has one.
+        # A time without a zone cannot be subtracted from one with a zone.
         if turn.ts is not None and turn.ts.tzinfo is not None:
             self._started_at = self._started_at or turn.ts
             self._last_at = turn.ts
@@ -297,26 +297,26 @@ class UsageMeter:
             if not turn.is_proposed:
                 meter.turns += 1
                 meter.calls += turn.tool is not None
-                # What is not known neither ends a row of failures nor is one of it.
+                # An unknown outcome neither ends nor extends a row of failures.
                 if failed is not None:
                     meter.failures = meter.failures + 1 if failed else 0
 
     @property
     def spent(self) -> Spent:
-        """The meter as it stands."""
+        """What was used so far."""
         seconds = 0.0
         if self._started_at and self._last_at:
-            # The times are the agent's: its clock may be set back while it runs.
+            # The times are the agent's, whose clock may be set back during a run.
             seconds = max(0.0, (self._last_at - self._started_at).total_seconds())
         agents = {name: meter.as_spent() for name, meter in self._agents.items()}
         return self._run.as_spent(seconds=seconds, agents=agents)
 
     def _new_price(self, turn: Turn) -> tuple[int, Decimal] | None:
-        """Give tokens and dollars of a model call that was not counted before."""
+        """Return tokens and dollars of a model call that was not counted before."""
         if turn.usage is None and turn.cost_usd is None:
             return None
         paid_as = turn.call_id or turn.key
-        # A proposal without a name could not be told from its outcome, which brings the same.
+        # Without an id, a proposal cannot be matched with its completion, which has the same usage.
         if paid_as in self._paid or (paid_as is None and turn.is_proposed):
             return None
         if paid_as is not None:

@@ -1,8 +1,8 @@
-"""One exchange with an OpenAI-compatible chat endpoint, standard library alone.
+"""One exchange with an OpenAI-compatible chat endpoint, using only the standard library.
 
 Cerebras, OpenAI, Ollama, vLLM, OpenRouter and a LiteLLM proxy all speak it. A
-redirect is an answer like any other: nothing follows it, so the key goes nowhere
-but to the address it was given for.
+redirect is not followed but treated like any other answer, so the key goes only
+to the address it was given for.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from guard.turn import Usage
 
 OK = 200
 DONE = "[DONE]"
-# An endpoint may send without end; what a model writes is far shorter.
+# An endpoint may send without end; what a model writes is much shorter.
 LONGEST_ANSWER = 16 * 1024 * 1024
 _CHUNK = 65_536
 _SHOWN_DETAIL = 2000
-# By scheme: any other, such as `file`, is no place to send a key to.
+# By scheme: a key must not be sent to any other, such as `file`.
 _CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
     "http": http.client.HTTPConnection,
     "https": http.client.HTTPSConnection,
@@ -39,20 +39,20 @@ class ChatEndpoint:
 
     Attributes:
         url: The API's base, as OpenAI's clients take it: "http://host:8000/v1".
-        key: Sent as a bearer token, where there is one. Never shown.
+        key: Sent as a bearer token, if set. Never shown.
     """
 
     url: str
     key: str = field(default="", repr=False)
 
     def check(self) -> None:
-        """Find a mistake before anything is sent.
+        """Check the endpoint's settings before anything is sent.
 
         Raises:
-            ValueError: It is no http(s) address, or the key is no header text.
+            ValueError: The URL is not an http(s) address, or the key is not valid header text.
         """
         parts = urlsplit(self.url)
-        # `port` raises a ValueError of its own where it is no number up to 65,535.
+        # `port` itself raises ValueError if it is not a number up to 65,535.
         if parts.scheme not in _CONNECTIONS or not parts.hostname or parts.port == 0:
             raise ValueError("not an http:// or https:// address")
         if parts.username is not None or parts.password is not None:
@@ -63,15 +63,15 @@ class ChatEndpoint:
     def post(
         self, body: Mapping[str, Any], *, timeout_s: float, longest: int = LONGEST_ANSWER
     ) -> Any:
-        """Send one `chat/completions` request and read the parsed answer.
+        """Send one `chat/completions` request and return the parsed answer.
 
         Args:
             body: The request, as JSON.
-            timeout_s: Seconds for all of it; a body that drips counts too.
-            longest: Bytes of answer that are read at most.
+            timeout_s: Seconds for the whole exchange, even if the body arrives slowly.
+            longest: Most bytes of the answer that are read.
 
         Raises:
-            ModelFailed: No answer in time, not 200, too long, or no JSON.
+            ModelFailed: No answer in time, not 200, too long, or not JSON.
         """
         try:
             self.check()
@@ -80,7 +80,7 @@ class ChatEndpoint:
                 status, raw = response.status, b"".join(_pieces(response, wire, deadline, longest))
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise ModelFailed(str(error) or type(error).__name__) from error
-        # Only now: the body is read in either case, for it says why.
+        # Checked after the body is read: the body of an error says why.
         if status != OK:
             raise _refused(status, raw)
         try:
@@ -89,16 +89,16 @@ class ChatEndpoint:
             raise ModelFailed("the endpoint answered no JSON") from error
 
     def stream(self, body: Mapping[str, Any], *, timeout_s: float) -> Iterator[Any]:
-        """Send one request that asks for a stream; give each chunk as it comes.
+        """Send one request that asks for a stream; yield each chunk as it arrives.
 
-        An endpoint that does not stream gives its whole answer as the only chunk.
+        An endpoint that does not stream sends its whole answer as the only chunk.
 
         Args:
             body: The request, as JSON, with `stream` set.
-            timeout_s: Seconds for all of it.
+            timeout_s: Seconds for the whole stream.
 
         Raises:
-            ModelFailed: No answer in time, not 200, too long, cut off, or no JSON.
+            ModelFailed: No answer in time, not 200, too long, cut off, or not JSON.
         """
         deadline = time.monotonic() + timeout_s
         try:
@@ -125,7 +125,7 @@ class ChatEndpoint:
         connection = kind(parts.hostname or "", parts.port, timeout=_left(deadline))
         path = f"{parts.path.rstrip('/')}/chat/completions"
         try:
-            # The socket is taken now: the connection lets go of its own once the answer has begun.
+            # Keep the socket: the connection drops its reference once the answer has begun.
             connection.connect()
             wire: socket.socket = connection.sock
             wire.settimeout(_left(deadline))
@@ -146,7 +146,7 @@ def _left(deadline: float) -> float:
 
 
 def _refused(status: int, raw: bytes) -> ModelFailed:
-    # The beginning alone: a proxy's page of errors may be long, and says it there.
+    # Only the beginning: a proxy's error page may be long, but says it there.
     detail = raw[:_SHOWN_DETAIL].decode(errors="replace")
     return ModelFailed(f"the endpoint answered {status}", status=status, detail=detail)
 
@@ -154,11 +154,11 @@ def _refused(status: int, raw: bytes) -> ModelFailed:
 def _pieces(
     response: http.client.HTTPResponse, wire: socket.socket, deadline: float, longest: int
 ) -> Iterator[bytes]:
-    """Read a body in pieces: a socket's own time-out starts anew with each byte."""
+    """Yield a body in pieces until the deadline: a socket's timeout restarts with each byte."""
     count = 0
     while True:
         wire.settimeout(_left(deadline))
-        # Not `read`: it waits until the whole chunk is there, each wait with the full time-out.
+        # Not `read`, which waits for a whole chunk, with the full timeout for each wait.
         piece = response.read1(_CHUNK)
         if not piece:
             return
@@ -169,7 +169,7 @@ def _pieces(
 
 
 def read_events(pieces: Iterable[bytes]) -> Iterator[Any]:
-    r"""Give the JSON of each server-sent event, up to `[DONE]` or the end.
+    r"""Yield the JSON of each server-sent event, up to `[DONE]` or the end.
 
     >>> list(read_events([b'data: {"a"', b": 1}\n\n: ping\n\ndata: [DONE]\n\n"]))
     [{'a': 1}]
@@ -179,13 +179,13 @@ def read_events(pieces: Iterable[bytes]) -> Iterator[Any]:
         field, _, value = line.partition(":")
         if field == "data":
             data.append(value.removeprefix(" "))
-        # An empty line ends an event; several in a row, or one after a comment, end nothing.
+        # An empty line ends an event; a second one, or one after a comment, ends nothing.
         elif not line and data:
             text, data = "\n".join(data), []
             if text.strip() == DONE:
                 return
             yield json.loads(text)
-    # Some servers close the connection without an empty line after their last event.
+    # Some servers close the connection without an empty line after the last event.
     if data and (text := "\n".join(data)).strip() != DONE:
         yield json.loads(text)
 
@@ -193,7 +193,7 @@ def read_events(pieces: Iterable[bytes]) -> Iterator[Any]:
 def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
     rest = b""
     for piece in pieces:
-        # A piece may end within a character: only whole lines are decoded.
+        # A piece may end within a character, so only whole lines are decoded.
         *whole, rest = (rest + piece).split(b"\n")
         yield from (line.rstrip(b"\r").decode(errors="replace") for line in whole)
     if rest:
@@ -207,11 +207,11 @@ def usage_of(usage: Any) -> Usage:
     ...           "prompt_tokens_details": {"cached_tokens": 4}})
     Usage(input=6, cache_read=4, cache_write_5m=0, cache_write_1h=0, output=3, reasoning=0)
     """
-    # Not `get(…, {})`: some endpoints send null for what they do not count.
+    # Not `get(…, {})`: some endpoints send null for counts that they do not have.
     cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
     details = usage.get("completion_tokens_details") or {}
     return Usage(
-        # An endpoint may leave the cached tokens out of its prompt tokens: never below zero.
+        # An endpoint may not include the cached tokens in its prompt tokens: never go below zero.
         input=max(0, int(usage.get("prompt_tokens") or 0) - cached),
         cache_read=cached,
         output=int(usage.get("completion_tokens") or 0),

@@ -1,4 +1,4 @@
-"""The `guard` command. Each subcommand's module is loaded only when called."""
+"""The `guard` command. A subcommand's module is loaded only when it is called."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one subcommand and give its exit status."""
+    """Run one subcommand and return its exit status."""
     given = list(sys.argv[1:] if argv is None else argv)
     called = given[0] if given else ""
     parser = argparse.ArgumentParser(prog="guard", description="Notice agents that are stuck.")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
         subparser = subparsers.add_parser(name, help=text, description=text)
-        # A hook runs before every tool call: only the called command is loaded.
+        # A hook runs before every tool call, so only the called command is loaded.
         if name == called:
             importlib.import_module(module).add_arguments(subparser)
     args = parser.parse_args(given)
@@ -48,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{error}\n")
         return 1
     except BrokenPipeError:
-        # `guard replay … | head` closes early; that is no error of ours.
-        # Else Python would complain there, when it flushes what nobody reads.
+        # `guard replay … | head` closes the pipe early, which is not an error. Closing stderr keeps
+        # Python from reporting one when it flushes stdout at exit.
         sys.stderr.close()
         return 0
 

@@ -1,7 +1,7 @@
-"""What a turn leads to: the same for a live run, a replay, a backtest and an explanation.
+"""What a turn leads to, the same for a live run, a replay, a backtest and an explanation.
 
-`decide` says what is done about a loop, by the run's mode and by who has it in hand; `judge`
-what else follows, because of what was begun earlier. Both are pure.
+`decide` says what is done about a loop, depending on the run's mode and on who controls it;
+`judge` adds what follows from earlier actions. Both are pure.
 """
 
 from __future__ import annotations
@@ -15,52 +15,52 @@ from typing import Literal, NamedTuple
 from guard.signals import Assessment, Kind, Severity, Signal
 from guard.wire import Mode
 
-# Whether people allowed every call that a signal rests on; asked of what would be answered.
+# Whether people allowed every call that a signal rests on; called for signals to be answered.
 Allows = Callable[[Signal], bool]
-# Turns without a new trip after which a correction is said to have helped, or not.
+# Turns without a new trip after which a correction is judged to have helped or not.
 RECOVERY_TURNS = 5
 
 
 class Action(StrEnum):
     """What is done about a signal."""
 
-    TELL = "tell"  # a ceiling is near or reached: people hear of each once
-    NOTE = "note"  # it is written down: what a rule in `observe` would have done
+    TELL = "tell"  # a ceiling is near or reached: people are told once about each
+    NOTE = "note"  # it is recorded: what a rule in `observe` would have done
     NUDGE = "nudge"  # the agent is told what repeats; nobody is asked
     QUESTION = "question"  # a model is asked whether this suspicion is a loop
-    ALLOW = "allow"  # people allowed that call to repeat: its count begins again
+    ALLOW = "allow"  # people allowed this call to repeat: its count begins again
     WARN = "warn"  # people are told; the agent goes on
     FLAG = "flag"  # a card opens; the agent goes on
     HOLD = "hold"  # a card opens; the agent waits for its answer
-    FIX = "fix"  # as `hold`, and the judge's correction is given in its place, if it has one
+    FIX = "fix"  # as `hold`, but the judge's correction, if it has one, is sent instead
     ESCALATE = "escalate"  # a card as in `flag`, and the agent is asked for another strategy
-    STOP = "stop"  # the run ends by the policy; not one more turn is let through
+    STOP = "stop"  # the policy ends the run; not one more turn is let through
 
     @property
     def is_quiet(self) -> bool:
-        """Nobody is asked, and nothing else is kept from being done."""
+        """Nobody is asked, and no other action is prevented."""
         return self in {Action.NOTE, Action.NUDGE}
 
 
 class FollowUp(StrEnum):
-    """What happens because of a turn, and rests on no signal."""
+    """What follows from a turn without resting on a signal."""
 
     COUNT_CORRECTED = "count corrected"  # one more turn was done since a watched correction
-    SETTLE_CORRECTION = "settle correction"  # those are over: it helped if they brought news
+    SETTLE_CORRECTION = "settle correction"  # there are enough: it helped if they brought news
     STOP_FINISHED = "stop finished"  # the agent was asked to finish and has had its last turns
     STOP_WITH_PARENT = "stop with parent"  # the run that started this one was stopped
     COMPLETE = "complete"  # the agent says that its task is done
-    FOLLOW_POLICY = "follow policy"  # a newer policy of its project judges the run from here on
+    FOLLOW_POLICY = "follow policy"  # from here on a newer policy of its project judges the run
     COUNT_AFRESH = "count afresh"  # all streaks begin again
 
 
 class Control(StrEnum):
-    """Who has a run in hand."""
+    """Who controls a run."""
 
     FREE = "free"  # nobody: its agent works
     HELD = "held"  # its open card
     PAUSED = "paused"  # a person, whose answer comes first
-    ALREADY_ENDED = "already ended"  # before its turns came: imported, or sent late
+    ALREADY_ENDED = "already ended"  # it ended before its turns came: imported, or sent late
     OUT_OF_REACH = "out of reach"  # it has ended, or is being ended
 
 
@@ -74,24 +74,24 @@ class Card(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunState:
-    """What an answer depends on, besides what the engine says of the turn."""
+    """What an answer depends on, apart from what the engine says of the turn."""
 
     mode: Mode
-    control: Control = Control.FREE  # who has it in hand
+    control: Control = Control.FREE  # who controls it
     card: Card = Card.NONE  # its open card
     is_finishing: bool = False  # it was asked to finish: its last turns are let through
     fix_failed: bool = False  # in `auto`, a correction for this trouble did not help
     knows_budget: bool = False  # people were told of every ceiling that it has reached
     has_judge: bool = False  # there is a model to ask about suspicions
-    corrected_turns: int | None = None  # turns done since a watched correction; None: none is
+    corrected_turns: int | None = None  # turns done since a watched correction; None: no correction
     is_finished: bool = False  # it was asked to finish, and this turn is beyond its last
-    is_orphaned: bool = False  # the run that started it was stopped, and it still works
+    is_orphaned: bool = False  # the run that started it was stopped, but it still works
     has_new_policy: bool = False  # it follows its project's policy, which has changed
-    crossings: tuple[Signal, ...] = ()  # ceilings that it nears or reached, people not told yet
+    crossings: tuple[Signal, ...] = ()  # ceilings near or reached, people not told yet
 
     @property
     def is_free(self) -> bool:
-        """Nobody has it in hand, and nobody is asked about it."""
+        """Nobody controls the run, and no card is open for it."""
         return self.control is Control.FREE and self.card is Card.NONE
 
 
@@ -104,12 +104,12 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedTurn:
-    """A turn, as far as what follows depends on it."""
+    """The facts about a turn that decide what follows from it."""
 
     assessment: Assessment  # what the engine and the ceilings say of it
-    is_done: bool = False  # it is no proposal: a watched correction counts it
-    is_past: bool = False  # somebody stepped in after it: it is not answered any more
-    completes: bool = False  # it says that the task is done, and the policy listens for that
+    is_done: bool = False  # it is not a proposal, so it counts for a watched correction
+    is_past: bool = False  # a person stepped in after it: it is no longer answered
+    completes: bool = False  # it says that the task is done, and the policy looks for that
 
 
 _HOLDING = frozenset({Mode.PAUSE, Mode.AUTO})
@@ -124,20 +124,20 @@ _ANSWERS = {
 def decide(
     state: RunState, assessment: Assessment, *, allows: Allows = lambda _: False
 ) -> tuple[Effect, ...]:
-    """Say what is done about an assessment, in this order. Pure.
+    """Return what is done about an assessment, in this order. Pure.
 
-    The mode bounds the severity: in `warn` nothing but a warning follows, in `flag` no run
-    is held or ended. With a card open, an end by the policy still comes, and what needs
-    a person takes the place of a card that only told them.
+    The mode limits the consequences: in `warn` people are only warned, in `flag` no run is
+    held or ended. With a card open, the policy can still end the run, and a trip that needs
+    a person replaces a card that only informed people.
 
     Args:
-        state: The run, as it stands before this turn's answer.
+        state: The run before this turn is answered.
         assessment: What the engine said of the turn.
-        allows: What people allowed.
+        allows: Whether people allowed a signal's calls.
     """
     effects: list[Effect] = []
     for signal in assessment.signals if state.is_free else ():
-        # Without asking anybody, once in a streak.
+        # These ask nobody, and happen once in a streak.
         is_nudge = signal.severity is Severity.NUDGE
         is_sure = signal.severity is Severity.OBSERVE and signal.score >= 1.0
         if signal.first and (is_nudge or is_sure) and not allows(signal):
@@ -154,7 +154,10 @@ def decide(
 
 
 def _may_answer(state: RunState, trip: Signal) -> bool:
-    """Whoever has the run in hand comes first, unless this asks for more than the open card."""
+    """Return whether a trip is answered.
+
+    Whoever controls the run comes first, unless the trip asks for more than the open card.
+    """
     if state.card is Card.NONE:
         return state.control in {Control.FREE, Control.ALREADY_ENDED}
     if state.mode not in _HOLDING:
@@ -178,8 +181,8 @@ def _answer_to(state: RunState, trip: Signal, allows: Allows) -> Action | None:
     else:
         answer = _ANSWERS[state.mode]
     if answer is Action.WARN and is_budget and state.knows_budget:
-        return None  # a ceiling stays reached: it was said once, until it is raised
-    # No correction makes money: a spent budget always waits for a person.
+        return None  # a ceiling stays reached: people are told once, until it is raised
+    # No correction can restore a spent budget: it always waits for a person.
     if answer is Action.FIX and (state.fix_failed or is_budget):
         return Action.HOLD
     return answer
@@ -188,20 +191,20 @@ def _answer_to(state: RunState, trip: Signal, allows: Allows) -> Action | None:
 def judge(
     state: RunState, turn: JudgedTurn, *, allows: Allows = lambda _: False
 ) -> tuple[Effect | FollowUp, ...]:
-    """Say all that one turn leads to, in this order. Pure.
+    """Return everything that one turn leads to, in this order. Pure.
 
-    First what was begun earlier and waited for a further turn, then what people
-    are told of ceilings, then what `decide` says of the signals.
+    First come earlier actions that waited for a further turn, then what people are
+    told about ceilings, then what `decide` says of the signals.
 
     Args:
-        state: The run, as it stands before this turn's answer.
-        turn: The turn, and what is said of it.
-        allows: What people allowed.
+        state: The run before this turn is answered.
+        turn: The turn, and the assessment of it.
+        allows: Whether people allowed a signal's calls.
     """
     effects: list[Effect | FollowUp] = []
     if state.corrected_turns is not None and turn.is_done:
         effects.append(FollowUp.COUNT_CORRECTED)
-        # A trip settles it too, as one that failed: with the answer to that trip.
+        # A trip settles the correction too, as failed: with the answer to that trip.
         if state.corrected_turns + 1 >= RECOVERY_TURNS and turn.assessment.trip is None:
             effects.append(FollowUp.SETTLE_CORRECTION)
     is_stopped = state.is_finished or state.is_orphaned
@@ -230,7 +233,7 @@ class AllowPattern:
     match: Literal["exact", "glob"] = "exact"
 
     def covers(self, call: str) -> bool:
-        """Tell whether this canonical call text is meant.
+        """Return whether this canonical call text matches.
 
         >>> AllowPattern(pattern='Bash {"command":"pytest*', match="glob").covers(
         ...     'Bash {"command":"pytest -q"}')
@@ -240,7 +243,7 @@ class AllowPattern:
 
 
 def is_allowed(signal: Signal, patterns: Iterable[AllowPattern]) -> bool:
-    """Tell whether people allowed every call this signal rests on.
+    """Return whether people allowed every call this signal rests on.
 
     A budget is never allowed by a pattern: its card offers `allow_budget`.
     """

@@ -1,4 +1,4 @@
-"""JSON nested deeper than Python reads: its depths become text, so that the call is judged."""
+"""JSON nested deeper than Python can read: deep parts become text, so that the call is judged."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import json
 import re
 from typing import Any
 
-# Far deeper than tools take, and shallow enough for every reader, writer and database behind.
+# Far deeper than tools use, and shallow enough for every later reader, writer and database.
 DEEPEST = 32
 
-# Brackets that stand together, after whatever else: few matches in a long text. Nothing is tried
-# twice, whatever it holds; a text that never ends takes the rest.
+# Adjacent brackets, with all that precedes them, are one match: few matches in a long text. No part
+# is tried twice, whatever the text holds; a string that is never closed takes the rest.
 _BRACKETS = re.compile(
     rb'[^"\[\]{}]*+(?:"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)[^"\[\]{}]*+)*+([\[{]++|[\]}]++|\Z)', re.DOTALL
 )
 
 
 def read_json(text: bytes) -> Any:
-    """Read JSON of any depth, `shallow` where Python could not read it.
+    """Read JSON of any depth, with `shallow` where Python could not read it.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not JSON.
     """
     try:
         return json.loads(text)
@@ -28,14 +28,14 @@ def read_json(text: bytes) -> Any:
         pass
     try:
         return json.loads(shallow(text))
-    except RecursionError:  # its groups are never closed
+    except RecursionError:  # a group is never closed
         raise ValueError("nested deep, and never closed") from None
 
 
 def shallow(text: bytes, deepest: int = DEEPEST) -> bytes:
-    """Write each group that is nested deeper as a text of its JSON.
+    """Replace each group nested deeper than `deepest` by a string of its JSON.
 
-    Nothing is lost by it: two calls that differ there alone still differ.
+    Nothing is lost: two calls that differ only there still differ.
 
     >>> shallow(b'{"a": [[1], 2]}', 2)
     b'{"a": ["[1]", 2]}'

@@ -1,4 +1,4 @@
-"""How a turn is told to people in a line: its kind, its command, its headline."""
+"""How a turn is described to people in one line: its kind, its command, its headline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TARGETS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", 
 
 
 def action_class(turn: Turn) -> str:
-    """Name the kind of action a turn is: the caller's own word, else derived.
+    """Return the kind of action a turn is: the caller's own word, else derived.
 
     >>> from guard.turn import Role
     >>> action_class(Turn(role=Role.ASSISTANT, tool="Bash", args={"command": "pytest -q"}))
@@ -26,7 +26,7 @@ def action_class(turn: Turn) -> str:
 
 
 def headline(turn: Turn) -> str:
-    """Write a turn in at most 120 characters for a screen.
+    """Describe a turn in at most 120 characters for a screen.
 
     >>> from guard.turn import Role
     >>> headline(Turn(role=Role.ASSISTANT, tool="Read", args={"file_path": "app/auth.py"}))
@@ -40,8 +40,8 @@ def headline(turn: Turn) -> str:
     args = meant_args(turn.args)
     targets = [value for value in map(args.get, _TARGETS) if isinstance(value, str | int)]
     gist = command_in(turn.args) or next((str(value) for value in targets if value != ""), None)
-    # Without a command or a target the arguments themselves: a bare tool's name says nothing.
-    # The first by name fill the line, and a call may have a hundred thousand.
+    # Without a command or a target, show the arguments: a tool's bare name says nothing. A call may
+    # have a hundred thousand, and the first by name fill the line.
     if gist is None and args:
         detail = canonical_json({name: args[name] for name in nsmallest(_LONGEST, args, key=str)})
     else:

@@ -1,4 +1,4 @@
-"""The engine: turns in, assessments out. Pure and deterministic."""
+"""The engine: it takes turns and returns assessments. Pure and deterministic."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from guard.turn import Turn
 
 _ALMOST = 0.99
 _WORDS = (Kind.PERSON, Kind.NUDGE, Kind.NOISE)
-# Attempts that are remembered.
+# How many attempts are remembered.
 SPAN = 40
 _NEWS_SPAN = 88
-# What a router's line or a blank turn counts of a turn, as what came before is forgotten.
+# What a routing line or a blank turn counts, in turns, for the age of terms.
 _OF_NOISE = 1 / 8
 
 
@@ -43,12 +43,12 @@ class Engine:
     """Watches one run.
 
     Feed it every turn in order of observation; it answers each with an
-    Assessment. What it says follows from the last `WINDOW` turns and the resets
-    among them alone, so an engine can be rebuilt by feeding it those and resetting
-    where it was reset. Three things apart: a budget's meter, which the caller may pass;
-    complaints of longer ago, and agents side by side then, of which a rebuilt engine
-    knows nothing; and how new the oldest steps were, where answers are turns of their own
-    or more than a third of the turns say nothing (blanks, routing lines).
+    Assessment. An answer depends only on the last `WINDOW` turns and the resets
+    among them, so an engine can be rebuilt by feeding it those turns and resetting it
+    where it was reset. There are three exceptions: a budget's meter, which the caller may
+    pass; older complaints, and agents that worked side by side then, which a rebuilt
+    engine does not know; and how new the oldest steps were, if answers are turns of their
+    own or more than a third of the turns say nothing (blanks, routing lines).
     """
 
     WINDOW: int = SPAN + _NEWS_SPAN
@@ -61,16 +61,16 @@ class Engine:
         suspects: bool = False,
         span: int = SPAN,
     ) -> None:
-        """Start afresh, with the detectors this policy names.
+        """Start afresh, with the detectors that this policy names.
 
         Args:
             policy: What counts as a loop, and what follows.
             emit: Called with every event (`guard.events`), in the caller's thread;
-                an error of it is logged once and breaks nothing.
-            suspects: Look for what is worth a question to a judge who can read;
-                for nothing where there is none.
-            span: How many turns detectors look back on, 8 to 1000; `WINDOW` is for the
-                default. More where several runs share an engine.
+                an error in it is logged once and breaks nothing.
+            suspects: Look for suspicions worth a question to a judge that can read;
+                useless without one.
+            span: How many turns detectors look back, 8 to 1000; `WINDOW` is for the
+                default. Use more if several runs share an engine.
         """
         self._detectors = PolicyDetectors(policy)
         self._corrected: dict[tuple[str, str], Correction] = {}
@@ -83,7 +83,7 @@ class Engine:
         self._meter = UsageMeter(policy.budget)
         self._stall = Stall(policy)
         self._turns = 0
-        self._heard = 0.0  # the same, where what says nothing counts less: the terms' clock
+        self._heard = 0.0  # turns, where noise counts less: the terms' clock
         self._nudged = False
         self._session: str | None = None
 
@@ -92,8 +92,8 @@ class Engine:
 
         Args:
             turn: The turn as observed now.
-            spent: What the run has used, this turn included; None: the engine
-                counts by itself.
+            spent: What the run has used, including this turn; None: the engine
+                counts it.
         """
         if turn.session is not None and turn.session != self._session:
             if self._session is not None:
@@ -106,15 +106,15 @@ class Engine:
         return assessment
 
     def reset(self, *, corrected: Iterable[Correction] = ()) -> None:
-        """Start all streaks afresh: a person stepped in, or it was no loop.
+        """Start all streaks afresh: a person stepped in, or there was no loop.
 
         Args:
-            corrected: Calls that were answered with a correction: the same request of
-                the same agent trips at its first reappearance, until something new was
-                done, a person spoke or the next reset.
+            corrected: Calls that were answered with a correction: the same request by
+                the same agent trips the first time it comes back, until something new is
+                done, a person speaks or the next reset.
         """
         self._start_afresh("host")
-        for one in corrected:  # for what it asks, whatever came of it or stood before it
+        for one in corrected:  # identified by its request alone, not by its outcome
             call, nature = as_call(one.call), self._detectors.nature_of(one.call)
             step = Step(call, seq=0, outcome=outcome_of(call), nature=nature)
             self._corrected[step.agent, step.request] = one
@@ -125,7 +125,7 @@ class Engine:
         return bool(self._corrected)
 
     def _start_afresh(self, why: Literal["user", "session", "host"]) -> None:
-        # A person's words before are kept: sent again, they are a nudge.
+        # A person's earlier words are kept: the same words sent again are a nudge.
         self._reader.clear(messages=why != "user")
         self._detectors.forget()
         self.history.clear()
@@ -136,14 +136,14 @@ class Engine:
 
     def _take(self, turn: Turn, spent: Spent | None) -> Assessment:
         place = None
-        if not turn.is_proposed:  # it may complete a call that was
+        if not turn.is_proposed:  # it may complete a proposed call
             place = self.history.find(turn.seq, turn.key, proposed=True)
         if place is None:
             self._turns += 1
             seq = turn.seq if turn.seq is not None else self._turns - 1
             read = self._reader.take(turn, seq)
             self._heard += _OF_NOISE if read.kind is Kind.NOISE else 1
-            if read.earlier:  # attempts, in the place of the words they were taken for
+            if read.earlier:  # attempts that had been read as messages
                 self.history.clear()
                 for attempt in read.earlier:
                     self._read(attempt, seq, None, 0)
@@ -152,20 +152,20 @@ class Engine:
             if read.kind is Kind.ANSWER:
                 place = self.history.find(read.call, proposed=False)
         else:
-            old = self.history.steps[place]  # by whose name it is known
+            old = self.history.steps[place]  # the completion takes the proposal's agent
             named = as_call(replace(turn, agent=old.agent or turn.agent))
             seq, read = old.seq, ReadTurn(Kind.ACTION, named)
         step, changed = self._read(read.turn, seq, place, read.times)
         self._meter.take(turn, failed=step.failed if step.outcome else None)
-        agent = step.agent if turn.agent is None else turn.agent  # itself, whoever it goes on with
+        agent = step.agent if turn.agent is None else turn.agent  # its own name, not a shared one
         view = View(step.seq, self.history, KnownUsage(spent) if spent else self._meter, agent)
         signals = tuple(self._detectors.examine(view, turn))
         if self._corrected and (again := self._recall(step, agent)):
             signals = (again, *signals)
         evidence = self._stall.evidence_of(self.history)
         score = stuck = 0.0
-        if signals or evidence:  # most often neither
-            # How near a card is; what is sure and asks nobody stays below.
+        if signals or evidence:  # usually neither
+            # How near a card is; a sure signal that asks nobody stays below 1.
             own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
             near = round(min(_ALMOST, max([evidence / self._stall.limit, *own])), 3)
             score = 1.0 if any(signal.trips for signal in signals) else near
@@ -180,7 +180,7 @@ class Engine:
         )
 
     def _recall(self, step: Step, agent: str) -> Signal | None:
-        """Trip where a corrected request comes back; a change in between may be the cure."""
+        """Return a trip if a corrected request comes back; a change in between may be the cure."""
         if step.acted:
             self._corrected.clear()
         answered = self._corrected.get((agent, step.request))
@@ -188,7 +188,7 @@ class Engine:
             return None
         call, turns = answered.call, (*answered.turns, step.seq)
         if step.seq == call.seq or (step.key is not None and step.key == call.key):
-            return None  # this only reports the corrected call, as not run
+            return None  # this only reports the corrected call as not run
         action = "is about to do the same again" if step.proposed else "did the same again"
         summary, count = f"It was corrected and {action}.", len(turns)
         kind = SignalKind.EXACT_REPEAT
@@ -196,7 +196,7 @@ class Engine:
         return replace(found, turns=turns)
 
     def _take_words(self, read: ReadTurn, seq: int) -> Assessment:
-        """Take what is no attempt; new words of a person reset all streaks."""
+        """Take a turn that is not an attempt; new words of a person reset all streaks."""
         is_person = read.kind is Kind.PERSON
         self._meter.take(read.turn, failed=None)
         if read.kind is not Kind.NOISE:
@@ -207,12 +207,12 @@ class Engine:
         return Assessment(seq=seq, score=0.0, changed=is_person)
 
     def _read(self, turn: Turn, seq: int, place: int | None, refusals: int) -> tuple[Step, bool]:
-        """Read and remember a turn, in the place of its proposal if it has one.
+        """Read and remember a turn, in place of its proposal if it has one.
 
-        Returns the step, and whether it changed something.
+        Returns the step and whether it changed something.
         """
         steps, is_call = self.history.steps, turn.tool is not None
-        # Texts of several lines that it wrote itself are entered first: their echo is no news.
+        # Multi-line texts that the agent wrote are noted first: an echo of them is no news.
         texts = [*texts_in(turn.args), turn.content or ""] if is_call else texts_in(turn.args)
         if written := [text for text in texts if "\n" in text]:
             self._terms.note(words_in("\n".join(written)), self._heard)

@@ -5,11 +5,11 @@ GuardError
 ├── ServerAway           no answer from Mission Control (never leaves the SDK)
 │   └── NotTheServer     another program answered in its place
 ├── ServerRefused        it answered with an error (never leaves the SDK)
-├── UnreadableHook       a hook body that is none of the agent's
+├── UnreadableHook       a hook body that is not one of this agent's
 ├── ConnectRefused       settings that `guard connect` will not write
 ├── PolicyInvalid        a policy whose field is wrong, with what was expected
 ├── UnreadableRecording  a file that holds no recorded run guard knows
-├── ToolFailed           a tool of guard.runtime could not do it; the model reads why
+├── ToolFailed           a tool of guard.runtime failed; the model reads why
 ├── ModelFailed          an endpoint gave no completion
 ├── EmbeddingMissing     a model of word vectors that is not on this machine
 └── FrameworkMissing     an adapter without the framework it adapts
@@ -21,15 +21,15 @@ from collections.abc import Sequence
 
 
 class GuardError(Exception):
-    """Any error guard raises; `code` is stable, the text is for people."""
+    """Any error that guard raises; `code` is stable, the text is for people."""
 
     code = "guard_error"
 
 
 class Stopped(GuardError):
-    """The run was ended: the agent does nothing more.
+    """The run was ended: the agent must do nothing more.
 
-    The only error a Session raises into its host, since going on would be wrong.
+    The only error that a Session raises into its host, since going on would be wrong.
     """
 
     code = "stopped"
@@ -40,9 +40,9 @@ class Stopped(GuardError):
 
 
 class ServerAway(GuardError):
-    """Mission Control did not answer: refused, timed out, cut off.
+    """Mission Control did not answer: connection refused, timed out or cut off.
 
-    `retry_after_s`: in how many seconds it wants to be asked again, where it said so.
+    `retry_after_s`: in how many seconds it asked to be called again, if it did.
     """
 
     code = "server_away"
@@ -59,7 +59,7 @@ class NotTheServer(ServerAway):
 
 
 class ServerRefused(GuardError):
-    """Mission Control answered, with an error of its own."""
+    """Mission Control answered with an error of its own."""
 
     code = "server_refused"
 
@@ -81,9 +81,9 @@ class ConnectRefused(GuardError):
 
 
 class PolicyInvalid(GuardError, ValueError):
-    """A policy's field is wrong. A ValueError too, so that pydantic reports it.
+    """A policy's field is wrong. Also a ValueError, so that pydantic reports it.
 
-    `others` are further fields that are wrong: all are told at once.
+    `others` are further wrong fields: all are reported at once.
     """
 
     code = "policy_invalid"
@@ -95,7 +95,7 @@ class PolicyInvalid(GuardError, ValueError):
         self.expected = expected
         self.got = got
         self.others = tuple(others)
-        # What was got is cut: it may be a whole file, and stands in a terminal or an answer.
+        # The value is cut: it may be a whole file, and is shown in terminals and responses.
         sentence = f"policy field {field!r}: expected {expected}, got {got!r:.80}"
         super().__init__("\n".join([sentence, *map(str, others)]))
 
@@ -105,7 +105,7 @@ class PolicyInvalid(GuardError, ValueError):
         return (self, *self.others)
 
     def under(self, path: str) -> PolicyInvalid:
-        """Give the same complaint about a table that stands at `path`."""
+        """Return the same error for a table at `path`."""
         return PolicyInvalid(
             ".".join(part for part in (path, self.field) if part),
             self.expected,
@@ -132,9 +132,9 @@ class ToolFailed(GuardError):
 
 
 class ModelFailed(GuardError):
-    """The endpoint did not answer, or not with a completion.
+    """The endpoint did not answer, or did not answer with a completion.
 
-    `status` and `detail` are its answer's, where it answered; the detail may
+    `status` and `detail` come from its answer, if there was one; the detail may
     hold anything and is not shown.
     """
 
@@ -152,9 +152,9 @@ class EmbeddingMissing(GuardError):
     code = "embedding_missing"
 
 
-# So `except ImportError`, by which hosts make an adapter optional, catches it.
+# An ImportError too, so that `except ImportError` in hosts with an optional adapter catches it.
 class FrameworkMissing(GuardError, ImportError):
-    """An adapter was imported where its framework is not; an ImportError too."""
+    """An adapter was imported but its framework is not installed; also an ImportError."""
 
     code = "framework_missing"
 

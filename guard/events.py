@@ -1,4 +1,4 @@
-"""What a host can listen to in its own process: one callback, typed events."""
+"""What a host can listen to in its own process: one callback with typed events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ logger = logging.getLogger("guard")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """The engine has read a turn; sent for every one, before what follows from it."""
+    """The engine has read a turn; sent for every turn, before what follows from it."""
 
     turn: Turn
     assessment: Assessment
@@ -24,7 +24,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nudged:
-    """A detector is nearly sure; once a streak. `sent`: the policy has the agent told."""
+    """A detector is nearly sure; once per streak. `sent`: the policy tells the agent."""
 
     signal: Signal
     sent: bool
@@ -32,35 +32,35 @@ class Nudged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shadowed:
-    """A detector in `observe` would have tripped; once a streak. Nothing follows."""
+    """A detector in `observe` would have tripped; once per streak. Nothing follows."""
 
     signal: Signal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tripped:
-    """A detector is sure; sent for each turn on which it is."""
+    """A detector is sure; sent for each turn at which it is."""
 
     signal: Signal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:
-    """Every streak starts afresh: a person spoke, another session began, or the host said so."""
+    """Every streak starts afresh: a person spoke, a new session began, or the host said so."""
 
     why: Literal["user", "session", "host"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A session's run stands on the server."""
+    """The run of a session exists on the server."""
 
     run: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directed:
-    """The server answered a turn of a session; a held call hears more than once."""
+    """The server answered a turn of a session; sent more than once while a call is held."""
 
     turn: Turn
     directive: Directive
@@ -68,7 +68,7 @@ class Directed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Messaged:
-    """A message for the model has arrived; each once."""
+    """A message for the model has arrived; sent once for each."""
 
     turn: Turn
     message: Message
@@ -76,7 +76,7 @@ class Messaged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Away:
-    """The server cannot be reached; once an outage."""
+    """The server cannot be reached; sent once per outage."""
 
     reason: str
 
@@ -88,10 +88,10 @@ class Back:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivered:
-    """What was kept while the server was away has reached it.
+    """Turns kept while the server could not be reached have been delivered.
 
     Attributes:
-        turns: Observations it had not seen yet.
+        turns: Observations that were new to the server.
         dropped: How many turns did not fit and are lost.
     """
 
@@ -101,12 +101,12 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A session said that its run is over."""
+    """A session reported that its run is over."""
 
     status: Literal["completed", "failed"]
 
 
-# A union, so that a host's `match` over it can be checked to miss none.
+# A union, so that a type checker can tell whether a host's `match` covers all events.
 Event = (
     Observed
     | Nudged
@@ -125,13 +125,13 @@ Emit = Callable[[Event], object]
 
 
 def events_of(turn: Turn, assessment: Assessment) -> Iterator[Event]:
-    """Give what there is to tell of a turn: that it was seen, then what follows."""
+    """Yield the events of a turn: that it was seen, then what follows."""
     yield Observed(turn=turn, assessment=assessment)
     for signal in assessment.signals:
-        # A trip is told at each turn, since each is answered; the others once a streak.
+        # A trip is sent at each turn, because each is answered; other signals once per streak.
         if signal.trips:
             yield Tripped(signal=signal)
-        # Sure, and told to observe alone: that would have been a trip.
+        # Sure, but the rule may only observe: otherwise this would be a trip.
         elif signal.first and signal.severity is Severity.OBSERVE and signal.score >= 1.0:
             yield Shadowed(signal=signal)
         elif signal.first and signal.severity in {Severity.OBSERVE, Severity.NUDGE}:
@@ -141,15 +141,15 @@ def events_of(turn: Turn, assessment: Assessment) -> Iterator[Event]:
 class Emitter:
     """Calls a host's callback and never lets it break the agent.
 
-    Its first error is logged with a traceback, later ones are not: a callback that
-    fails would fail at every turn.
+    Only its first error is logged, with a traceback: a callback that fails would
+    fail at every turn.
     """
 
     def __init__(self, callback: Emit | None) -> None:
         self._callback = callback
         self._failed = False
         self.has_listeners = callback is not None
-        """Asked before events are made: without a listener a turn costs nothing here."""
+        """Check this before creating events: without a listener a turn costs nothing here."""
 
     def __call__(self, event: Event) -> None:
         """Hand an event to the host, if it listens."""
@@ -157,7 +157,7 @@ class Emitter:
             return
         try:
             self._callback(event)
-        # The host's own code: whatever it raises must not end its agent's turn.
+        # This is the host's code: whatever it raises must not end its agent's turn.
         except Exception:
             if not self._failed:
                 logger.exception("the emit callback failed on %s", type(event).__name__)

@@ -1,4 +1,4 @@
-"""Small memories: of what was worked out last, and of what follows from an object alone."""
+"""Small caches: of recent results, and of values that follow from an object alone."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Value = TypeVar("Value")
 
 
 class lazy(Generic[Value]):  # noqa: N801 - a decorator, as `property` is
-    """A property that is worked out when it is first asked for, and kept.
+    """A property that is computed when it is first read, and then kept.
 
-    `functools.cached_property` takes a lock for it in Python 3.11, and makes each object a
-    dictionary: more than what is mostly worked out here costs.
+    `functools.cached_property` takes a lock in Python 3.11 and needs a dictionary in each
+    object, which costs more than most of the values computed here.
 
     >>> class Name(str):
     ...     @lazy
@@ -30,15 +30,15 @@ class lazy(Generic[Value]):  # noqa: N801 - a decorator, as `property` is
 
     def __get__(self, owner: object, _: type | None = None) -> Value:
         value = self._work_out(owner)
-        setattr(owner, self._name, value)  # from now on it stands before this
+        setattr(owner, self._name, value)  # from now on it shadows this descriptor
         return value
 
 
 class Memo(Generic[Key, Value]):
-    """The last things worked out, at least `most` of them and at most twice that.
+    """A cache of the last results: at least `most` of them, and at most twice that.
 
-    For what follows from its key alone, so that whether it is remembered changes
-    nothing but the time. Threads may share it: the worst is to work something out again.
+    Only for values that follow from their key alone, so that caching changes nothing
+    but the time. Threads may share it: at worst a value is computed twice.
 
     >>> squares = Memo[int, int](2)
     >>> squares.keep(3, 9), squares.find(3), squares.find(4)
@@ -47,25 +47,25 @@ class Memo(Generic[Key, Value]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        # Two generations in place of an order of use: nothing is moved at each look.
+        # Two generations instead of an order of use: a lookup moves nothing.
         self._young: dict[Key, Value] = {}
         self._old: dict[Key, Value] = {}
 
     def find(self, key: Key) -> Value | None:
-        """Give what is remembered; None: nothing."""
+        """Return the cached value; None: there is none."""
         value = self._young.get(key)
         if value is None and (value := self._old.get(key)) is not None:
             self.keep(key, value)
         return value
 
     def keep(self, key: Key, value: Value) -> Value:
-        """Remember, and give back what is remembered."""
+        """Store a value and return it."""
         if len(self._young) >= self._most:
-            # What was not asked for since the last change goes, all at once.
+            # Values not used since the last switch are dropped, all at once.
             self._young, self._old = {}, self._young
         self._young[key] = value
         return value
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget everything."""
         self._young, self._old = {}, {}

@@ -1,4 +1,4 @@
-"""What a tool says of itself: when two calls are one, what progress is, how it is retried."""
+"""What a tool declares: when two calls are the same, what progress is, how it is retried."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Annotated, Any
 
 from guard.errors import PolicyInvalid
 
-# Parsed for each result of the tool; longer ones are searched as text, and only their head.
+# Results up to this length are parsed; of longer ones only the head is searched, as text.
 _LONGEST_JSON = 200_000
-# Each path is one search over a result, and a policy or a tool may name any.
+# Each path is one search over a result, and a policy or a tool may name any path.
 _LONGEST_PATH = 100
 _MOST_PATHS = 20
-# Not None: an argument that is null was given, one that is absent was not.
+# Not None: an argument may be given as null, which differs from absent.
 _ABSENT = object()
 
 
@@ -25,14 +25,14 @@ class Retry(StrEnum):
     """What repeating a call means for a tool."""
 
     POLL = "poll"
-    """It waits for something: the same answer for a while is how it is used."""
+    """It waits for something: the same answer for a while is normal use."""
     RETRY = "retry"
-    """A failure may pass: only repeated failures are patient."""
+    """A failure may be temporary: only repeated failures get more patience."""
     NONE = "none"
     """Asking again never helps, whatever the tool is called."""
 
 
-# In the words of JSON schema, as a policy's fields are told: its tables for tools set these too.
+# In JSON schema, as for a policy's fields: its tables for tools set these too.
 _PATHS = {
     "type": "array",
     "items": {"type": "string", "maxLength": _LONGEST_PATH, "errorMessage": "a path"},
@@ -44,13 +44,13 @@ _RETRY = {"type": "string", "enum": [*Retry], "errorMessage": f"one of {', '.joi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolNature:
-    """How a tool wants its repeats read; what it leaves out, the engine judges.
+    """How the repeats of a tool should be read; the engine judges what it leaves out.
 
     Attributes:
         loop_key: The arguments that make two calls the same, as paths ("command",
-            "query.id"); empty: the tool's name alone. None: all that is meant.
-        progress_key: Paths in the result whose change is progress; as long as they
-            stand still the answer is the same, whatever else moves.
+            "query.id"); empty: only the tool's name. None: all that matter.
+        progress_key: Paths in the result whose change is progress; while they do not
+            change, the answer is the same, whatever else changes.
         retry: What asking again means.
     """
 
@@ -60,15 +60,15 @@ class ToolNature:
 
     def __post_init__(self) -> None:
         for name in ("loop_key", "progress_key"):
-            # Checked here too, where a host makes one by hand: what a tool says is cut instead
-            # (`_paths`).
+            # Checked here too, for a host that builds one itself; what a tool declares is cut
+            # instead (`_paths`).
             paths = getattr(self, name) or ()
             if len(paths) > _MOST_PATHS or any(len(path) > _LONGEST_PATH for path in paths):
                 raise PolicyInvalid(name, str(_PATHS["errorMessage"]), paths)
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> ToolNature:
-        """Read what a tool says of itself; what cannot be read it does not say.
+        """Read what a tool declares about itself; what cannot be read is ignored.
 
         >>> ToolNature.from_mapping({"loop_key": ["command"], "retry": "often"})
         ToolNature(loop_key=('command',), progress_key=(), retry=None)
@@ -78,12 +78,12 @@ class ToolNature:
         return cls(
             loop_key=None if loop_key is None else _paths(loop_key),
             progress_key=_paths(progress_key),
-            # Compared with each: a tool may say anything, a list too, which cannot be hashed.
+            # Compared with each member: a tool may declare anything, even an unhashable list.
             retry=Retry(retry) if retry in list(Retry) else None,
         )
 
     def over(self, other: ToolNature | None) -> ToolNature:
-        """Give this nature with what it leaves out taken from another."""
+        """Return this nature, with missing values taken from another."""
         if other is None:
             return self
         return ToolNature(
@@ -102,7 +102,7 @@ def _paths(value: object) -> tuple[str, ...]:
 
 
 def pick_args(args: Mapping[str, Any] | None, paths: Sequence[str]) -> dict[str, Any]:
-    """Give the arguments at these paths alone; what is absent is left out.
+    """Return only the arguments at these paths; absent ones are left out.
 
     >>> pick_args({"command": "ls", "timeout": 5}, ["command"])
     {'command': 'ls'}
@@ -112,7 +112,7 @@ def pick_args(args: Mapping[str, Any] | None, paths: Sequence[str]) -> dict[str,
 
 
 def progress_in(text: str, paths: Sequence[str]) -> str | None:
-    """Write the values at these paths of a result; None: it has none of them.
+    """Return the values at these paths of a result as text; None: it has none of them.
 
     A JSON object is read by its paths; any other text by lines such as
     "status: running" or "done=40%".
@@ -129,20 +129,20 @@ def progress_in(text: str, paths: Sequence[str]) -> str | None:
             found = (_at(parsed, path) for path in paths)
             values = [None if value is _ABSENT else value for value in found]
     if values is None:
-        # Bounded on every side: a tool's output may be megabytes, in one line.
+        # Every part is bounded: a tool's output may be megabytes in one line.
         names = [re.escape(path.rsplit(".", 1)[-1]) for path in paths]
         value_of = r"\b[\"']?\s{0,3}[:=]\s{0,3}([^\s,;]{1,200})"
         lines = (re.search(rf"\b{name}{value_of}", text[:20_000]) for name in names)
         values = [one.group(1) if one else None for one in lines]
-    # None of them: the whole answer is compared then, as for any other tool.
+    # None is present: then the whole answer is compared, as for any other tool.
     if all(value is None for value in values):
         return None
     return json.dumps(values, sort_keys=True, default=str)
 
 
 def _at(value: Any, path: str) -> Any:
-    """Follow a dotted path through objects and lists; "0" names a list's first."""
-    # An argument's own name may have a dot in it.
+    """Follow a dotted path through objects and lists; "0" is a list's first item."""
+    # An argument's own name may contain a dot.
     if isinstance(value, Mapping) and path in value:
         return value[path]
     for name in path[:_LONGEST_PATH].split("."):

@@ -1,7 +1,7 @@
 """Tokens to dollars, with cache tiers. Unknown models have no price, never $0.
 
 The prices are those of genai-prices, which comes with `missioncontrol-guard[prices]`.
-Without it nothing has a price but what the agent prices itself; one warning says so.
+Without it only what the agent prices itself has a price; one warning says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from guard.turn import Turn, Usage
 
 logger = logging.getLogger(__name__)
 
-# More is a mistake of whoever says so.
+# A higher amount is a mistake of the sender.
 _MOST_DOLLARS = 10**9
 
 # Vendors' own names for themselves -> the names genai-prices knows.
@@ -36,7 +36,7 @@ _PROVIDERS = {
 
 
 def read_money(value: object) -> Decimal | None:
-    """Read dollars from a decimal string or a number, never below 0."""
+    """Read dollars from a decimal string or a number; never below 0."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -63,7 +63,7 @@ def price(
     >>> price(used, model="no-such-model", provider=None) is None
     True
     """
-    # Of a call without a model nothing is guessed: a wrong price is worse than none.
+    # Without a model nothing is guessed: a wrong price is worse than none.
     if not model:
         return None
     # Prices change by the day at most: dropping the time lets the cache work.
@@ -74,12 +74,12 @@ def price(
 def price_turns(
     turns: Iterable[Turn | None], *, paid: set[str] | None = None
 ) -> list[Decimal | None]:
-    """Price every position of a recording in dollars; None: its cost is not known.
+    """Price each position of a recording in dollars; None: its cost is not known.
 
     Args:
         turns: By position; None stands for a line that could not be read.
-        paid: Model calls (`call_id`) counted before, and where those of these turns
-            are noted: usage under one `call_id` counts once.
+        paid: Model calls (`call_id`) that were counted before; those of these turns
+            are added. Usage under one `call_id` counts once.
     """
     known = set[str]() if paid is None else paid
     prices: list[Decimal | None] = []
@@ -88,12 +88,13 @@ def price_turns(
             prices.append(None)
             continue
         if turn.call_id is not None and turn.call_id in known:
-            # An answer with several calls is several turns, each with the usage of the whole.
+            # An answer with several calls is several turns, each with the usage of the whole
+            # answer.
             prices.append(Decimal(0))
             continue
         if turn.call_id is not None:
             known.add(turn.call_id)
-        # What the agent says that it paid beats our list of prices.
+        # The cost that the agent reports takes precedence over our price list.
         cost = turn.cost_usd
         if cost is None and turn.usage is not None:
             cost = price(turn.usage, model=turn.model, provider=turn.provider, at=turn.ts)
@@ -106,16 +107,16 @@ def _priced(usage: Usage, model: str, provider: str | None, day: datetime | None
     if not _has_prices():
         return None
     name = (provider or "").strip().lower()
-    # A provider they do not know, such as a gateway, is guessed from the model's name.
+    # For a provider that genai-prices does not know, such as a gateway, the model's name decides.
     for known_provider in dict.fromkeys((_PROVIDERS.get(name, name) or None, None)):
         try:
-            # 0.2 s to import: only those who count money pay it.
+            # 0.2 s to import: only budgets and reports in dollars pay for it.
             from genai_prices import Usage as TheirUsage
             from genai_prices import calc_price
 
             written = usage.cache_write_5m + usage.cache_write_1h
             counts = {
-                # Their input includes what was cached, ours does not.
+                # Their input count includes cached tokens, ours does not.
                 "input_tokens": usage.input + usage.cache_read + written,
                 "cache_read_tokens": usage.cache_read,
                 "cache_write_tokens": written,
@@ -139,6 +140,6 @@ def _priced(usage: Usage, model: str, provider: str | None, day: datetime | None
 def _has_prices() -> bool:
     if find_spec("genai_prices") is not None:
         return True
-    # Cached, so that this is said once.
+    # Cached, so that this is logged once.
     logger.warning("genai-prices is not installed: tokens have no price (the extra `prices`)")
     return False

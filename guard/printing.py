@@ -1,4 +1,4 @@
-"""What a command prints: lines and tables that are safe to print, and a bar for long work."""
+"""What a command prints: lines and tables that are safe to print, and a progress bar."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def printable(text: str, *, longest: int = 200) -> str:
     >>> printable("a\x1b[31mb\n\tc")
     'a [31mb c'
     """
-    # Cut before it is looked at: a hostile text may be megabytes long.
+    # Cut first: a hostile text may be megabytes long.
     shown = "".join(
         " " if unicodedata.category(sign) in _UNPRINTABLE else sign for sign in text[: 4 * longest]
     )
@@ -34,7 +34,7 @@ def printable(text: str, *, longest: int = 200) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Set rows under their heads, left-aligned, one line each.
+    """Format rows under their heads, left-aligned, one line each.
 
     >>> print(table(("run", "turns"), [("a", "12")]), end="")
     run  turns
@@ -52,22 +52,22 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def progress(
     items: Iterable[_Item], *, total: int, what: str, out: TextIO | None = None
 ) -> Iterator[_Item]:
-    """Pass items on and draw how far the work is; silent unless `out` is a terminal.
+    """Yield the items and draw a progress bar; draw nothing unless `out` is a terminal.
 
     Args:
         items: What is worked through.
-        total: How many there are; 0: not known.
+        total: How many there are; 0: unknown.
         what: What they are called: "sessions".
         out: Where to draw; stderr by default.
     """
     out = out or sys.stderr
-    # In a file or a pipe a bar would be lines upon lines.
+    # In a file or a pipe a bar would become many lines.
     if not out.isatty():
         yield from items
         return
     drawn_at = 0.0
     for done, item in enumerate(items):
-        # Small items come by the thousand a second, and a terminal is slower than they are.
+        # Small items come by the thousand per second, faster than a terminal can draw.
         if (now := time.monotonic()) - drawn_at >= _EVERY_S:
             drawn_at = now
             filled = _WIDTH * min(done, total) // total if total else 0
@@ -75,6 +75,6 @@ def progress(
             out.write(f"\r{bar} {done}/{total or '?'} {what} ")
             out.flush()
         yield item
-    # Wiped: what is printed next begins in its place.
+    # Erase the bar, so that the next output begins in its place.
     out.write("\r\x1b[K")
     out.flush()

@@ -1,4 +1,4 @@
-"""What others wrote, put into a sentence of ours: seen, on one line, and never our own words."""
+"""Quoting other people's text in our sentences: visible, on one line, never as our own words."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _BLANK = re.compile(
 
 
 def is_hidden(character: str) -> bool:
-    """Say whether a reader sees nothing of a character that a model reads.
+    """Return whether a character is invisible to a reader but not to a model.
 
-    Among them Unicode's tags, which spell ASCII (Goodside 2024), and marks of direction.
+    These include Unicode's tags, which spell ASCII (Goodside 2024), and direction marks.
     """
     if character in "\n\t":
         return False
@@ -26,12 +26,12 @@ def is_hidden(character: str) -> bool:
 
 
 def without_hidden(text: str) -> str:
-    r"""Leave out what nobody sees; line breaks and tabs stay.
+    """Remove invisible characters; line breaks and tabs stay.
 
     >>> without_hidden("rea\u200bd\U000e0041 me")
     'read me'
     """
-    # Nearly all texts: nothing in them can be hidden.
+    # Most texts are of this kind, and nothing can be hidden in them.
     if text.isascii() and text.isprintable():
         return text
     return "".join(character for character in text if not is_hidden(character))
@@ -47,7 +47,7 @@ def quoted(text: str) -> str:
 
 
 def named(text: str) -> str:
-    """Give a name as it is; what is none is quoted.
+    """Return a name unchanged; quote any other text.
 
     >>> named("app/token.py"), named("token.py. Now obey")
     ('app/token.py', '"token.py. Now obey"')
@@ -56,5 +56,5 @@ def named(text: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Say whether a text is one word, such as a path or a tool: too little for an order."""
+    """Return whether a text is one word, such as a path or a tool: too short for an instruction."""
     return _NAME.fullmatch(text) is not None

@@ -1,6 +1,6 @@
 """Mask secrets in text before it is stored or shown.
 
-An agent may send any text, so the time is bounded by its length alone: a text is
+An agent may send any text, so the time must depend on its length alone: a text is
 shortened before it is masked, and no rule reads a character more than a few times.
 """
 
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 MASK = "[masked]"
-# Characters of a text that are masked and kept whole.
+# Texts up to this many characters are kept whole.
 LONGEST = 1_048_576
 _SHORTEST = 6
-# Characters given up beside a cut, where a secret may be broken; a key has 3,300.
+# Characters dropped next to a cut, where a secret may be broken; a key has 3,300.
 _EDGE = 4_096
 
 
@@ -24,13 +24,13 @@ _EDGE = 4_096
 class Rule:
     """One form of secret; what its group `value` matches is masked.
 
-    A pattern begins with a literal, which `re` looks for as fast as `str.find`, and
-    takes up possessively what it reads: both keep hostile text linear.
+    A pattern begins with a literal, which `re` finds as fast as `str.find`, and its
+    quantifiers are possessive: both keep the time linear on hostile text.
 
     Attributes:
-        hint: The pattern runs only where this stands in the lower-cased text.
-        pattern: Reads the text, or the lower-cased text where `folded`.
-        proves: Tells a secret from what only looks like one.
+        hint: The pattern runs only where this occurs in the lower-cased text.
+        pattern: Applied to the text, or to the lower-cased text where `folded`.
+        proves: Distinguishes a secret from what only looks like one.
     """
 
     hint: str
@@ -44,29 +44,29 @@ def _has_digit(match: re.Match[str]) -> bool:
 
 
 def _has_sign(match: re.Match[str]) -> bool:
-    """A value that is only a word of prose or code ("token: str") is no secret."""
+    """Return whether a value is more than a word of prose or code, as in "token: str"."""
     return _SIGN.search(match["value"]) is not None and _is_value(match)
 
 
 def _is_value(match: re.Match[str]) -> bool:
-    """Tell a value from a type, a remark or stars in its place."""
+    """Return whether it is a value, not a type, a remark or asterisks in its place."""
     return not _NO_VALUE.fullmatch(match["value"]) and bool(match["value"].strip("*•.x"))
 
 
 def _is_password(match: re.Match[str]) -> bool:
-    """Tell a password from a variable."""
+    """Return whether it is a password, not a variable."""
     return _is_value(match) and not _NAMED.search(match["value"])
 
 
 def _in_settings(match: re.Match[str]) -> bool:
-    """Tell a connection string, "Server=db;Password=…;Encrypt=yes", from a statement."""
+    """Return whether it is in "Server=db;Password=…;Encrypt=yes", and not in a statement."""
     before = match.string[max(0, match.start() - 8) : match.start()].rstrip()
     return before.endswith(";") or _NEXT_SETTING.match(match.string, match.end()) is not None
 
 
 def _given_to(command: str) -> Callable[[re.Match[str]], bool]:
-    """Tell an option of this command from the same letter after another."""
-    # Not the command: `find -name mysql -print`, `docker run --name=mysql -p 3306:3306`.
+    """Return a check that an option belongs to this command and not to another."""
+    # Here it is no command: `find -name mysql -print`, `docker run --name=mysql -p 3306:3306`.
     called = re.compile(
         rf"{command}(?<!name[ =]{command})(?<!host[ =]{command})(?<!-[a-z] {command})"
     )
@@ -96,16 +96,16 @@ _NO_VALUE = re.compile(
 
 
 def _value(shortest: int) -> str:
-    """Match a value that is no reference ("$KEY", "<key>") and no call ("get_key()")."""
+    """Return a pattern of a value that is no reference ("$KEY", "<key>") or call ("get_key()")."""
     return rf"(?P<value>(?![<$%{{(\[])[^\s\"',;)}}\](\[{{<]{{{shortest},}}+)(?![(\[])"
 
 
-# JSON within JSON escapes its quotes, and within that again: hence the backslashes.
+# The backslashes: JSON within JSON escapes its quotes, and each deeper level does so again.
 _IS = r"\\{0,3}[\"']?[ \t]{0,3}(?:=>|[=:])[ \t]{0,3}\\{0,3}[\"']?"
 
 
 def _key(prefix: str, body: str, *, hint: str = "", digit: bool = False) -> Rule:
-    """Return the rule of a vendor's key, which begins like no other word."""
+    """Return the rule for a vendor's key, which is known by its prefix."""
     return Rule(
         hint=hint or prefix.replace("\\", "").lower(),
         pattern=re.compile(rf"(?P<value>{prefix}(?<![A-Za-z0-9]{prefix}){body})"),
@@ -118,7 +118,7 @@ def _folded(hint: str, pattern: str, proves: Callable[[re.Match[str]], bool] | N
 
 
 _KEYS: tuple[Rule, ...] = (
-    # Words begin so as well ("sk-learn"): a key has a digit.
+    # Ordinary words begin like this too ("sk-learn"), but a key has a digit.
     _key("sk-", r"[A-Za-z0-9_-]{16,}+", digit=True),
     # Our own keys: an agent's, and a person's token.
     _key("mc_", r"[A-Za-z0-9_-]{16,}+", digit=True),
@@ -206,7 +206,7 @@ _COMMANDS: tuple[Rule, ...] = (
 
 
 def _assigned(name: str, hint: str) -> tuple[Rule, ...]:
-    """Return the rules of a name that says secret: name=value, name: value, "name": "value"."""
+    """Return the rules for a secret's name: name=value, name: value, "name": "value"."""
     return (
         _folded(hint, name + _IS + _value(6), _has_sign),
         _folded(
@@ -228,7 +228,7 @@ _ASSIGNMENTS: tuple[Rule, ...] = (
     *_assigned("account[_-]?key", "account"),
     *_assigned("private[_-]?key", "private"),
     *_assigned("credentials?", "credential"),
-    # A line of its own, a query, an option; quoted after "=".
+    # As a line of its own, in a query or as an option; and in quotes after "=".
     _folded("passw", rf"passw(?:or)?d: {{1,3}}{_value(4)}[ \t]{{0,8}}(?=[\r\n]|\Z)", _is_password),
     _folded("passw", rf"passw(?:or)?d={_value(4)}(?=\s|\Z)", _is_password),
     _folded(
@@ -238,7 +238,7 @@ _ASSIGNMENTS: tuple[Rule, ...] = (
     ),
     _folded("passw", r"password=(?P<value>[^;\"'\n]{1,200}+)", _in_settings),
     _folded("pwd", r"pwd=(?P<value>[^;\"'\n]{1,200}+)", _in_settings),
-    # The environment's way of writing: any value counts, "API_KEY=hunter".
+    # Environment variables: any value counts, "API_KEY=hunter".
     *(
         Rule(hint=hint, pattern=re.compile(rf"{name}(?:_[A-Z0-9_]{{1,30}}+)?=[\"']?{_value(4)}"))
         for hint, name in (
@@ -259,11 +259,11 @@ _BY_HINT = {rule.hint: tuple(one for one in RULES if one.hint == rule.hint) for 
 
 
 def redact(text: str) -> str:
-    """Mask the secrets in a text and keep what stands around them.
+    """Mask the secrets in a text and keep the rest.
 
-    Known vendors' keys and hooks, bearer tokens, private keys, passwords in addresses,
-    connection strings and commands, cookies, and assignments to names that say secret.
-    Of a text longer than `LONGEST` the head and the tail are kept.
+    Masked are keys and webhooks of known vendors, bearer tokens, private keys, passwords in
+    addresses, connection strings and commands, cookies, and values assigned to secret names.
+    Of a text longer than `LONGEST` only the head and the tail are kept.
 
     >>> redact("export OPENAI_API_KEY=abcd1234 && run")
     'export OPENAI_API_KEY=[masked] && run'
@@ -291,7 +291,7 @@ def _redact(text: str, by_hint: Mapping[str, tuple[Rule, ...]]) -> str:
                     start, end = match.span("value")
                     parts += (text[done:start], MASK)
                     done = end
-            # Lowered anew only where something was masked: a text may be a megabyte.
+            # Lower-cased again only if something was masked: a text may be a megabyte.
             if parts:
                 text = "".join((*parts, text[done:]))
                 folded = _fold(text)
@@ -301,7 +301,7 @@ def _redact(text: str, by_hint: Mapping[str, tuple[Rule, ...]]) -> str:
 def shortened(text: str) -> str:
     """Cut the middle out of a text longer than `LONGEST`, and say so in its place.
 
-    What stands beside the cut goes with it, for half a secret is not known for one.
+    The text next to the cut is dropped too, since half a secret cannot be recognised.
     """
     if len(text) <= LONGEST:
         return text
@@ -309,7 +309,7 @@ def shortened(text: str) -> str:
     head = head[: max(head.rfind("\n", -_EDGE), head.rfind(" ", -_EDGE), 0) or -_EDGE]
     first_line = tail.find("\n", 0, _EDGE)
     tail = tail[_EDGE if first_line < 0 else first_line :]
-    # The cut went through a private key: without its first line no rule knows it for one.
+    # The cut went through a private key, which no rule recognises without its first line.
     ends, begins = tail.find("PRIVATE KEY-----"), tail.find("-----BEGIN")
     if ends >= 0 and not 0 <= begins < ends:
         tail = tail[ends:]
@@ -318,7 +318,7 @@ def shortened(text: str) -> str:
 
 
 def _fold(text: str) -> str:
-    """Lower a text so that every character keeps its place; one alone would become two."""
+    """Lower-case a text and keep every position: `lower` makes two characters of one letter."""
     return text.replace("İ", "i").lower()
 
 
@@ -335,13 +335,13 @@ _LONGEST_OPTION = 30
 
 
 def redact_json(value: Any) -> Any:
-    """Mask the secrets in every text of a JSON value, and by the field's name.
+    """Mask the secrets in every text of a JSON value, and values of fields with secret names.
 
     >>> redact_json({"headers": {"Authorization": "opaque"}, "n": 1})
     {'headers': {'Authorization': '[masked]'}, 'n': 1}
     """
-    # Looked for in all its texts at once: one by one, a hundred thousand short ones took seconds.
-    # A blank follows each, as where a list's words are read as one line.
+    # Look for hints in all texts at once: one by one, a hundred thousand short ones took seconds.
+    # Each text is followed by a space, because a list's words are read as one line.
     folded = _fold(" ".join([*_texts_in(value, 0), ""]))
     met = {hint: rules for hint, rules in _BY_HINT.items() if hint in folded}
     return _redact_json(value, met, 0)
@@ -360,13 +360,13 @@ def _redact_json(value: Any, by_hint: Mapping[str, tuple[Rule, ...]], depth: int
     if isinstance(value, str):
         return _redact(value, by_hint)
     if depth > _DEEPEST:
-        # Nothing real nests like this, and what cannot be looked at is not kept.
+        # No real value is nested this deep, and what cannot be inspected is not kept.
         return MASK if isinstance(value, dict | list | tuple) else value
     if isinstance(value, dict):
         masked_fields = {}
         for name, inner in value.items():
             named = name if isinstance(name, str) else ""
-            # Its end alone: "secret" stands last in what names one, and names have no bound.
+            # Only the end: the telling word stands last in a name, and a name may have any length.
             is_secret = (
                 isinstance(inner, str) and inner and _SECRET_NAME.search(named[-_LONGEST_NAME:])
             )
@@ -375,16 +375,16 @@ def _redact_json(value: Any, by_hint: Mapping[str, tuple[Rule, ...]], depth: int
             masked_fields[shown] = MASK if is_secret else _redact_json(inner, by_hint, depth + 1)
         return masked_fields
     if isinstance(value, list | tuple):
-        # Mask a list's texts; a command's words as if they stood in one line. What a rule must
-        # see besides a word is the command it is given to and the option before it; a word is
-        # read with these two and no more, so that a long list takes its length.
+        # The words of a list are masked as if a command's words stood in one line. Besides a word,
+        # a rule needs only its command and the option before it. Each word is read with these two
+        # alone, so that the time is linear in the list's length.
         masked: list[Any] = []
         command = option = ""
         for word in value:
             if isinstance(word, str):
                 before = "".join(f"{one} " for one in (command, option) if one)
                 line = _redact(before + word, by_hint)
-                # Where what stands before is masked too, it held a secret of its own.
+                # If the text before it is masked too, that text held a secret of its own.
                 masked.append(
                     line[len(before) :] if line.startswith(before) else _redact(word, by_hint)
                 )

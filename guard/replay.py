@@ -1,6 +1,6 @@
 """Recorded runs through the engine, no server: what would have been flagged?
 
-As in mode `pause` with the local judge, nobody answering, the agent going on.
+It plays mode `pause` with the local judge, where nobody answers and the agent goes on.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from guard.signals import Assessment, Signal
 from guard.turn import Turn
 from guard.wire import Mode
 
-# The server's own name for it: what judges there can be tried here.
+# The server's variable, so that the server's judge can be tried here.
 KEY_VARIABLE = "MISSIONCONTROL_JUDGE_KEY"
 
-# What `decide` is told of a run without a card, and of one whose card nobody answers.
+# The states given to `decide`: a run without a card, and one whose card nobody answers.
 FREE = RunState(mode=Mode.PAUSE, has_judge=True)
 HELD = RunState(mode=Mode.PAUSE, control=Control.HELD, card=Card.ASKS)
 
@@ -48,7 +48,7 @@ class Alarm:
     Attributes:
         index: Position of the turn.
         signal: What opens it.
-        until: Position of the turn at which the agent got on by itself; None: it did not.
+        until: Position of the turn at which the agent got on by itself; None: never.
     """
 
     index: int
@@ -56,24 +56,24 @@ class Alarm:
     until: int | None = None
 
     def as_row(self) -> dict[str, Any]:
-        """Give the fields of one alarm, as `--json` prints them."""
+        """Return the fields of one alarm, as `--json` prints them."""
         signal = self.signal
         return {"index": self.index, "detector": signal.detector, "kind": signal.kind.value}
 
 
 @dataclass(slots=True, kw_only=True)
 class Moment:
-    """A replay just after one turn; what the engine remembers is forgotten after it.
+    """A replay just after one turn; the engine's memory changes with the next one.
 
     Attributes:
         position: Where the turn stands in the file.
         us: CPU microseconds that the engine took for it.
         was_open: A card was open before it.
-        opens: What opens a card now.
+        opens: The signal that opens a card now.
         dismissed: The trip at which the judge let the agent go.
         verdict: What the judge said of the trip, where it was asked.
         stops: The policy would end the run here.
-        closes: The agent got on, and the open card closes.
+        closes: The agent got on by itself, so the open card closes.
     """
 
     position: int
@@ -95,15 +95,15 @@ class Replayed:
     Attributes:
         run: Its name.
         moments: Each turn that could be read, and what followed.
-        alarms: Every alarm: the next card opens once the agent has brought something
+        alarms: Every alarm. The next card opens only after the agent has brought something
             new, as if a person had let it go on then.
         cost_usd: What the run cost; None: unpriced.
         wasted_usd: What it cost from the first turn of the alarm's evidence
             until the agent next brought something new, or to the end; 0 without
             an alarm, None where the cost is not known.
-        judge_calls: How often a model was asked, where one judges.
+        judge_calls: How often a model was asked, if one judges.
         judge_cost_usd: What that cost; None: a call has no price.
-        stand_ins: How often the local judge ruled in its place.
+        stand_ins: How often the local judge ruled in the model's place.
     """
 
     run: str
@@ -127,7 +127,7 @@ class Replayed:
 
     @property
     def us_per_turn(self) -> float:
-        """The same for a turn, on average."""
+        """CPU microseconds per turn, on average."""
         return sum(self.us) / max(1, self.turns)
 
     @property
@@ -137,29 +137,30 @@ class Replayed:
 
     @property
     def alarm(self) -> Signal | None:
-        """What opens that card."""
+        """The signal that opens that card."""
         return self.alarms[0].signal if self.alarms else None
 
     @property
     def detector(self) -> str | None:
-        """Which rule that is."""
+        """The rule that gave that signal."""
         return self.alarm.detector if self.alarm else None
 
     @property
     def kind(self) -> str | None:
-        """What sort of trouble it names."""
+        """The kind of loop that the signal names."""
         return self.alarm.kind.value if self.alarm else None
 
     @property
     def first_stop(self) -> int | None:
-        """Position of the first turn answered with `stop`; None
-        unless the policy stops runs by itself.
+        """Position of the first turn answered with `stop`.
+
+        None unless the policy stops runs by itself.
         """
         return next((moment.position for moment in self.moments if moment.stops), None)
 
     @property
     def dismissed(self) -> list[dict[str, Any]]:
-        """Every trip at which the judge let the agent go, so that no card opened, and why."""
+        """Every trip that the judge dismissed, so that no card opened, and why."""
         return [
             {
                 "index": moment.position,
@@ -172,13 +173,13 @@ class Replayed:
         ]
 
     def as_cells(self) -> tuple[str, ...]:
-        """Give the line of one run, as the table shows it under `HEADS`."""
+        """Return the row of one run, as the table shows it under `HEADS`."""
         return (
             self.run,
             str(self.turns),
             "-" if self.first_alarm is None else str(self.first_alarm),
             self.detector or "-",
-            # Trips that the judge took back: `--json` says why, `guard explain --turn` shows each.
+            # Trips that the judge dismissed: `--json` says why, `guard explain --turn` shows each.
             str(len(self.dismissed)),
             money(self.cost_usd) or "-",
             money(self.wasted_usd) or "-",
@@ -186,7 +187,7 @@ class Replayed:
         )
 
     def as_row(self) -> dict[str, Any]:
-        """Give the line of one run, as `--json` prints it."""
+        """Return the row of one run, as `--json` prints it."""
         cost = money(self.judge_cost_usd)
         judged = {"judge_calls": self.judge_calls, "judge_cost_usd": cost}
         return {
@@ -200,15 +201,15 @@ class Replayed:
             "wasted_usd": money(self.wasted_usd),
             "us_per_turn": round(self.us_per_turn, 1),
             "alarms": [alarm.as_row() for alarm in self.alarms],
-            # Only where there is something to say, so that the line is else what it always was.
+            # Only if there are any, so that a row without them stays as it is.
             **({"dismissed": self.dismissed} if self.dismissed else {}),
             **(judged if self.judge_calls else {}),
         }
 
 
 def gets_on(turn: Turn, assessment: Assessment) -> bool:
-    """Tell whether an agent gets on by itself: nobody answers, its card stands until then."""
-    # A message is talk, and a call without its answer has brought nothing yet.
+    """Return whether the agent got on by itself: an unanswered card stays open until then."""
+    # A message is only talk, and a call without its answer has brought nothing yet.
     is_news = assessment.changed and assessment.trip is None
     return is_news and turn.tool is not None and not turn.is_proposed
 
@@ -220,20 +221,20 @@ def play(
     *,
     closes: Callable[[Turn, Assessment], bool] = gets_on,
 ) -> Iterator[Moment]:
-    """Take a run's turns, as a server would whose cards nobody answers.
+    """Play a run's turns as on a server where nobody answers the cards.
 
-    `closes` says when an open card closes: as if a person had let the agent go on then, the
-    next card opens on what comes after.
+    `closes` decides when an open card closes. It is then as if a person had let the agent go
+    on: the next card opens on later turns.
     """
     seen, is_open = dict[int, Turn](), False
     for position, turn in enumerate(recording.turns):
         if turn is None:
             continue
-        # The thread's own clock: what else the machine does is not the engine's cost.
+        # CPU time of this thread: other work on the machine is not the engine's cost.
         started = time.thread_time_ns()
         assessment = engine.observe(turn)
         us = (time.thread_time_ns() - started) / 1000
-        # By number, so that a judge finds the turns that a signal names.
+        # By `seq`, so that a judge finds the turns that a signal names.
         seen[assessment.seq] = turn
         moment = Moment(
             position=position, turn=turn, assessment=assessment, us=us, was_open=is_open
@@ -244,13 +245,13 @@ def play(
             _answer(moment, judge, seen)
         yield moment
         is_open = not moment.closes and (is_open or moment.opens is not None)
-        # Dismissed, too: the streak starts afresh, or the next turn would trip again.
+        # After a dismissal too: without a fresh start the next turn would trip again.
         if moment.closes or moment.dismissed:
             engine.reset()
 
 
 def _answer(moment: Moment, judge: RunJudge, seen: Mapping[int, Turn]) -> None:
-    """Say what a turn's signals lead to in mode `pause`, with or without an open card."""
+    """Apply what a turn's signals lead to in mode `pause`, with or without an open card."""
     judged = JudgedTurn(assessment=moment.assessment)
     for effect in deciding.judge(HELD if moment.was_open else FREE, judged):
         if not isinstance(effect, Effect) or effect.action.is_quiet:
@@ -283,12 +284,13 @@ def replay(
         elif moment.closes:
             alarms[-1] = replace(alarms[-1], until=moment.position)
     prices = price_turns(recording.turns)
-    # One turn without a price costs nothing; where none has one, the cost is not known.
+    # A single turn without a price counts as 0; if no turn has one, the cost is unknown.
     is_priced = any(price is not None for price in prices)
     costs = [price or Decimal(0) for price in prices] if is_priced else None
     wasted = None if costs is None else Decimal(0)
     if costs is not None and alarms:
-        # From where it began to repeat: the alarm comes turns later, and these were wasted too.
+        # From where the repeats began: the alarm comes later, and the turns before it were wasted
+        # too.
         start = min(alarms[0].signal.turns, default=alarms[0].index)
         wasted = sum(costs[start : alarms[0].until], Decimal(0))
     return Replayed(
@@ -298,14 +300,14 @@ def replay(
         cost_usd=None if costs is None else sum(costs, Decimal(0)),
         wasted_usd=wasted,
         judge_calls=len(run_judge.calls),
-        # The local judge costs nothing, which is not the same as $0 spent on a model.
+        # The local judge is free, which is not the same as $0 spent on a model.
         judge_cost_usd=run_judge.cost_usd if judge else None,
         stand_ins=run_judge.stand_ins,
     )
 
 
 def money(amount: Decimal | None) -> str | None:
-    """Give dollars as a decimal string, None where they are not known."""
+    """Return dollars as a decimal string; None: not known."""
     return None if amount is None else f"{amount:f}"
 
 
@@ -331,12 +333,12 @@ def run(args: argparse.Namespace) -> int:
     for path in args.files:
         try:
             recording = read_recording(path)
-        # One file that cannot be read must not keep the others from being looked at.
+        # One unreadable file must not keep the others from being replayed.
         except GuardError as error:
             sys.stderr.write(f"guard replay: {error}\n")
             status = 1
             continue
-        # Said, and gone on: a transcript that breaks off in a line is a run all the same.
+        # Reported, but replayed: a transcript that breaks off within a line is still a run.
         if recording.malformed:
             sys.stderr.write(f"guard replay: {path}: {recording.malformed} unreadable lines\n")
         replayed = replay(recording, policy, judge)
@@ -346,7 +348,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         sys.stdout.write(table(HEADS, [row.as_cells() for row in rows]))
     if judge is not None:
-        # On standard error, so that what goes to a pipe is the rows alone.
+        # On standard error, so that a pipe gets only the rows.
         calls = sum(row.judge_calls for row in rows)
         costs = [row.judge_cost_usd for row in rows if row.judge_calls]
         known = [cost for cost in costs if cost is not None]
@@ -360,31 +362,31 @@ def run(args: argparse.Namespace) -> int:
 
 
 def add_policy_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `choose_policy` chooses among."""
+    """Declare the options that `choose_policy` reads."""
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--preset", metavar="NAME", help=f"one of: {', '.join(PRESETS)}")
     which.add_argument("--policy", type=Path, metavar="FILE", help="a policy, JSON or TOML")
 
 
 def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare who judges; the key is no argument, where other users could read it."""
+    """Declare the judge's options; the key is none of them, since other users could read it."""
     say = parser.add_argument
     say("--judge", metavar="URL", help=f"an OpenAI-compatible endpoint; its key in {KEY_VARIABLE}")
     say("--judge-model", metavar="M", help="the model's name there")
 
 
 def choose_judge(url: str | None, model: str | None) -> Judge | None:
-    """Give the model a command line names; None: the local judge.
+    """Return the model that the command line names; None: the local judge.
 
     Raises:
-        PolicyInvalid: a URL without a model, the reverse, or no http(s) address.
+        PolicyInvalid: a URL without a model, a model without a URL, or no http(s) address.
     """
     if url is None and model is None:
         return None
-    # Half of it would silently fall back to the local judge.
+    # With only one of the two, the local judge would silently be used instead.
     if not url or not model:
         raise PolicyInvalid("judge", "--judge URL together with --judge-model M", model or "")
-    # Only who names a model loads its client.
+    # The client is loaded only when a model is named.
     from guard.judge.llm import JudgeModel, LLMJudge
 
     try:
@@ -394,10 +396,10 @@ def choose_judge(url: str | None, model: str | None) -> Judge | None:
 
 
 def choose_policy(preset: str | None, path: Path | None) -> Policy:
-    """Give the policy a command line names: a preset, a file, or the default.
+    """Return the policy that the command line names: a preset, a file, or the default.
 
     Raises:
-        PolicyInvalid: no such preset, or a wrong file.
+        PolicyInvalid: there is no such preset, or the file is wrong.
     """
     return Policy.from_mapping({"preset": preset}) if path is None else read_policy(path)
 
@@ -413,6 +415,6 @@ def read_policy(path: Path) -> Policy:
     except (OSError, UnicodeError) as error:
         raise PolicyInvalid("policy", "a readable file", str(path)) from error
     policy = Policy.from_mapping(values)
-    # Now, not at the first turn: there hashing would stand in for it with no more than a warning.
+    # Check now: at the first turn, hashing would replace a missing embedding with only a warning.
     check_installed(values)
     return policy

@@ -1,4 +1,4 @@
-"""What detectors say: a Signal of one detector, an Assessment of one turn."""
+"""What detectors say: a Signal is one detector's, an Assessment is one turn's."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from enum import IntEnum, StrEnum
 class Kind(StrEnum):
     """What sort of trouble a signal names; words the card and the API use.
 
-    `semantic_repeat` is named by rules of other systems alone, `reverification` by
-    decisions of before there were five rules.
+    Only rules of other systems use `semantic_repeat`; only decisions from before there
+    were five rules use `reverification`.
     """
 
     EXACT_REPEAT = "exact_repeat"
@@ -30,7 +30,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """Why a detector says so, in terms a person can check.
+    """Why a detector gives its signal, in terms that a person can check.
 
     Attributes:
         summary: One sentence in the present or past tense, subject "It":
@@ -38,11 +38,11 @@ class Evidence:
         calls: The repeated calls as canonical text (`guard.reading.normalize.call_text`),
             each once, in order of first appearance. An allowlist entry made
             from a card is exactly these.
-        repeats: How often it was seen, the proposed call included.
+        repeats: How often it was seen, including the proposed call.
         limit: At how many repeats the detector trips.
         similarity: In [0, 1], lowest pairwise; None where it has no meaning.
-        threshold: What `similarity` is held against.
-        changed: What really changed between the repeats, or None: nothing.
+        threshold: What `similarity` is compared with.
+        changed: What really changed between the repeats; None: nothing.
         spent: For a budget: what was used, as text ("8.00"); else None.
         ceiling: For a budget: the limit, as text; else None.
         unit: For a budget: usd | tokens | calls | turns | seconds | failures.
@@ -50,7 +50,7 @@ class Evidence:
         whose: The agent's name, the day, or the id of the run whose tree it is.
     """
 
-    # Ours, whatever it quotes of an agent (`guard.quoting`): it stands on cards and in pushes.
+    # Our own sentence; it only quotes an agent (`guard.quoting`). Cards and pushes show it.
     summary: str
     calls: tuple[str, ...] = ()
     repeats: int = 0
@@ -65,16 +65,16 @@ class Evidence:
     whose: str | None = None
 
 
-# Numbers, so that the higher of two wins.
+# Integers, so that the higher of two wins.
 class Severity(IntEnum):
-    """What a tripping signal asks for: from a quiet note up to the end."""
+    """What a tripping signal asks for, from a silent record up to ending the run."""
 
     OBSERVE = -1
-    """Noted only: what would have happened."""
+    """It is only recorded, as what would have happened."""
     NUDGE = 0
     """The agent is told what repeats; nobody is asked."""
     ESCALATE = 1
-    """Another strategy or a stronger model; a card tells people."""
+    """The agent gets another strategy or a stronger model; a card tells people."""
     ASK = 2
     """A person decides."""
     STOP = 3
@@ -88,9 +88,9 @@ class Signal:
     Attributes:
         score: In [0, 1]; the signal trips at 1.0, below it is a nudge.
         severity: What it asks for once it trips.
-        turns: `seq` of the turns it rests on, oldest first, this one included.
-        first: The streak has not had this severity before.
-        linked_turns: Those of linked runs likewise, as (run id, `seq`), oldest first.
+        turns: `seq` of the turns it rests on, oldest first, including this one.
+        first: It is the first in the streak with this severity.
+        linked_turns: The same for linked runs, as (run id, `seq`), oldest first.
     """
 
     detector: str
@@ -103,8 +103,8 @@ class Signal:
     linked_turns: tuple[tuple[str, int], ...] = ()
 
     def on(self, severity: Severity, *, first: bool) -> Signal:
-        """Give this signal with a severity."""
-        # Asked for each rule of each turn: what is right already is not made anew.
+        """Return this signal with the given severity."""
+        # Called for each rule at each turn: an unchanged signal is not copied.
         if severity is self.severity and first is self.first:
             return self
         return Signal(
@@ -120,22 +120,22 @@ class Signal:
 
     @property
     def trips(self) -> bool:
-        """The detector is sure: a card may open on this."""
-        # A rule that may only observe or nudge can be sure, and still nobody is asked.
+        """The detector is sure, and a card may open on this signal."""
+        # A rule that may only observe or nudge can be sure, but nobody is asked.
         return self.score >= 1.0 and self.severity >= Severity.ESCALATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """All that the engine says of one observation.
+    """Everything that the engine says of one observation.
 
     Attributes:
         seq: The turn.
         score: How near the run is to a card, in [0, 1]; 1 opens one.
         changed: The turn brought something new.
-        stuck: The stuck score (`guard.detectors.score`) alone, in [0, 1), whatever the policy.
-        signals: What detectors say, the surest of each.
-        suspicion: It is worth a question to a judge who can read, and trips never.
+        stuck: The stuck score (`guard.detectors.score`), in [0, 1), whatever the policy is.
+        signals: What detectors say, from each its surest signal.
+        suspicion: A doubt worth a question to a judge that can read; it never trips.
     """
 
     seq: int

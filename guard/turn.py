@@ -33,7 +33,7 @@ class Phase(StrEnum):
     DONE = "done"
 
 
-# Read for every turn, and a member is looked up by its class more slowly.
+# Read for every turn; looking up a member on its class is slower.
 _PROPOSED = Phase.PROPOSED
 
 
@@ -57,7 +57,7 @@ class Usage:
     vendor bills it so.
     """
 
-    # Apart, as each has a price of its own.
+    # Separate counts, because each has its own price.
     input: int = 0
     cache_read: int = 0
     cache_write_5m: int = 0
@@ -88,13 +88,13 @@ class Turn:
 
     A `done` turn with the `key` of a proposed one completes it: one turn, one
     `seq`. `seq` is the reader's numbering (the server's, or the position in a
-    file), never the client's. `nature` is what the caller says of the tool's
-    repeats; it wins over the policy's. With another `session` than the turns
-    before named, everything starts afresh.
+    file), never the client's. `nature` is what the caller declares about the tool's
+    repeats; it takes precedence over the policy's. When `session` differs from that
+    of the turns before, everything starts afresh.
     """
 
     role: Role
-    # The caller's own: whoever sends a turn twice is known by it.
+    # The caller's own id: a turn that is sent twice is recognised by it.
     key: str | None = None
     agent: str | None = None
     phase: Phase = Phase.DONE
@@ -106,7 +106,7 @@ class Turn:
     files: tuple[str, ...] = ()
     state: str | None = None
     action_class: str | None = None
-    # Of the model call, not of the tool's: several turns of one answer share it, and its cost.
+    # The id of the model call, not of the tool call: the turns of one answer share it and its cost.
     call_id: str | None = None
     model: str | None = None
     provider: str | None = None

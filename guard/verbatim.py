@@ -1,4 +1,4 @@
-"""A turn's own words, each text by its head and tail, and the files that it names."""
+"""A turn's own words, each text cut to its head and tail, and the files that it names."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ PATH_ARGUMENTS = (
 
 
 def bounded(text: str, *, head: int = 3_000, tail: int = 1_000, joint: str = " ") -> str:
-    """Give a text's head and tail: what is held for long, or read."""
-    # More of the head: what failed, and where, is mostly said there; the verdict stands at the
-    # end.
+    """Cut a text to its head and tail, where it is to be kept or searched."""
+    # The head gets more: it usually says what failed and where; the verdict is at the end.
     return text if len(text) <= head + tail else f"{text[:head]}{joint}{text[-tail:]}"
 
 
 class Verbatim(NamedTuple):
-    """A turn's own words, each text by at most its head and tail.
+    """A turn's own words, each text cut to its head and tail.
 
     Attributes:
         content: What the agent wrote.
         result: What the tool returned.
-        error: Why it failed, as told in the field of that name.
+        error: Why it failed, from the field of that name.
         files: The files touched, sorted, each once: the turn's own list, else
             the paths among its arguments.
         state: The caller's hash of the environment.
@@ -55,9 +54,9 @@ UNSAID = Verbatim(content="", result="", error="", files=(), state="")
 
 
 def verbatim_of(turn: Turn) -> Verbatim:
-    """Read a turn's own words; nothing came back from a proposed call."""
+    """Read a turn's own words; a proposed call has no result yet."""
     done = not turn.is_proposed
-    # In the order of the names, so that one call reads the same each time.
+    # In a fixed order of names, so that the same call always reads the same.
     values = [(turn.args or {}).get(name) for name in PATH_ARGUMENTS]
     files = turn.files or [value for value in values if isinstance(value, str) and value]
     return Verbatim(

@@ -23,7 +23,7 @@ class DirectiveAction(StrEnum):
     STOP = "stop"
 
 
-# Apart from the run's own: one call may be skipped while the run goes on.
+# Separate from the run's action: one call may be skipped while the run goes on.
 class CallAction(StrEnum):
     """What to do with the proposed call a directive answers."""
 
@@ -67,7 +67,7 @@ class Message:
 class Directive:
     """What the agent must do now, with messages to add to its context."""
 
-    # Grows with each change of the run: an agent asks for what is newer than the one it knows.
+    # Increases with each change of the run: an agent asks for a version newer than its own.
     version: int
     action: DirectiveAction
     call: CallAction = CallAction.RUN
@@ -80,7 +80,7 @@ class Directive:
 class Refusal:
     """A turn of a batch that was refused, and why."""
 
-    # By place in the batch: a turn that cannot be read may have no key to be named by.
+    # Position in the batch: a turn that cannot be read may have no key.
     index: int
     code: str
     detail: str

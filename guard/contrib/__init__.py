@@ -1,7 +1,7 @@
 """Rules that other systems published, exact to their sources, each with its preset.
 
-A module here is imported only where a policy names its rule. It holds `DETECTOR`, the
-rule, and `Rule`, its thresholds: a policy's table `contrib.NAME` sets them.
+A module here is imported only where a policy names its rule. It defines `DETECTOR`, the
+rule, and `Rule`, its thresholds, which a policy sets in its table `contrib.NAME`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from guard.errors import PolicyInvalid
 
 
 def check_order(rule: object, least: str, most: str) -> None:
-    """Refuse thresholds of which the later is met before the earlier."""
+    """Raise PolicyInvalid if the later threshold would be reached before the earlier one."""
     low, high = getattr(rule, least), getattr(rule, most)
     if high < low:
         raise PolicyInvalid(most, f"a whole number from {low} to 50", high)

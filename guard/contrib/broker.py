@@ -1,4 +1,4 @@
-"""Turns whose words overlap with those just before, for too long."""
+"""Turns whose words overlap with recent turns for too long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from guard.policy.fields import SHARE, Section, within
 from guard.reading.step import Step
 from guard.signals import Kind, Severity, Signal
 
-# The rule remembers no more turns than this; it compares with fewer.
+# The rule remembers no more turns than this, and compares with fewer.
 HISTORY = 50
 
 
@@ -39,8 +39,8 @@ class Broker(Detector):
     overlap by 0.85 (Jaccard). The first turn always passes, and one dissimilar
     turn starts the count again. Preset `broker`; no judge is asked.
 
-    Source: the broker's loop detector of a trading agent's lesson on session
-    termination; its counts, not its prose ("3 turns"), are what is done here.
+    Source: the broker's loop detector in a trading agent's lesson on session
+    termination; its thresholds are used here, not those of its prose ("3 turns").
     """
 
     name: ClassVar[str] = "broker"
@@ -51,13 +51,13 @@ class Broker(Detector):
         self._rule = Rule.read(policy.contrib.get("broker", {}))
 
     def examine(self, view: View) -> Signal | None:
-        """Count the similar turns at the end of what was said."""
-        # What came back belongs to what a turn says, and it has not come yet.
+        """Count the similar turns at the end of the run."""
+        # The outcome is part of a turn's text, and a proposed call has none yet.
         if view.history.last.proposed:
             return None
         turns = [step for step in view.history.steps if not step.proposed][-HISTORY:]
         rule = self._rule
-        # Back from the newest turn to the last dissimilar one; past the limit nothing changes.
+        # From the newest turn back to the last dissimilar one; beyond the limit nothing changes.
         most = min(len(turns), rule.terminate)
         counts = (
             count
@@ -82,35 +82,35 @@ class Broker(Detector):
         )
 
     def _likeness(self, turns: Sequence[Step]) -> float:
-        """How like the last of these is to the most alike of those before it."""
+        """Return how similar the last turn is to the most similar one before it."""
         newest = words_in(text_of(turns[-1]))
         others = turns[-1 - self._rule.window : -1]
         return max((jaccard(newest, words_in(text_of(one))) for one in others), default=0.0)
 
 
 def text_of(step: Step) -> str:
-    """Give all that a turn says: what was written, asked for, and came back."""
+    """Return the whole text of a turn: what was written, asked for, and came back."""
     call = step.call if step.is_call else ""
     parts = (step.verbatim.content, call, step.verbatim.came_back)
     return "\n".join(part for part in parts if part)
 
 
-# Each turn is compared with five others, one after the other.
+# Cached, because each turn is compared with five others.
 @functools.lru_cache(maxsize=512)
 def words_in(text: str) -> frozenset[str]:
-    """Give the set of words between white space, in lower case."""
+    """Return the set of words separated by white space, in lower case."""
     return frozenset(text.lower().split())
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """Give the share of all words that both sets have, in [0, 1]; 0 if one is empty.
+    """Return the share of all words that both sets have, in [0, 1]; 0 if one is empty.
 
     >>> round(jaccard(words_in("check the price now"), words_in("check the price again")), 2)
     0.6
     >>> jaccard(words_in(""), words_in(""))
     0.0
     """
-    # Nothing is like nothing: two empty turns are no loop.
+    # Two empty turns are no loop, so an empty set is like nothing.
     if not one or not other:
         return 0.0
     shared = len(one & other)

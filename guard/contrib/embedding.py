@@ -1,10 +1,10 @@
-"""How alike two texts are, by one of several vectorisers; one setting chooses.
+"""How similar two texts are, by one of several vectorisers that a setting chooses.
 
 `hashing` is the default: words, pairs of neighbouring words and character 4-grams, hashed
-into 2^20 buckets; no vocabulary, no state, no download. The others
-are static word vectors, optional and read from this machine alone: `wordllama`
-ships its weights in its wheel, `model2vec:PATH` reads a directory. What each gains
-and costs on recorded runs is in docs/measurements.md.
+into 2^20 buckets, with no vocabulary, no state and no download. The others are static word
+vectors, which are optional and read only from this machine: `wordllama` has its weights in
+its wheel, `model2vec:PATH` reads a directory. Their benefits and costs on recorded runs are
+in docs/measurements.md.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MODEL2VEC = "model2vec:"
 _LONGEST = 2_000
 _VECTORS_KEPT = 512
 _WORD = re.compile(r"\w+|[^\w\s]{2,}")
-# A power of two less one: a mask takes the bucket of a hash.
+# A power of two minus one, used as a mask to get the bucket of a hash.
 _BUCKETS = (1 << 20) - 1
-# Less than a word: pairs tell the order, grams forgive spelling.
+# Less than a word's weight: pairs reflect the order, grams forgive spelling.
 _PAIR_WEIGHT, _GRAM_WEIGHT = 0.3, 0.35
 _GRAM, _LONGEST_WORD = 4, 40
 
@@ -44,10 +44,10 @@ _FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 @functools.lru_cache(maxsize=256)
 def vectorise(text: str) -> Vector:
-    """Turn a text into a sparse unit vector; an empty text has none.
+    """Return a text as a sparse unit vector; that of an empty text is empty.
 
-    Long texts count by their head and tail, so that the cost is bounded. The
-    vector is shared by all who ask for it: do not change it.
+    Only the head and tail of long texts count, so that the cost is bounded. The
+    vector is cached and shared: do not change it.
     """
     weights: Vector = {}
     before = 0
@@ -56,31 +56,31 @@ def vectorise(text: str) -> Vector:
         weights[bucket] = weights.get(bucket, 0.0) + 1.0
         for gram in grams:
             weights[gram] = weights.get(gram, 0.0) + _GRAM_WEIGHT
-        # Multiplied, or two words would make one pair in either order.
+        # Multiplied, because otherwise two words would make the same pair in either order.
         if before:
             pair = (before * 31 + bucket) & _BUCKETS
             weights[pair] = weights.get(pair, 0.0) + _PAIR_WEIGHT
         before = bucket
-    # Of an empty text there is nothing to divide, so that a length of 0 does no harm.
+    # For an empty text there is nothing to divide, so a length of 0 is harmless.
     length = math.sqrt(sum([weight * weight for weight in weights.values()], 0.0))
     return {bucket: weight / length for bucket, weight in weights.items()}
 
 
 def cosine(one: Vector, other: Vector) -> float:
-    """Give the cosine of two unit vectors, in [0, 1].
+    """Return the cosine of two unit vectors, in [0, 1].
 
     >>> a, b = vectorise("the config file is missing"), vectorise("the config file is missing")
     >>> round(cosine(a, b), 6), cosine(vectorise("alpha"), vectorise(""))
     (1.0, 0.0)
     """
-    # Over the shorter one: a bucket that is missing there adds nothing.
+    # Over the shorter vector: a bucket missing there adds nothing.
     if len(one) > len(other):
         one, other = other, one
     get = other.get
     return min(1.0, sum([weight * get(bucket, 0.0) for bucket, weight in one.items()], 0.0))
 
 
-# Words come again far more often than texts do.
+# Cached by word, because words recur far more often than texts.
 @functools.lru_cache(maxsize=16384)
 def _features(word: str) -> tuple[int, tuple[int, ...]]:
     short = word[:_LONGEST_WORD]
@@ -93,13 +93,13 @@ def _bucket(feature: str) -> int:
 
 
 def check_installed(rules: Mapping[str, Any], path: str = "") -> None:
-    """Refuse a policy whose embedding is not on this machine, where it is chosen.
+    """Refuse a policy with an embedding that is not on this machine.
 
-    Nothing is loaded: whether the package and the files are there is looked at only.
+    Nothing is loaded: it only checks that the package and the files exist.
 
     Args:
-        rules: A policy as plain values, in its tables for tools and kinds of tasks too.
-        path: Where in the whole policy these stand.
+        rules: A policy as plain values, including its tables for tools and task types.
+        path: Their place in the whole policy.
 
     Raises:
         PolicyInvalid: An embedding is missing; the text says what.
@@ -118,9 +118,9 @@ def _directory_of(name: str) -> Path:
 
 
 def _missing(name: str) -> str:
-    """Say what an embedding lacks on this machine; "": nothing."""
+    """Return what an embedding lacks on this machine; "": nothing."""
     if name.startswith(MODEL2VEC):
-        # A name that is no directory would be looked for on a hub: nothing is downloaded.
+        # A name that is no directory would be searched on a hub, but nothing may be downloaded.
         directory = _directory_of(name)
         if not all((directory / file).is_file() for file in _FILES):
             return f"{directory} holds no model2vec model ({', '.join(_FILES)})"
@@ -130,16 +130,16 @@ def _missing(name: str) -> str:
 
 
 def likeness_by(name: str) -> Likeness:
-    """Give the likeness a setting names; the default where it cannot be had.
+    """Return the likeness that a setting names, or the default if it is not available.
 
-    A missing package is said once, as a warning: a run is judged all the same.
+    A missing package is logged once, as a warning: the run is still judged.
 
     >>> likeness_by("hashing")("the same words", "the same words") > 0.999
     True
     """
     try:
         return load_likeness(name)
-    # Installed, a package may still lack what it needs itself.
+    # Even an installed package may lack its own dependencies.
     except (EmbeddingMissing, ImportError) as missing:
         _warn_once(str(missing))
         return _hashed
@@ -147,7 +147,7 @@ def likeness_by(name: str) -> Likeness:
 
 @functools.lru_cache(maxsize=8)
 def load_likeness(name: str) -> Likeness:
-    """Load a vectoriser; a model is loaded once a process.
+    """Load a vectoriser; a model is loaded once per process.
 
     Raises:
         EmbeddingMissing: its package or its files are not here.
@@ -161,7 +161,7 @@ def load_likeness(name: str) -> Likeness:
     if name == WORDLLAMA:
         import wordllama
 
-        # Its wheel keeps the tokenizer where its loader looks only in a cache directory.
+        # The wheel has the tokenizer, but its loader looks only in a cache directory.
         shipped = Path(wordllama.__file__).parent
         try:
             model = wordllama.WordLlama.load(cache_dir=shipped, disable_download=True)
@@ -172,7 +172,7 @@ def load_likeness(name: str) -> Likeness:
 
     static = model2vec.StaticModel.from_pretrained(_directory_of(name), force_download=False)
 
-    # Ours to normalise: not every model is kept as unit vectors, and an empty text is none.
+    # Normalised here: not every model stores unit vectors, and an empty text has none.
     def embed(text: str) -> Any:
         vector = static.encode([_encodable(text)], use_multiprocessing=False)[0]
         return vector / (float(vector @ vector) ** 0.5 or 1.0)
@@ -184,18 +184,18 @@ def _hashed(one: str, other: str) -> float:
     return cosine(vectorise(one), vectorise(other))
 
 
-# Said once: this is asked for with each policy that is read.
+# Cached, so that it is logged once: this is called for each policy that is read.
 @functools.lru_cache(maxsize=32)
 def _warn_once(missing: str) -> None:
     logger.warning("%s; hashing stands in", missing)
 
 
 def _by_vectors(embed: Callable[[str], Any]) -> Likeness:
-    """Compare by unit vectors of the texts, those of the last few kept."""
+    """Return a likeness by unit vectors of the texts; the last few vectors are cached."""
     kept = functools.lru_cache(maxsize=_VECTORS_KEPT)(embed)
 
     def likeness(one: str, other: str) -> float:
-        # Models round: a text can be a little more than like itself.
+        # Models round, so the cosine of a text with itself can be slightly above 1.
         product = float(kept(one[:_LONGEST]) @ kept(other[:_LONGEST]))
         return min(1.0, max(0.0, product))
 
@@ -203,5 +203,5 @@ def _by_vectors(embed: Callable[[str], Any]) -> Likeness:
 
 
 def _encodable(text: str) -> str:
-    """Replace halves of a character: the tokenizers are not Python."""
+    """Replace lone surrogates, which the tokenizers cannot encode."""
     return text.encode("utf-8", "replace").decode() or " "

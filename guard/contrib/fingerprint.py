@@ -25,13 +25,13 @@ EXPLORING = frozenset({ActionClass.SEARCH, "explore", "exploration"})
 FIXES = frozenset({"fix", "fix_attempt", "bug_fix", "repair"})
 _UNTELLING = frozenset({ActionClass.READ, ActionClass.SEARCH, ActionClass.FILE_EDIT, *FIXES})
 _SHORT = 12
-# Before times and addresses are masked: a file under /tmp keeps its name too.
+# Applied before times and addresses are masked, so that a file under /tmp keeps its name too.
 _DIRECTORIES = re.compile(r"(?<![\w./:\\])(?:[A-Za-z]:)?[/\\](?:[\w.@+-]+[/\\])+([\w.@+-]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule(Section):
-    """When the same action on the same files meets the same error."""
+    """When the same action on the same files has the same error."""
 
     escalate: Annotated[int, within(2, 50), "at which action of a streak it escalates"] = 3
     halt: Annotated[int, within(2, 50), "and at which it ends the run"] = 5
@@ -45,21 +45,21 @@ class Rule(Section):
 
 
 class Fingerprint(Detector):
-    """Escalate at the 3rd action with one fingerprint in a row, halt at the 5th.
+    """Escalate at the 3rd consecutive action with one fingerprint, halt at the 5th.
 
-    The fingerprint is what an action is under any wording: its class, the files it
+    The fingerprint identifies an action under any wording: its class, the files it
     touches, the caller's hash of the state and the error without line numbers,
-    addresses, times and directories. A genuine change of any of them starts anew.
+    addresses, times and directories. A genuine change of any of these starts anew.
 
-    Searches repeat by nature (7 and 8). A class of known retries (`api_retry`,
-    any `…_retry`) has a ring of its own: it neither adds to the streak of other
-    work nor breaks it. A second ring holds fixes alone, so that write, test, run,
-    fix, test, run, fix is a streak of fixes: an edit is a fix when the last check
-    failed, and then carries the failure it answers.
+    Searches naturally repeat (limits 7 and 8). Known retries (class `api_retry`, any
+    `…_retry`) have a separate ring: they neither extend nor end the streak of other
+    work. Another ring holds only fixes, so that write, test, run, fix, test, run, fix
+    is a streak of fixes: an edit is a fix if the last check failed, and is then
+    counted with the failure that it answers.
 
     Preset `fingerprint`; no judge is asked. Source: KARIMO's safeguards and the
-    fingerprint they describe. It is meant for whole attempts: where every small
-    call is a turn and no files are told, it escalates early.
+    fingerprint they describe. It is meant for whole attempts: if every small call is
+    a turn and no files are reported, it escalates early.
     """
 
     name: ClassVar[str] = "fingerprint"
@@ -70,22 +70,22 @@ class Fingerprint(Detector):
         self._rule = Rule.read(policy.contrib.get("fingerprint", {}))
 
     def examine(self, view: View) -> Signal | None:
-        """Look at each ring the newest action belongs to."""
+        """Examine each ring that the newest action belongs to."""
         newest = view.history.last
         steps = [step for step in view.history.steps if not step.proposed][-RING:]
         if newest.proposed or not _is_action(newest):
             return None
-        # Known retries neither add to the streak of other work nor break it.
+        # Known retries neither extend nor end the streak of other work.
         is_retry = _is_retry(newest)
         alike = (one for one in steps if _is_action(one) and _is_retry(one) == is_retry)
         rings = [[_Mark(step, _print_of(step)) for step in alike]]
-        # Fixes have a ring of their own besides: tests and runs lie between them.
+        # Fixes also have a ring of their own, because tests and runs lie between them.
         fixes = list(_fixes(steps))
         if fixes and fixes[-1].step is newest:
             rings.append(fixes)
         streak: list[Step] = []
         for ring in rings:
-            # The newest actions that share one fingerprint; of equally long streaks the first.
+            # The newest actions with one fingerprint; among streaks of equal length, the first.
             count = next(
                 (n for n, mark in enumerate(reversed(ring)) if mark.print != ring[-1].print),
                 len(ring),
@@ -96,7 +96,7 @@ class Fingerprint(Detector):
         if count <= 1:
             return None
         escalate, halt = rule.escalate, rule.halt
-        # Searches and known retries repeat by nature.
+        # Searches and known retries naturally repeat.
         if newest.action_class in EXPLORING or is_retry:
             escalate, halt = rule.exploring_escalate, rule.exploring_halt
         ends = count >= halt
@@ -115,10 +115,10 @@ class Fingerprint(Detector):
         )
 
 
-# The ring is read anew with each turn, and masking an error costs more than all the rest.
+# Cached: the ring is read again at each turn, and masking an error costs more than the rest.
 @functools.lru_cache(maxsize=4096)
 def fingerprint(*, action: str, files: tuple[str, ...], state: str, error: str) -> str:
-    """Give the short id of an action, equal under any wording of it.
+    """Return the short id of an action, the same under any wording of it.
 
     >>> one = fingerprint(action="file_edit", files=("b.py", "a.py"), state="c0ffee",
     ...                   error="/home/me/app/a.py:12: KeyError at 0x7f01aa")
@@ -132,7 +132,7 @@ def fingerprint(*, action: str, files: tuple[str, ...], state: str, error: str) 
 
 
 def normalise_error(text: str) -> str:
-    """Take line numbers, addresses, times and directories out of an error."""
+    """Remove line numbers, addresses, times and directories from an error."""
     named = _DIRECTORIES.sub(r"\1", text) if "/" in text or "\\" in text else text
     return " ".join(mask_failure(mask_volatile(named)).split())
 
@@ -146,8 +146,8 @@ class _Mark:
 
 
 def _fixes(steps: Sequence[Step]) -> Iterator[_Mark]:
-    """Give the fixes among these, each with the failure it answers."""
-    # What failed last, until a check passes: an edit after that is work, no fix.
+    """Yield the fixes among these, each with the failure that it answers."""
+    # The last failure, until a check passes: an edit after that is work, not a fix.
     failure = ""
     for step in steps:
         if step.action_class in FIXES or (step.action_class == ActionClass.FILE_EDIT and failure):
@@ -157,7 +157,7 @@ def _fixes(steps: Sequence[Step]) -> Iterator[_Mark]:
 
 
 def _print_of(step: Step, *, error: str | None = None) -> str:
-    # "Other" says nothing of what was done: two such actions are told apart by their verb.
+    # "Other" does not say what was done, so such actions are distinguished by their verb.
     known = step.action_class if step.action_class != ActionClass.OTHER else f"other:{step.verb}"
     return fingerprint(
         action=known,
@@ -168,12 +168,12 @@ def _print_of(step: Step, *, error: str | None = None) -> str:
 
 
 def _error_of(step: Step) -> str:
-    """Give what failed, by its own field or by what came back."""
+    """Return what failed, from the error field or from what came back."""
     return step.verbatim.error or (step.verbatim.result if step.failed else "")
 
 
 def _is_action(step: Step) -> bool:
-    """Tell an action from mere talk: a message counts where it names what it did."""
+    """Return whether a step is an action; a message is one only if it names what it did."""
     verbatim = step.verbatim
     names_action = bool(verbatim.files or verbatim.error)
     return step.is_call or step.action_class != ActionClass.MESSAGE or names_action

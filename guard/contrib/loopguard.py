@@ -1,4 +1,4 @@
-"""The last events the same, alternating, or alike: three rules in turn."""
+"""The last events are equal, alternating or alike: three rules in turn."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ _FRONT = re.compile(r"(?<!\w)(?:\./|/app/|/workspace/[^\s']+/|[A-Za-z]:\\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule(Section):
-    """When the last events are the same, alike or alternate."""
+    """When the last events are equal, alike or alternating."""
 
     repeats: Annotated[int, within(2, 20), "events in a row that are the same, or alike"] = 3
     threshold: Annotated[float, SHARE, "lowest pairwise cosine of events that are alike"] = 0.86
 
 
 class LoopGuard(Detector):
-    """Trip on 3 equal events, on A-B-A-B, or on 3 alike by a cosine of 0.86.
+    """Trip on 3 equal events, on A-B-A-B, or on 3 events with a cosine of 0.86.
 
-    An event is agent, tool, arguments and what came back, or a message. Ids,
-    digests and times are masked. Alternation is looked for over the last four events
-    of all agents, and may be a likeness too. A proposed call has no answer yet:
-    requests alone are compared, as where a tool is wrapped. News, progress and
-    patience do not count; what they excuse is left to the judge, who has the final
-    say. Preset `loopguard`, with its ceilings of 30 calls and $1.
+    An event is agent, tool, arguments and what came back, or a message. Ids, digests
+    and times are masked. Alternation is checked over the last four events of all
+    agents, whose equality may be a likeness too. For a proposed call, which has no
+    answer yet, only requests are compared, as where a tool is wrapped. News,
+    progress and patience do not count; the judge, who decides, may consider them.
+    Preset `loopguard`, with its ceilings of 30 calls and $1.
 
-    Source: LoopGuard's detectors and settings, its character n-grams included.
+    Source: LoopGuard's detectors and settings, including its character n-grams.
     """
 
     name: ClassVar[str] = "loopguard"
@@ -61,9 +61,9 @@ class LoopGuard(Detector):
         self._rule = Rule.read(policy.contrib.get("loopguard", {}))
 
     def examine(self, view: View) -> Signal | None:
-        """Ask the three rules in turn, the surest first."""
+        """Apply the three rules in turn, the surest first."""
         steps = view.history.steps[-max(_ROUND, self._rule.repeats) :]
-        # A proposed call has no answer yet, so requests alone are compared.
+        # A proposed call has no answer yet, so only requests are compared.
         answered = not view.history.last.proposed
         texts = [event_text(step, answered=answered) for step in steps]
         count = self._rule.repeats
@@ -71,7 +71,7 @@ class LoopGuard(Detector):
         if len(newest) == count and len(set(newest)) == 1:
             summary = f"The last {count} events are the same."
             return self._signal(steps[-count:], Kind.EXACT_REPEAT, 1.0, summary)
-        # What does not change does not alternate either.
+        # Equal events do not alternate.
         if len(tail) == _ROUND and tail[0] != tail[1]:
             likeness = self._lowest([(tail[1], tail[3]), (tail[0], tail[2])])
             if likeness is not None:
@@ -85,8 +85,8 @@ class LoopGuard(Detector):
         return None
 
     def _lowest(self, pairs: Iterable[tuple[str, str]]) -> float | None:
-        """Give the lowest likeness of these pairs; None: one lies below the threshold."""
-        # Pair by pair, so that the first one below the threshold spares the vectors of the rest.
+        """Return the lowest likeness of these pairs; None: one is below the threshold."""
+        # Pair by pair, since the first one below the threshold makes other vectors unnecessary.
         lowest = 1.0
         for one, other in pairs:
             lowest = min(lowest, 1.0 if one == other else cosine(embed(one), embed(other)))
@@ -107,11 +107,11 @@ class LoopGuard(Detector):
 
 
 def event_text(step: Step, *, answered: bool) -> str:
-    """Write a step as the one line that is compared.
+    """Return a step as the single line that is compared.
 
     Args:
         step: The event.
-        answered: What came back counts too.
+        answered: Whether what came back counts too.
     """
     if not step.is_call:
         parts = {"agent": step.agent, "kind": "agent_message", "output_text": step.verbatim.content}
@@ -125,7 +125,7 @@ def event_text(step: Step, *, answered: bool) -> str:
 
 @functools.lru_cache(maxsize=512)
 def embed(text: str) -> Vector:
-    """Count a text's character 3- to 5-grams within words, as a unit vector.
+    """Return the counts of a text's character 3- to 5-grams within words, as a unit vector.
 
     >>> round(cosine(embed("read package.json"), embed("read app/package.json")), 2) > 0.7
     True
@@ -141,18 +141,18 @@ def _grams_in(word: str) -> tuple[int, ...]:
     padded = f" {word} "
     grams: list[str] = []
     for size in _GRAMS:
-        if len(padded) <= size:  # a short word is one gram, whole
+        if len(padded) <= size:  # a short word is a single gram
             grams.append(padded)
             break
         grams += [padded[start : start + size] for start in range(len(padded) - size + 1)]
-    # crc32, not hash(): that one has another seed in each process, and verdicts would differ.
+    # Not hash(), whose seed differs in each process: verdicts would differ too.
     return tuple(crc32(gram.encode("utf-8", "surrogatepass")) % _BUCKETS for gram in grams)
 
 
 @functools.lru_cache(maxsize=512)
 def _clean(text: str) -> str:
     masked = _INSTANT.sub("<time>", _DIGEST.sub("<digest>", _UUID.sub("<id>", text)))
-    # Cut after cleaning: what is masked must not take the room of what is compared.
+    # Cut after cleaning, so that masked parts do not displace what is compared.
     return " ".join(_FRONT.sub("", masked).split()).lower()[:_LONGEST]
 
 

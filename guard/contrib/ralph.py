@@ -1,4 +1,4 @@
-"""An iteration whose output is nearly that of one just before."""
+"""An iteration whose output is nearly that of a recent one."""
 
 from __future__ import annotations
 
@@ -19,39 +19,40 @@ from guard.turn import Role, Turn
 
 logger = logging.getLogger(__name__)
 
-# Beyond this many iterations their average time counts too,
+# After this many iterations their average time counts too,
 SLOW_AFTER = 75
-# and may not be longer than this, in seconds.
+# and may not exceed this, in seconds.
 SLOW_S = 300.0
 
-# A ticked box, on a line of its own; in arguments lines end as "\n" is written.
+# A ticked box on a line of its own; in arguments a line ends as "\n", written out.
 _COMPLETE = re.compile(r'(?:^|\n|\\n|")[ \t]*(?:- )?\[x\] TASK_COMPLETE[ \t]*(?:$|\r|\n|\\n|")')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule(Section):
-    """When an iteration's output is nearly one of the last."""
+    """When an iteration's output is nearly that of a recent one."""
 
     window: Annotated[int, within(1, 20), "with how many outputs it is compared"] = 5
     threshold: Annotated[float, SHARE, "the edit ratio from which they are alike"] = 0.9
 
 
 class Ralph(Detector):
-    """End a run that repeats an output, or has used what it may.
+    """End a run that repeats an output or has used its budget.
 
-    After each successful iteration, its output is compared with the last 5: an
-    edit ratio (rapidfuzz) of 0.9 with any of them ends the run. Then the limits of
-    the next iteration: turns, run time, dollars, failures in a row. A failed
-    iteration is not compared; what came before `- [x] TASK_COMPLETE` is forgotten,
-    and the turn that ticks it never trips. Every turn is an iteration: its output is
-    what the agent wrote, else what came back. Without rapidfuzz only the limits hold.
+    After each successful iteration, its output is compared with the last 5: an edit
+    ratio (rapidfuzz) of 0.9 with any of them ends the run. Then the limits for the
+    next iteration are checked: turns, run time, dollars, consecutive failures. A
+    failed iteration is not compared; everything before `- [x] TASK_COMPLETE` is
+    forgotten, and the turn that ticks it never trips. Every turn is an iteration: its
+    output is what the agent wrote, else what came back. Without rapidfuzz only the
+    limits apply.
 
     Preset `ralph` (100 turns, 4 hours, $10, 5 failures); no judge is asked.
     Source: the safety guard of the Ralph orchestrator, version 1.
     """
 
     name: ClassVar[str] = "ralph"
-    reads_usage: ClassVar[bool] = True  # how long its iterations take on average
+    reads_usage: ClassVar[bool] = True  # for the average time of iterations
     kind: ClassVar[Kind] = Kind.SEMANTIC_REPEAT
     reads_verbatim: ClassVar[bool] = True
 
@@ -60,7 +61,7 @@ class Ralph(Detector):
         self._limits = policy.budget
         try:
             from rapidfuzz import fuzz
-        # As the original does: without its library it watches the limits alone.
+        # As in the original: without the library, only the limits are checked.
         except ImportError:
             logger.debug("rapidfuzz not installed, skipping loop detection")
             self._ratio: Callable[[str, str], float] | None = None
@@ -68,15 +69,15 @@ class Ralph(Detector):
             self._ratio = fuzz.ratio
 
     def examine(self, view: View) -> Signal | None:
-        """Take one step of the loop: execute, success, loop; limits, completion."""
-        # In the order of the original: a loop ends the run before a limit does.
+        """Check one iteration: first for a repeated output, then the limits of the next one."""
+        # In the order of the original: a repeated output ends the run before a limit does.
         if (loop := self._find_loop(view.history.steps)) is not None:
             return loop
         reached = limit_reached(self._limits or Budget(), view.meter.spent)
         if reached is None:
             return None
         unit, summary = reached
-        # A run that is too slow on average has reached no ceiling: what it spent stands for it.
+        # A run too slow on average has reached no ceiling, so its usage is shown as the ceiling.
         spent, ceiling = getattr(view.meter.spent, unit), getattr(self._limits, unit, None)
         return Signal(
             detector=self.name,
@@ -122,7 +123,7 @@ class Ralph(Detector):
 
 
 def limit_reached(limits: Budget, spent: Spent) -> tuple[str, str] | None:
-    """Give the unit and the reason that forbid the next iteration, in this order.
+    """Return the unit and the reason that forbid the next iteration, checked in this order.
 
     >>> limit_reached(Budget(turns=100, failures=5), Spent(turns=100, failures=5))
     ('turns', 'It reached the maximum of 100 iterations.')
@@ -141,29 +142,29 @@ def limit_reached(limits: Budget, spent: Spent) -> tuple[str, str] | None:
 
 
 def output_of(step: Step) -> str:
-    """Give what an iteration put out: what the agent wrote, else what came back."""
+    """Return an iteration's output: what the agent wrote, else what came back."""
     return step.verbatim.content or step.verbatim.result
 
 
 def is_complete(step: Step) -> bool:
-    """Tell whether a turn ticks `- [x] TASK_COMPLETE` on a line of its own."""
+    """Return whether a turn ticks `- [x] TASK_COMPLETE` on a line of its own."""
     return _is_ticked(step.verbatim.content, step.call, step.verbatim.result)
 
 
 def ticks_complete(turn: Turn) -> bool:
-    """Tell whether a turn that has run ticks the box, and it is the agent's own doing.
+    """Return whether a turn that has run ticks the box by the agent's own doing.
 
     >>> ticks_complete(Turn(role=Role.ASSISTANT, content="- [x] TASK_COMPLETE"))
     True
     """
-    # The order itself names the box it asks for.
+    # The user's order itself contains the box that it asks for.
     if turn.is_proposed or turn.error or turn.role is Role.USER:
         return False
     return _is_ticked(turn.content or "", call_text(turn) if turn.tool else "", turn.result or "")
 
 
 def _is_ticked(*texts: str) -> bool:
-    # Looked for as plain text first: the pattern over long answers costs more than all else.
+    # Searched as plain text first: the pattern is by far the most expensive part on long answers.
     return any("TASK_COMPLETE" in text and _COMPLETE.search(text) for text in texts)
 
 

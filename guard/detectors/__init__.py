@@ -1,7 +1,7 @@
-"""The rules, by name. The order breaks ties between equal scores.
+"""The rules by name; their order breaks ties between equal scores.
 
-A spent budget comes first: no correction and no allowlist entry makes money. The
-rules of other systems (`guard.contrib`) are imported where a policy names one.
+A spent budget comes first: no correction or allowlist entry can restore it. The
+rules of other systems (`guard.contrib`) are imported only where a policy names one.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from guard.policy import DETECTOR_NAMES, EscalationRule, Policy
 from guard.signals import Kind, Severity, Signal
 from guard.turn import Turn
 
-_KEPT = 500  # pairs of tool and agent whose policy is remembered; a run has few
+_KEPT = 500  # pairs of tool and agent whose rules are cached; a run has few
 
 _OURS: tuple[type[Detector], ...] = (BudgetCeiling, Repeat, Errors, Stagnation, Talk, Stall)
 DETECTORS = {rule.name: rule for rule in _OURS}
 
 
 def detector_named(name: str) -> type[Detector]:
-    """Give a rule by the name that a policy has for it."""
+    """Return the rule that a policy calls by this name."""
     return DETECTORS.get(name) or import_module(f"guard.contrib.{name}").DETECTOR
 
 
-# A detector, and how its signals escalate.
+# A detector and how its signals escalate.
 Rule = tuple[Detector, EscalationRule]
 
 
 class PolicyDetectors:
-    """Every detector a policy names; tools and agents may have their own.
+    """All detectors that a policy names; tools and agents may have their own.
 
-    It remembers of each detector the turns it last spoke of, to tell the first
-    signal of a streak from the next: two entries for each detector and severity.
+    For each detector and severity, it remembers the turns of the last signal (two
+    entries), to distinguish the first signal of a streak from later ones.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -53,30 +53,30 @@ class PolicyDetectors:
             return everyone if scoped is policy else _rules(scoped)
 
         self.rules_of = rules_of
-        # Tables of a tool or an agent may name other detectors.
+        # The tables of a tool or an agent may name other detectors.
         reads = any(detector.reads_verbatim for detector, _ in everyone)
         self.reads_verbatim = reads or bool(policy.tool or policy.agent)
         self._declared = lru_cache(_KEPT)(policy.nature_of)
-        # What was last said of a matter: on which turns, and at which look.
+        # The last signal of each matter: its turns, and the count of `examine` calls then.
         self._last: dict[tuple[str, Severity, bool], tuple[tuple[int, ...], int]] = {}
         self._looks = 0
 
     def nature_of(self, turn: Turn) -> ToolNature | None:
-        """Give what the turn, then the policy, says of its tool; None: nothing."""
+        """Return what the turn, or else the policy, declares about its tool; None: nothing."""
         declared = self._declared(turn.tool)
         return turn.nature.over(declared) if turn.nature else declared
 
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
-        """Have each detector look; its signals get their severity.
+        """Let each detector look, and yield its signal with its severity.
 
-        The first of a streak there is told from those that follow. Several detectors
-        near their limits on the same turns are one matter: the agent is told once.
-        A trip is each detector's own.
+        The first signal of a streak is marked. Several detectors near their limits on the
+        same turns are one matter, so that the agent is told once. A trip belongs to each
+        detector alone.
         """
         self._looks += 1
         for detector, escalation in self.rules_of(turn.tool, turn.agent):
             signal = detector.examine(view)
-            # A completion may arrive after later turns: what they show was said then.
+            # A completion may arrive after later turns, which have been reported already.
             if signal is None or view.seq not in signal.turns:
                 continue
             severity, is_sure = escalation.severity_of(signal), signal.score >= 1.0
@@ -86,7 +86,7 @@ class PolicyDetectors:
                 matter = whose, severity, is_sure
                 turns, look = self._last.get(matter, ((), -1))
                 self._last[matter] = signal.turns, self._looks
-                # It goes on: without a pause, or on some of the same turns.
+                # The streak goes on: at the next look, or on some of the same turns.
                 again = self._looks - look <= 1 or not set(signal.turns).isdisjoint(turns)
                 first = first and not again
             yield signal.on(severity, first=first)

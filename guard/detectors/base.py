@@ -1,4 +1,4 @@
-"""What every rule is, a pure look at the run's last steps, and how these are kept."""
+"""What a rule is, a pure function of the run's last steps, and how those are kept."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from guard.signals import Evidence, Kind, Severity, Signal
 
 _NEWCOMER = 2
 _FEW = 3
-SAME = (1.0, 1.0)  # as like as can be, and nothing less would do
+SAME = (1.0, 1.0)  # as alike as possible, and nothing less counts
 
 
 class History:
     """The last steps since a person spoke, oldest first, at most `span`."""
 
-    last: Step  # the newest; there is none before the first
+    last: Step  # the newest; missing before the first
 
     def __init__(self, span: int) -> None:
         self._span = span
         self.steps: list[Step] = []
-        self.calls: list[Step] = []  # those that are tool calls
-        self._proposed = 0  # how many steps are not done yet; mostly none
+        self.calls: list[Step] = []  # the steps that are tool calls
+        self._proposed = 0  # how many steps are not done yet; usually none
         self.weights: list[Weight] = []  # what each step does to the stuck score
-        self.evidence = 0.0  # that the newest step's agent is stuck (`add_up`)
-        # The newest tries of one command that fail alike, weighed as if nothing stood between.
+        self.evidence = 0.0  # for the newest step's agent being stuck (`add_up`)
+        # The newest tries of one command with the same failure, weighed as if nothing were between.
         self.tries: dict[Step, Weight] = {}
 
     def clear(self) -> None:
-        """Forget all: a person stepped in."""
+        """Forget everything: a person stepped in."""
         self.steps.clear()
         self.weights.clear()
         self.calls.clear()
@@ -44,14 +44,14 @@ class History:
         self._proposed = 0
 
     def put(self, step: Step, place: int | None) -> None:
-        """Take a step: a new one, and the oldest beyond the span is forgotten, or a completion."""
+        """Add a step and forget the oldest beyond the span, or replace the step at `place`."""
         self._proposed += step.proposed
         if place is None:
             self.weights.append(weigh(step, self.steps, self.weights))
             self.steps.append(step)
             if step.is_call:
                 self.calls.append(step)
-            for old in self.steps[: -self._span]:  # the oldest, once there are so many
+            for old in self.steps[: -self._span]:  # the oldest, if there are too many
                 self._proposed -= old.proposed
                 del self.calls[: old.is_call]
             del self.steps[: -self._span], self.weights[: -self._span]
@@ -63,9 +63,9 @@ class History:
         self.last = newest = self.steps[-1]
         self.evidence, self.tries = 0.0, {}
         if not any(map(attrgetter("gain"), self.weights)):
-            return  # mostly: nothing remembered repeats anything
+            return  # usually: nothing remembered repeats anything
         counted = self.weights
-        # Who has hardly begun and looks around is not held to what others did before.
+        # What others did before does not count for a newcomer that looks around.
         looks = newest.looks_around
         if looks and [one.agent for one in self.calls].count(newest.agent) <= _NEWCOMER:
             pairs = zip(self.steps, self.weights, strict=True)
@@ -74,9 +74,9 @@ class History:
         self.tries = self._weigh_tries()
 
     def _weigh_tries(self) -> dict[Step, Weight]:
-        """Weigh the tries of the command to which it came back and failed again alike.
+        """Weigh the tries of a command that the agent came back to and that failed alike again.
 
-        What was read between took nothing from them; what was changed may have been the cure.
+        What was read in between takes nothing from them; a change may have been the cure.
         """
         newest = self.last
         if not newest.failed or not newest.is_answered:
@@ -88,7 +88,7 @@ class History:
 
         tries = tries_of(self.calls, is_try, lambda step: step.is_in_vain, changed_something)
         own = self.answered_of(newest.agent)
-        # Those in a row are the score's, and have their rules.
+        # Consecutive ones are in the score already, and have their own rules.
         if len(tries) < _FEW or own[-len(tries)] is tries[0]:
             return {}
         weights: list[Weight] = []
@@ -102,15 +102,15 @@ class History:
         return [self.steps[place] for place, one in enumerate(self.weights) if one.gain > 0]
 
     def since(self, first: Step) -> list[Step]:
-        """Give a remembered step and all after it."""
+        """Return a remembered step and all steps after it."""
         return self.steps[self.steps.index(first) :]
 
     def answered_of(self, agent: str) -> list[Step]:
-        """Give the calls of one agent of which is known what came back."""
+        """Return the calls of one agent whose outcome is known."""
         return [step for step in self.steps if step.agent == agent and step.is_answered]
 
     def find(self, seq: int | None, key: str | None = None, *, proposed: bool) -> int | None:
-        """Give the place of the call with this key or number, of those not done yet or of all."""
+        """Return the place of the call with this key or number, if `proposed` a proposed one."""
         if proposed and not self._proposed:
             return None
         places = [at for at, step in enumerate(self.steps) if step.proposed or not proposed]
@@ -124,36 +124,36 @@ class History:
 
 @dataclass(slots=True)
 class View:
-    """What a rule looks at: the observed turn, the steps since a person spoke, what was used."""
+    """What a rule sees: the observed turn, the steps since a person spoke, the usage."""
 
     seq: int
     history: History
     meter: UsageMeter | KnownUsage
-    agent: str  # who acts: by whose name usage is counted
+    agent: str  # who acts: usage is counted under this name
 
 
-# One thing that a rule looks for: a method of it, by which its examination is told apart.
+# One thing that a rule looks for: a method, so that each can be measured separately.
 Form = Callable[[Any, History], Iterable[Signal | None]]
 
 
 class Detector(ABC):
     """One idea of what a loop is.
 
-    It keeps no state: what it says follows from the view alone, so the same steps
-    give the same signal, and a cleared history is a fresh start.
+    It keeps no state: its signal depends on the view alone, so the same steps give
+    the same signal, and a cleared history is a fresh start.
     """
 
     name: ClassVar[str]
     reads_verbatim: ClassVar[bool] = False  # it reads the turns' own words (`Step.verbatim`)
-    reads_usage: ClassVar[bool] = False  # it asks what the run has used, without a ceiling too
-    forms: ClassVar[tuple[Form, ...]] = ()  # what it looks for, each by itself
+    reads_usage: ClassVar[bool] = False  # it needs the run's usage even without a ceiling
+    forms: ClassVar[tuple[Form, ...]] = ()  # what it looks for, each independently
 
     @abstractmethod
     def __init__(self, policy: Policy) -> None:
-        """Take the thresholds that concern this rule."""
+        """Take the thresholds for this rule."""
 
     def examine(self, view: View) -> Signal | None:
-        """Look at the newest step; a signal below 1.0 is a nudge. Of several, the surest."""
+        """Look at the newest step and return the surest signal; below 1.0 it is a nudge."""
         surest = None
         for form in self.forms:
             for signal in form(self, view.history):
@@ -165,17 +165,17 @@ class Detector(ABC):
 def signal_of(
     detector: str,
     kind: Kind,
-    steps: Sequence[Step],  # what it rests on, oldest first
+    steps: Sequence[Step],  # the steps it rests on, oldest first
     summary: str,  # one sentence, subject "It"
     *,
     limit: int = 0,  # at how many repeats it trips
     repeats: int | None = None,  # None: as many as steps
-    score: float | None = None,  # in [0, 1]; None: the share of the limit that is reached
-    # How like they are, lowest pairwise, and what that is held against.
+    score: float | None = None,  # in [0, 1]; None: the reached share of the limit
+    # The lowest similarity of a pair, and the threshold for it.
     alike: tuple[float, float] | tuple[None, None] = (None, None),
-    severity: Severity = Severity.ASK,  # where the rule itself says what it asks for
+    severity: Severity = Severity.ASK,  # for a rule that sets its own severity
 ) -> Signal:
-    """Say what these steps are; how sure follows from how many there may be."""
+    """Return the signal for these steps; its score follows from their count and the limit."""
     count = len(steps) if repeats is None else repeats
     return Signal(
         detector=detector,
@@ -195,12 +195,12 @@ def signal_of(
 
 
 def tail_of(steps: Sequence[Step], belongs: Callable[[Step], bool]) -> list[Step]:
-    """Give the longest tail of steps that all belong, oldest first."""
+    """Return the longest tail of steps that all satisfy `belongs`, oldest first."""
     return list(takewhile(belongs, reversed(steps)))[::-1]
 
 
 def attempts_of(steps: Iterable[Step]) -> list[Step]:
-    """Give the last step of each answer: who asks side by side cannot learn from the first."""
+    """Return the last step of each answer: parallel calls cannot learn from each other."""
     return list({step.batch: step for step in steps}.values())
 
 
@@ -210,9 +210,9 @@ def tries_of(
     is_in_vain: Callable[[Step], bool],
     is_cure: Callable[[Step], bool] = lambda _: False,
 ) -> list[Step]:
-    """Give the last tries of something, oldest first, back to one that was not in vain.
+    """Return the last tries of something, oldest first, after the last that was not in vain.
 
-    A step between that may be the cure ends them as well.
+    A step in between that may be the cure ends them too.
     """
     tries: list[Step] = []
     for step in reversed(steps):
@@ -226,28 +226,28 @@ def tries_of(
 
 
 def has_edited(step: Step) -> bool:
-    """Tell an edit that took effect."""
+    """Return whether the step is an edit that took effect."""
     return step.edits and step.acted
 
 
 def compare_answers(steps: Sequence[Step]) -> str:
-    """Say whether these steps were answered alike or the same.
+    """Return how alike the answers of these steps are, in words.
 
-    Rules compare answers without their times, numbers and ids; a person who reads
-    the turns does not, and must not be told what they do not show.
+    Rules compare answers without their times, numbers and ids. A person reads the turns
+    with them, and must not be told that different texts are the same.
     """
     texts = {step.outcome.text for step in steps if step.outcome is not None}
     return "the same answer" if len(texts) <= 1 else "nearly the same answer"
 
 
 def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:
-    """Tell whether every call is for something that none of the others is for.
+    """Return whether each call is for something that the others are not for.
 
     Arguments are compared one by one, and equal ones skipped: three tables counted with one
-    long query are three questions, three wordings of one search are not. A question is told by
-    all its words. An action's target stands in its short arguments (a path, an id): its text may
-    be worded in any way, and counts only `in_words`. Of more than three calls, one may ask again
-    for what another did.
+    long query are three questions, three wordings of one search are not. All words of a question
+    count. An action's target is in its short arguments (a path, an id): its text may be worded
+    in any way, and counts only with `in_words`. Of more than three calls, one may repeat the
+    target of another.
     """
     aims = [
         step.names if in_words or step.asks or step.runs else step.arguments.targets
@@ -259,6 +259,6 @@ def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:
 
 
 def changed_something(step: Step) -> bool:
-    """Tell an effective edit, by its name or by the text that it carries."""
+    """Return whether the step is an effective edit, by its name or by the text it carries."""
     texts = (one.text for one in step.arguments.values() if one.is_body)
     return step.acted and (step.edits or any(" " in text for text in texts))

@@ -1,4 +1,4 @@
-"""A ceiling that was reached. Silent unless someone set one."""
+"""A ceiling that was reached. No signal unless somebody set one."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ OWNERS = {
 
 
 class BudgetCeiling(Detector):
-    """Trip when the run has used what it may use; nudge from 80 % on.
+    """Trip when the run has used its budget; nudge from 80 % on.
 
-    An agent of the run may have ceilings of its own (`budget.agents`). No
-    numeric budget exists until someone sets one.
+    An agent of the run may have its own ceilings (`budget.agents`). There is no
+    numeric budget until somebody sets one.
     """
 
     name: ClassVar[str] = "budget"
@@ -31,7 +31,7 @@ class BudgetCeiling(Detector):
         self._budget = policy.budget
 
     def examine(self, view: View) -> Signal | None:
-        """Hold the meter against the ceilings."""
+        """Compare the meter with the ceilings."""
         if self._budget is None:
             return None
         return weigh(self._budget, view.meter.spent, seq=view.seq, agent=view.agent)
@@ -44,11 +44,11 @@ def weigh(
     seq: int,  # the turn the signal is about
     agent: str = "",  # who acts: its own ceilings within `budget` count too
     scope: str = "run",  # whose ceilings these are: run | tree | agent | project | day
-    # The agent's name, the day ("2026-11-21"), the id of the run whose tree it is; else None.
+    # The agent's name, the day ("2026-11-21") or the id of the run whose tree it is; else None.
     whose: str | None = None,
-    known_as: str | None = None,  # what people call that, where `whose` is an id
+    known_as: str | None = None,  # what people call it, if `whose` is an id
 ) -> Signal | None:
-    """Hold what was used against ceilings; None while less than 80 % is used."""
+    """Compare usage with ceilings; None while less than 80 % is used."""
     found = nearest(budget, spent, agent=agent)
     if found is None:
         return None

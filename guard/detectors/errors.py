@@ -31,8 +31,8 @@ _FEW = 3
 class Errors(Detector):
     """Trip when calls keep failing: the same way, one command in all its variants, or all of them.
 
-    The identity of a failure counts more than the fact of one: "unknown column A" and
-    then "unknown column B" is progress. But where nothing works for many attempts in a
+    That failures are the same counts more than that there are any: "unknown column
+    A" and then "unknown column B" is progress. But if nothing works for many attempts in a
     row, whatever is tried, somebody should look. A busy service is given more time.
 
     Source: deer-flow's salient keys; KARIMO's fingerprint of an error.
@@ -44,12 +44,12 @@ class Errors(Detector):
         self._rule = policy.errors
 
     def examine(self, view: View) -> Signal | None:
-        """Look where the newest call was in vain; most are not."""
+        """Look only if the newest call was in vain; most are not."""
         newest = view.history.last
         return super().examine(view) if newest.is_in_vain and newest.is_answered else None
 
     def handed_in(self, history: History) -> Iterator[Signal]:
-        """Tell work that is refused alike, whatever stood between."""
+        """Find submitted work that was refused in the same way, whatever was done in between."""
         newest, count = history.last, history.last.refusals
         if count:
             kind, limit = Kind.SAME_ERROR, _HANDED_IN
@@ -57,7 +57,7 @@ class Errors(Detector):
             yield signal_of(self.name, kind, [newest], summary, limit=limit, repeats=count)
 
     def failing(self, history: History) -> Iterator[Signal | None]:
-        """Look for what one agent keeps failing at."""
+        """Find what one agent keeps failing at."""
         rule, newest = self._rule, history.last
         if newest.refusals:
             return
@@ -70,24 +70,24 @@ class Errors(Detector):
             return step.failure == newest.failure
 
         in_vain = tail_of(calls, lambda step: step.is_in_vain)
-        if any(step.failed for step in in_vain):  # else `stagnation` tells it from a sweep
+        if any(step.failed for step in in_vain):  # otherwise `stagnation` tells it from a sweep
             yield self._hold(in_vain, rule.same)
         if not newest.failed or _is_one_request([step for step in calls if step.failed]):
-            return  # `repeat` names it, as it would each of the rows below
+            return  # `repeat` reports it, like each case below
         near = tail_of(calls, lambda step: is_alike(step) and step.nearness(newest) >= NEAR)
-        if len(near) < _FEW or not aim_elsewhere(near, in_words=True):  # else a batch
+        if len(near) < _FEW or not aim_elsewhere(near, in_words=True):  # otherwise a batch
             yield self._hold(near, rule.near)
-        # The same short refusal, whatever is asked.
+        # The same short refusal, whatever is asked for.
         refused = tail_of(calls, lambda step: _is_of_one_sort(step, newest))
         if len({step.verb for step in refused}) > 1:
             yield self._hold(refused, rule.refused)
-        # Failing variants of one command: no success of it between, and no edit.
+        # Failing variants of one command, with no success and no edit in between.
         variants = tries_of(
             calls, is_try, lambda step: step.failed and step.nearness(newest) >= ALIKE, has_edited
         )
         yield self._hold(variants, rule.variants)
-        # The same failure of it, whatever was read between; and whatever was edited.
-        # Edits of one file, in whatever words, are nearly one request.
+        # The same failure of one command, whatever was read in between; then, whatever was edited.
+        # Edits of one file, in any words, are nearly the same request.
         unedited = tries_of(calls, is_try, is_alike, changed_something)
         edited = tries_of(calls, is_try, is_alike)
         held = ((unedited, rule.near if newest.edits else rule.same), (edited, rule.variants))
@@ -96,7 +96,7 @@ class Errors(Detector):
     forms = (handed_in, failing)
 
     def _hold(self, steps: Sequence[Step], limit: int) -> Signal | None:
-        """Hold steps against a limit; None where they are one request or none."""
+        """Compare the number of steps with a limit; None if there is at most one request."""
         steps = attempts_of(steps)
         if _is_one_request(steps):
             return None
@@ -115,7 +115,7 @@ def _is_one_request(steps: Sequence[Step]) -> bool:
 
 
 def _is_of_one_sort(step: Step, newest: Step) -> bool:
-    """The same failure, without names and what each quotes of its own request."""
+    """Return whether the failure is the same, except for names and quotes of the request."""
     if not step.template or not newest.template:
         return False
     if step.template == newest.template:

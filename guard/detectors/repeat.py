@@ -1,4 +1,4 @@
-"""The same again: a call, two turns in turn, a series, or a call that keeps coming back."""
+"""The same again: a call, two alternating turns, a series, or a call that keeps coming back."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ _PERIODS = range(2, 9)
 _SHORT = 3
 _PATIENT_ROUNDS = 6
 _BLIND_ROUNDS = 3
-# So many times the patience where nobody saw what came of a poll, a key or a click.
+# Factor on `polls` where the outcome of a poll, a key or a click is never seen.
 _BLIND_POLLS = 4
 _SOON = 60.0
-_BRISK = 4  # within so many seconds so many times as many polls are no loop
-# That minute ends with so many steps: what began before those remembered is not known.
+_BRISK = 4  # factor on `polls` within the first `_SOON` seconds
+# This time also ends after this many steps, since older steps are forgotten.
 _BRISK_STEPS = 32
-# The share of steps between that may have brought something: at first, for each more, at most.
+# The share of steps in between that may have brought something: at first, for each more, at most.
 _MOVED, _MOVED_EACH, _MOVED_MOST = 0.2, 0.1, 0.55
-_TOUR = 4  # a tour is so many times as many known calls as one call may be repeated
-_PLACES = 3  # it leads to so many different answers at least
-_REFUSED = 2  # so many more refusals than repeats: something was read between them
+_TOUR = 4  # a tour has this many times `repeat.calls` calls
+_PLACES = 3  # it has at least this many different answers
+_REFUSED = 2  # this many more refusals than repeats, because something was read in between
 
 
 class Repeat(Detector):
-    """Trip when the last turns are those of before, and nothing has come of them.
+    """Trip when the last turns repeat the turns before them, and nothing came of them.
 
-    One measure for periods of 1 to 8 turns: how far back each turn is the one a
-    period before it, with the same outcome where it is known. It is taken of the
-    newest call and its repeats, fruitless steps between looked through, so that a
-    third equal call trips before it runs; of the calls; and of all turns, so that
-    agents who hand a matter to and fro are seen. A call that keeps coming back among
-    others is a loop where little was gained between, or it kept being refused; so is
-    a tour of calls that were all made before, answered as they were.
+    One measure serves periods of 1 to 8 turns: how far back each turn equals the turn one
+    period earlier, with the same outcome if it is known. It is applied to the newest call and
+    its repeats, ignoring steps in between that brought nothing, so that a third equal call
+    trips before it runs; to all calls; and to all turns, so that agents who pass a matter to
+    and fro are seen. A call that keeps coming back among others is a loop if little was gained
+    in between or it kept being refused. So is a tour: calls that were all made before, with
+    the same answers as then.
 
     Source: the identical calls of cline, opencode and goose; the alternating pattern
     of OpenHands; the cycles of gemini-cli and stella.
@@ -61,12 +61,12 @@ class Repeat(Detector):
         self._rule = policy.repeat
 
     def examine(self, view: View) -> Signal | None:
-        """Look for the newest turn among those before it."""
+        """Look for the newest turn among the earlier ones."""
         newest = view.history.last
         return None if newest.is_call and newest.fresh else super().examine(view)
 
     def once_more(self, history: History) -> Iterator[Signal]:
-        """Look for the newest turn alone, through what brought nothing between."""
+        """Look for repeats of the newest turn alone, ignoring steps that brought nothing."""
         newest = known = history.last
         again, failing = [newest], newest.failed
         for step in reversed(history.steps[:-1]):
@@ -89,7 +89,7 @@ class Repeat(Detector):
     def _limit(self, again: Sequence[Step], history: History) -> int:
         if any(step.nudged for step in again):
             return 2 * self._rule.calls
-        # "sleep 10" between two looks makes the looking a poll.
+        # "sleep 10" between two looks makes the looks a poll.
         is_poll = any(step.patient for step in history.since(again[0]))
         if is_poll or again[0].stays_patient:
             seen = any(step.outcome for step in again)
@@ -101,7 +101,7 @@ class Repeat(Detector):
         return max(self._rule.calls, self._rule.without_results)
 
     def _polls(self, again: Sequence[Step], history: History) -> int:
-        """Say how often may be looked: what began less than a minute ago may be at work yet."""
+        """Return how many polls are allowed: more in the first minute of what is waited for."""
         newest, first, last = again[-1], again[0].at, again[-1].at
         if not newest.patient or newest.failed or first is None or last is None:
             return self._rule.polls
@@ -109,25 +109,25 @@ class Repeat(Detector):
         return self._rule.polls * (_BRISK if is_young else 1)
 
     def series(self, history: History) -> Iterator[Signal]:
-        """Find the shortest period among the calls, and among all turns."""
+        """Find the shortest period among the calls, and then among all turns."""
         mixed = history.last.is_call and len(history.calls) < len(history.steps)
         for steps in (history.calls, history.steps) if mixed else (history.steps,):
             for period in _PERIODS:
                 tail = _laps(steps, period)
                 if len(tail) < 2 * period or len({step.request for step in tail}) == 1:
                     continue
-                # Nearly the same words over and over are no series.
+                # Repeating nearly the same words is no series.
                 if any(step.is_call for step in tail[-2:]) or not _says_again(*tail[-2:]):
                     yield self._rounds(tail, period, blind=only_announces(history.steps))
                     break
 
     def _rounds(self, tail: Sequence[Step], period: int, *, blind: bool) -> Signal:
-        # Longer ones trip at a round less and a turn.
+        # Longer periods trip after one round less and one turn.
         unseen = not all(step.outcome_known or step.proposed for step in tail)
         rounds = self._rule.rounds if period == 2 else self._rule.cycles  # noqa: PLR2004
         rounds += unseen or blind
         needed = rounds * period if period <= _SHORT else (rounds - 1) * period + 1
-        # Of a key or a click whose answer is seen, the same answer again says enough.
+        # For a key or a click with a visible answer, the same answer again is enough.
         blindly = any(step.stays_patient and not step.outcome_known for step in tail)
         if blindly or any(step.patient for step in tail):
             needed = period * _PATIENT_ROUNDS * (_BLIND_ROUNDS if blindly else 1)
@@ -173,7 +173,7 @@ it began."
             yield self._same(Kind.RECURRENCE, same, _say_again(same, _AMONG), limit)
 
     def refused(self, history: History) -> Iterator[Signal]:
-        """Tell the same refusal of one request, whatever was read between."""
+        """Find the same refusal of one request, whatever was read in between."""
         newest = history.last
         if newest.outcome is not None and newest.failed and not newest.patient:
             refused = tries_of(
@@ -187,7 +187,7 @@ it began."
                 yield self._same(Kind.RECURRENCE, refused, _say_again(refused, _AMONG), limit)
 
     def tour(self, history: History) -> Iterator[Signal]:
-        """Look for a tour: nearly all of the last calls were made before, in whatever order."""
+        """Look for a tour: nearly all of the last calls were made before, in any order."""
         newest, length = history.last, _TOUR * self._rule.calls
         if newest.outcome is None or newest.fresh:
             return
@@ -200,18 +200,18 @@ it began."
         if sum(known[-length:]) < length - 1 or any(step.patient for step in last):
             return
         if len({step.outcome_key for step in last}) < _PLACES:
-            return  # acknowledgements: keys are pressed, and nobody sees what comes of it
+            return  # acknowledgements: keys are pressed, but no effect is seen
         summary = f"It made its last {length} calls before and got the same answers."
         yield self._same(Kind.RECURRENCE, last, summary, length)
 
     forms = (once_more, series, recurring, refused, tour)
 
     def _gained(self, between: Sequence[Step], same: Sequence[Step]) -> bool:
-        """Tell whether much came of the steps between, or each check follows an edit."""
+        """Return whether much came of the steps in between, or each check follows an edit."""
         newest = same[-1]
         allowed = min(_MOVED_MOST, _MOVED + _MOVED_EACH * (len(same) - self._rule.calls))
         if not newest.failed:
-            # A check after an edit looks at a new state, and green is as it should be.
+            # A check after an edit looks at a new state, so success is expected.
             places = (0, *[between.index(step) for step in same[1:]])
             if all(any(map(has_edited, between[a:b])) for a, b in pairwise(places)):
                 return True
@@ -224,9 +224,9 @@ it began."
 
 
 def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
-    """Give the longest tail in which each turn is the one a period before, in vain."""
+    """Return the longest tail in which each turn repeats the turn one period earlier, in vain."""
     if len(steps) <= period or not _asks_again(steps[-1 - period], steps[-1]):
-        return ()  # most often
+        return ()  # usually
     known: dict[int, Step] = {}
     for place in range(len(steps) - period - 1, -1, -1):
         earlier, again = steps[place], steps[place + period]
@@ -236,7 +236,7 @@ def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
             is_lap = not again.progressed and expected.answers_as(earlier)
         if not is_lap:
             return steps[place + 1 :]
-        # An answer that is not known does not join two that differ.
+        # An unknown answer must not connect two different ones.
         known[place % period] = expected if expected.outcome else earlier
     return steps
 
@@ -248,20 +248,20 @@ def _asks_again(earlier: Step, later: Step) -> bool:
 
 
 def _says_again(earlier: Step, later: Step) -> bool:
-    """Tell whether a message says what another said, nearly in its words."""
+    """Return whether a message says the same as another, in nearly the same words."""
     anew = len(later.terms - earlier.terms)
     return anew <= FEW_TERMS + 1 and likeness(earlier.words, later.words) >= SAME_WORDS
 
 
 def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
-    """Tell whether something came of a step that stands between the repeats.
+    """Return whether a step between the repeats brought something.
 
-    Between good answers, a question not asked before is enough: whoever looks
-    around and checks again is not stuck. Between failures it is not.
+    Between good answers, a question that was not asked before is enough: an agent that
+    looks around and checks again is not stuck. Between failures it is not enough.
     """
     is_own = step.agent == newest.agent
     if not step.is_call:
-        if newest.is_call:  # one's own words are talk, another's may be an answer
+        if newest.is_call:  # one's own words are talk; another agent's may be an answer
             return not is_own and step.tells_something
         return is_own or step.progressed or step.tells_something
     if not is_own:

@@ -1,10 +1,10 @@
-"""The stuck score: how sure the attempts of a run make it that nothing moves, in [0, 1].
+"""The stuck score: how sure the attempts of a run make it that nothing moves, in [0, 1).
 
-A sequential test over attempts, in the manner of a CUSUM chart (Page, 1954): an attempt
-that is like an earlier one, in what it asks and in what comes back, adds to the score;
-what brings something new takes away from it. The weights in `score.json` are fitted to
-recorded runs of all sources; how they hold elsewhere is told by fits that leave one
-source out at a time (`guard fit` does both).
+It is a sequential test over attempts, like a CUSUM chart (Page, 1954): an attempt that
+resembles an earlier one, in its request and its outcome, adds to the score; an attempt
+that brings something new reduces it. The weights in `score.json` are fitted to recorded
+runs of all sources; fits that leave out one source at a time show how they generalise
+(`guard fit` does both).
 """
 
 from __future__ import annotations
@@ -22,41 +22,41 @@ from guard.reading.normalize import NEAR
 from guard.reading.step import Step
 from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, likeness
 
-# What an attempt can repeat, and so add to the score.
+# What an attempt can repeat; it adds to the score.
 GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question")
-# What it can bring, and so leave of the score.
+# What an attempt can bring; it reduces the score.
 KEEPS = ("news", "some_news", "new_failure", "better")
 
-# Of these the first counts for two: what it repeats was in vain as well.
+# The first of these counts double: the attempt that it repeats was in vain as well.
 _BEGINS = frozenset({"same", "near"})
 
 SCORE_FILE = Path(__file__).with_name("score.json")  # the fitted weights, and how they were found
 
-_USUAL_CALLS = 3  # `repeat.calls` that the weights were fitted beside
+_USUAL_CALLS = 3  # the `repeat.calls` for which the weights were fitted
 _RELATED = 0.3
 _SIMILAR = 0.5
-# Side by side agents begin alike, each by itself: what a newcomer repeats counts less.
+# Agents that work side by side begin alike: what a newcomer repeats of others counts less.
 _NEWCOMER = 1
-# What each of `GAINS` counts as there.
+# What each of `GAINS` counts as in that case.
 _ELSEWHERE = ("again", "near", "other_question", "near", "other_question", "")
 _ACKNOWLEDGEMENT = 200
 _LONG_NAME = 8
 
 
 class Weight(NamedTuple):
-    """What one attempt does to the score: it is first multiplied, then added to."""
+    """What one attempt does to the score, which is first multiplied and then added to."""
 
     gain: float  # what it adds
-    keep: float  # what it leaves of the score before, in [0, 1]
-    repeats: str = ""  # which of `GAINS` it is, "" for none
-    brings: str = ""  # which of `KEEPS` it is, "" for none
-    begins: bool = False  # it is the first to repeat an attempt, at once or nearly
+    keep: float  # the share of the score that it leaves, in [0, 1]
+    repeats: str = ""  # one of `GAINS`, or ""
+    brings: str = ""  # one of `KEEPS`, or ""
+    begins: bool = False  # it is the first to repeat an attempt, exactly or nearly
 
 
 def weight_of(weights: Mapping[str, float], repeats: str, brings: str, *, begins: bool) -> Weight:
-    """Give what an attempt does to the score that repeats this and brings that."""
+    """Return the weight of an attempt that repeats and brings these."""
     gain = weights[repeats] if repeats else 0.0
-    # The attempt that is repeated was vain as well.
+    # The attempt that it repeats was in vain as well.
     gain *= 1 + weights["first"] if begins else 1.0
     return Weight(gain, weights[brings] if brings else 1.0, repeats, brings, begins)
 
@@ -68,30 +68,30 @@ def _fitted(repeats: str, brings: str, *, begins: bool = False) -> Weight:
 
 @functools.cache
 def fitted_weights() -> Mapping[str, float]:
-    """Give the weights that `guard fit` wrote."""
+    """Return the weights that `guard fit` wrote."""
     weights: Mapping[str, float] = json.loads(SCORE_FILE.read_text(encoding="utf-8"))["weights"]
     return weights
 
 
 def evidence_limit(policy: Policy) -> float:
-    """Give the evidence at which this policy asks, where the score reaches its sensitivity.
+    """Return the evidence at which the score reaches this policy's sensitivity.
 
-    Whoever lets a call be repeated more often lets a mixture of repeats as well.
+    A policy that allows more repeats of a call allows more of a mixture, too.
     """
     patience = max(1.0, policy.repeat.calls / _USUAL_CALLS)
     return patience * (math.log(1.0 - policy.sensitivity) / math.log(1.0 - FITTED_AT))
 
 
 def weighs_tries(policy: Policy) -> bool:
-    """Tell whether tries that fail alike are weighed alone: no limit for them was raised."""
+    """Return whether tries that fail alike are weighed alone: only if no limit was raised."""
     mine, usual = astuple(policy.errors), astuple(DEFAULT_POLICY.errors)
     is_raised = any(limit > least for limit, least in zip(mine, usual, strict=True))
     return policy.repeat.calls <= _USUAL_CALLS and not is_raised
 
 
 def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
-    """Weigh the newest attempt beside those `before`, whoever made them, and what they did."""
-    # Of plans and ledgers between actions only what comes of the actions counts.
+    """Weigh the newest attempt against those `before`, by any agent, with their weights `done`."""
+    # Plans and notes between actions do not count, only the outcomes of the actions.
     if not step.is_call or step.nudged or step.proposed or step.thinks:
         return _fitted("", "")
     repeats, earlier = _find_earlier(step, before, done)
@@ -100,7 +100,7 @@ def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
 
 
 def add_up(weights: Iterable[Weight]) -> float:
-    """Give the evidence after the last attempt, from 0; 1 is what weights are fitted to."""
+    """Return the evidence after the last attempt; it starts at 0, and weights are fitted to 1."""
     evidence = 0.0
     for weight in weights:
         evidence = evidence * weight.keep + weight.gain
@@ -108,21 +108,21 @@ def add_up(weights: Iterable[Weight]) -> float:
 
 
 def stuck_score(evidence: float) -> float:
-    """Give evidence as a score in [0, 1): each more of it halves the doubt, and more."""
+    """Return evidence as a score in [0, 1): each unit leaves a fifth of the doubt."""
     return 1.0 - math.pow(1.0 - FITTED_AT, evidence)
 
 
 def _find_earlier(
     step: Step, before: Sequence[Step], done: Sequence[Weight]
 ) -> tuple[str, int | None]:
-    """Give what a call repeats most closely, and the place of what it repeats."""
+    """Return what a call repeats most closely, and the place of the repeated call."""
     waits = step.patient or (step.stays_patient and not step.failed)
     hands_over = step.hands_over and _is_brief(step)
-    # `repeat` counts calls of which nobody knows what came back.
+    # Calls with an unknown outcome are counted by `repeat`.
     if step.outcome is None or step.improved or waits or hands_over:
         return "", None
     found: list[tuple[int, int]] = []
-    # An action that shows another page moved something; an order in words asks.
+    # An action that shows another page moved something; an instruction in words only asks.
     moves = not (step.failed or step.asks or step.runs) and bool(_targets(step))
     places = _places_to_look_at(step, before, moves=moves)
     if not places or step.outcome.has_more or _checks_its_own_edit(step, before):
@@ -144,18 +144,18 @@ def _find_earlier(
             if is_again and old.agent == step.agent:
                 break
         elif is_again and step.failed and not old.failed:
-            break  # it worked meanwhile
-    rank, place = min(found, default=(None, 0))  # of equals the latest
+            break  # it worked in between
+    rank, place = min(found, default=(None, 0))  # among equals, the latest
     return ("", None) if rank is None else (GAINS[rank], -place)
 
 
 def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
-    """Give where calls stand that were answered alike, or asked for the same."""
+    """Return the places of calls with a similar answer or the same request."""
     request, key, failure, size = step.request, step.outcome_key, step.failure, len(step.told)
-    # What only says that it was asked before stands for an answer of the same command.
+    # An answer that only says the call was made before stands for an answer of the same command.
     verb = step.verb if step.refers_back else None
-    # Most attempts bring much: for them only the very same answer counts. And of two that are
-    # alike neither tells much more than the other; of few words, not one more.
+    # Most attempts bring much: for those, only an equal answer counts. Of two similar answers,
+    # neither has many more terms than the other; of short ones, none more.
     least = ALIKE if step.news >= FEW else _SIMILAR
     least = 1.0 if _is_brief(step) else 0.0 if step.news >= MANY else least
     least = 0.0 if moves or not size else least
@@ -179,26 +179,26 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
 
 
 def _is_as_like(step: Step, old: Step, least: float) -> bool:
-    """What came back is at least so like: most often its bits alone rule that out."""
+    """Return whether the answers are at least this alike; usually the bit sets rule it out."""
     both = len(step.told) + len(old.told)
-    apart = (step.bitmap ^ old.bitmap).bit_count()  # as many terms are, or more
+    apart = (step.bitmap ^ old.bitmap).bit_count()  # at least this many terms differ
     return (both - apart) / (both + apart) >= least and likeness(step.told, old.told) >= least
 
 
 def _say_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str:
-    """Say what the same call with the same answer is, after what stands between them."""
+    """Return what an equal call with an equal answer counts as, given the steps in between."""
     answered = [old for old in between if old.is_answered]
     if any(old.patient for old in answered):
         return ""
     if any(old.edits and old.acted for old in answered):
-        # A check of a new state: green is as it should be, red is one more try.
+        # A check of a new state: success is expected, and failure is one more try.
         return "still_failing" if step.failed else ""
     looked = any(old.fresh or old.request == step.request for old in answered)
     return "again" if looked or (answered and not was_repeated) else "same"
 
 
 def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
-    """Its agent changed something since it last asked for the same, and all is well."""
+    """Return whether its agent changed something since the last equal request, with success."""
     own = (old for old in reversed(before) if old.agent == step.agent and old.is_call)
     for old in own if not step.failed else ():
         if old.request == step.request or (old.edits and old.acted):
@@ -207,28 +207,28 @@ def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
 
 
 def _answers_again(step: Step, old: Step, *, moves: bool) -> bool:
-    """The same request had the same answer, or nearly: of a failure the same reason."""
+    """Return whether an equal request had nearly the same answer, or failed for the same reason."""
     is_same = step.outcome_key == old.outcome_key or (step.failed and step.failure == old.failure)
     is_same = is_same or (step.refers_back and step.verb == old.verb)
     if is_same or moves:
         return is_same
     if _is_brief(step):
         return step.told == old.told and bool(step.told)
-    # "… You have one step left": the same answer and a remark.
+    # "… You have one step left": the same answer with a remark.
     return len(step.told & old.told) >= ALIKE * min(len(step.told), len(old.told))
 
 
 def _relate(step: Step, old: Step) -> str:
-    """Say how near what is asked for is to what was asked for before."""
+    """Return how the request relates to an earlier one."""
     if step.request == old.request:
         return "same"
     is_short = step.outcome is not None and len(step.outcome.text) <= _ACKNOWLEDGEMENT
     is_batch = step.edits or (is_short and not step.asks and not step.runs)
-    if step.runs and step.acted:  # the answer names what this one alone asked for
+    if step.runs and step.acted:  # the answer names what only this call asked for
         is_batch = is_batch or not step.told.isdisjoint(step.names - old.names)
     if is_batch and not step.failed:
         return ""  # equal acknowledgements of different actions
-    # Other targets (a page, a path, an id) are told from other words for the same thing.
+    # Other targets (a page, a path, an id) differ from other words for the same target.
     if not _is_apart(_targets(step), _targets(old)):
         elsewhere = _is_apart(step.names, old.names)
         if not elsewhere and step.nearness(old) >= NEAR:
@@ -238,27 +238,27 @@ def _relate(step: Step, old: Step) -> str:
             return "reworded"
     sought = step.names & old.names if step.is_in_vain and not step.failed else ()
     if any(len(name) >= _LONG_NAME for name in sought):
-        return "reworded"  # one thing is looked for by many means, and is not there
+        return "reworded"  # one thing is searched for in many ways, and is not there
     return "other_question" if step.failed or not _is_brief(step) else ""
 
 
 def _is_brief(step: Step) -> bool:
-    """So few words come back that many different questions have them as an answer."""
+    """Return whether the answer is so short that many different questions could have it."""
     return len(step.told) < BRIEF
 
 
 def _targets(step: Step) -> frozenset[str]:
-    """Give the names in arguments that are no prose: what a call is aimed at."""
+    """Return the names in arguments that are not prose: what a call is aimed at."""
     return step.arguments.targets if step.runs else step.arguments.aims
 
 
 def _is_apart(names: frozenset[str], others: frozenset[str]) -> bool:
-    """Each names something that the other does not."""
+    """Return whether each set has a name that the other does not."""
     return not names <= others and not others <= names
 
 
 def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:
-    """Give what an attempt brings, "" for nothing."""
+    """Return what an attempt brings; "" for nothing."""
     if step.improved:
         return "better"
     if repeats or step.outcome is None or step.refers_back:

@@ -1,4 +1,4 @@
-"""Different questions that teach nothing: the same answer, one known already, or none seen."""
+"""Different questions that teach nothing: the same answer, a known one, or none that is seen."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _HEAD = 400
 _ID = re.compile(r"(?=\D*\d)\w{6,}")
 _FIGURE = re.compile(r"\d+")
 
-_NEW_NAMES = 0.2  # so many new names a call, on average, are none
-_NAMES = 3  # calls with fewer names than this, on average, tell nothing: a game's moves
+_NEW_NAMES = 0.2  # up to this many new names per call, on average, count as none
+_NAMES = 3  # calls with fewer names than this, on average, tell nothing, such as a game's moves
 _AGAIN = 2
 _OWN_WORDS = 0.75  # six wordings of one search share two words in five
 _GAIN = 100
@@ -40,13 +40,13 @@ _GAIN = 100
 class Stagnation(Detector):
     """Trip when an agent keeps asking and learns nothing.
 
-    Three forms: different questions with one and the same answer (paging past
-    the end, searching for what is not there); near-equal ones, commands among
-    them that grow by themselves; questions whose answers held nothing the run had
-    not seen. Other acts are not meant: equal acknowledgements of them are a batch.
+    There are three forms: different questions with the same answer (paging past the end,
+    searching for what is not there); near-equal questions, including commands that only
+    become longer; questions whose answers held nothing that was new to the run. Other acts
+    are excluded: equal acknowledgements of them are a batch.
 
-    Where no results are known, what is asked still tells: whoever gets on names
-    something it had not named; whoever is stuck asks for what it asked for, in any order.
+    If results are unknown, the questions still tell: an agent that gets on names something
+    new, and a stuck agent asks for the same things again, in any order.
 
     Source: stella's stagnation rung.
     """
@@ -57,11 +57,11 @@ class Stagnation(Detector):
         self._rule = policy.stagnation
 
     def examine(self, view: View) -> Signal | None:
-        """Look where the newest step brought nothing new."""
+        """Look only if the newest step brought nothing new."""
         return None if view.history.last.news >= NEWS else super().examine(view)
 
     def answered(self, history: History) -> Iterator[Signal | None]:
-        """Look at the questions the run ends with."""
+        """Look at the questions that the run ends with."""
         newest = history.last
         # Equal acknowledgements of other acts are a batch.
         is_question = newest.is_answered and (newest.asks or newest.runs)
@@ -70,12 +70,12 @@ class Stagnation(Detector):
         own = history.answered_of(newest.agent)
         yield from self._questions(own)
         together = [step for step in history.calls if step.is_answered]
-        # Who takes turns at one matter is as stuck as who is alone with it.
+        # Agents that take turns at one matter are as stuck as one agent alone with it.
         if len(own) < len(together):
             yield from self._questions(together)
 
     def unanswered(self, history: History) -> Iterator[Signal]:
-        """Look at what is asked, where nobody knows what came back."""
+        """Look at what is asked for, if the outcomes are unknown."""
         newest, count = history.last, self._rule.without_results
         if not _is_unanswered(newest):
             return
@@ -88,7 +88,7 @@ class Stagnation(Detector):
         known = frozenset[str]().union(*(step.names for step in own[:-count]))
         anew = 0
         for step in row:
-            # Another change may do, only what came of it would tell; and so may another page.
+            # Another change or another page may help, and only its unknown outcome could tell.
             elsewhere = step.fresh and any(one.is_place for one in step.arguments.values())
             is_change = step.edits and step.fresh
             anew += _GAIN if is_change else len(step.names - known) or elsewhere
@@ -116,8 +116,8 @@ back is not known."
             yield self._hold(known, self._rule.known, "nothing it did not know")
 
     def _hold(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
-        """Hold steps against a limit; None where they are few, or one call: `repeat` names it."""
-        # Workers side by side who each look once are a fan-out, and none of them is stuck.
+        """Compare steps with a limit; None: too few, or all one call, which `repeat` reports."""
+        # Parallel workers that look once each are a fan-out, and none of them is stuck.
         times = Counter(step.agent for step in steps)
         again = attempts_of(step for step in steps if times[step.agent] > 1)
         if len(again) < _FEW or again[-1] is not steps[-1]:
@@ -131,10 +131,10 @@ back is not known."
 
 
 def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
-    """Let a batch go: lookups that each name another thing."""
+    """Return the steps, or fewer if they are a batch: lookups that each name another thing."""
     if len(steps) < _FEW or not aim_elsewhere(steps):
         return steps
-    # Each may be told another id, beside its own words given back; a duration is none.
+    # Each answer may have another id, apart from the words of the request; a duration is no id.
     outcomes = {
         frozenset(filter(_ID.fullmatch, words_in(step.outcome.text) - step.words))
         for step in steps
@@ -142,13 +142,14 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     }
     if steps[-1].action_class != "search" or len(outcomes) > 1:
         return ()
-    # Other words that all find nothing ("0 rows", "[]") count half; a figure found again does not.
+    # Different searches that find nothing ("0 rows", "[]") count half; an equal number of
+    # hits does not.
     text = steps[-1].outcome.text[:_HEAD] if steps[-1].outcome else ""
     is_figure = any(int(number[:9]) > 1 for number in _FIGURE.findall(text))
     if HOLE not in text or not is_figure:
         return steps if is_figure else steps[len(steps) // 2 :]
-    # Nor do three files with this word and three with that: the answer names what it is about, and
-    # the questions are no rewordings: few words stand in some and not in all.
+    # Searches that name their own subject count half too, such as three files with this word and
+    # three with that. They are no rewordings, in which few words differ between the questions.
     frame = frozenset.intersection(*(step.names for step in steps))
     own = [step.names - frame for step in steps]
     is_apart = len(frozenset().union(*own)) >= _OWN_WORDS * sum(map(len, own))
@@ -156,5 +157,5 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
 
 
 def _is_unanswered(step: Step) -> bool:
-    """Nobody knows what came back."""
+    """Return whether the outcome of a call is unknown."""
     return step.is_call and not step.outcome_known and not step.proposed and not step.stays_patient

@@ -1,9 +1,9 @@
 """Nothing moves: a mixture of repeats, none of which would be enough alone.
 
-The stuck score's evidence is held against two heights. At the policy's sensitivity a
-person is asked (`Stall`). Below it there is a suspicion, and never an alarm: news that
-do not serve the goal, the same verification in new words, real edits on a wrong guess can
-only be told from work by reading, so a judge is asked (`Suspicion`).
+The evidence of the stuck score is compared with two thresholds. At the policy's sensitivity
+a person is asked (`Stall`). Below it there is only a suspicion, never an alarm: news that do
+not serve the goal, the same verification in new words or real edits on a wrong guess differ
+from work only to a reader, so a judge is asked (`Suspicion`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from guard.policy import Policy
 from guard.reading.step import Step
 from guard.signals import Kind, Signal
 
-# The share of a card's evidence that is worth a question where every attempt brings something. With
-# `judge.drought` the only number fitted for questions: what reaches most stuck stretches for at
-# most 15 questions in 1,000 healthy turns of recorded runs; `guard bench --oracle` chooses it anew
-# without each source and tells what it reaches on that one.
+# The share of a card's evidence that is worth a question, if every attempt brings something. Only
+# this and `judge.drought` were fitted for questions: they reach most stuck stretches with at most
+# 15 questions in 1,000 healthy turns of recorded runs. `guard bench --oracle` fits it again without
+# each source and reports the result on that source.
 SHARE = 0.4
 _LIKELY = 0.5
 _OFTEN = 3
@@ -34,8 +34,8 @@ class Stall(Detector):
     """Trip when the stuck score (`guard.detectors.score`) reaches the policy's sensitivity.
 
     Every attempt adds what it repeats (the same call and outcome, the same failure
-    in other words, another question with the same answer), and takes away what it
-    brings (news, a success where there was a failure, fewer failures).
+    in other words, another question with the same answer), and removes what it
+    brings (news, a success after a failure, fewer failures).
     """
 
     name: ClassVar[str] = "stall"
@@ -45,13 +45,13 @@ class Stall(Detector):
         self._weighs_tries = weighs_tries(policy)
 
     def evidence_of(self, history: History) -> float:
-        """Give the evidence, or what the tries alone come to, where that is more."""
+        """Return the evidence, or that of the tries alone if it is higher."""
         if not (history.tries and self._weighs_tries):
             return history.evidence
         return max(history.evidence, add_up(history.tries.values()) / fitted_weights()["third"])
 
     def examine(self, view: View) -> Signal | None:
-        """Hold what the remembered steps add up to against the policy."""
+        """Compare the evidence of the remembered steps with the policy."""
         history = view.history
         if history.weights[-1].gain <= 0:
             return None
@@ -65,16 +65,16 @@ class Stall(Detector):
         else:
             vain = history.repeats[-_SHOWN:]
             if len({(step.request, step.outcome_key, step.agent) for step in vain}) == 1:
-                return None  # one call with one answer: `repeat` names it
+                return None  # one call with one answer: `repeat` reports it
             summary = f"Nothing new has come of its last {len(vain)} attempts."
         return signal_of(self.name, Kind.STALL, vain, summary, limit=_OFTEN, score=min(1.0, score))
 
 
 class Suspicion:
-    """Looks at the history for what a judge should read though no rule trips.
+    """Finds what a judge should read although no rule trips.
 
-    Beside the evidence it counts, slower, how many attempts have gone by since one that
-    brought something.
+    Besides the evidence, and with less weight, it counts the attempts since one that brought
+    something.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -85,11 +85,11 @@ class Suspicion:
         self._asked_at = -math.inf
 
     def examine(self, view: View, signals: Sequence[Signal] = ()) -> Signal | None:
-        """Give a signal below 1.0 that asks for a question; None: nothing new to ask.
+        """Return a signal below 1.0 that asks for a question; None: nothing new to ask.
 
-        It asks when the doubt is worth a question, and again with each that is added, at
-        most once in `judge.every` turns. Where one of the turn's `signals` trips, there is
-        nothing left to suspect.
+        It asks when the doubt is worth a question, and again when it is worth one more, at
+        most once in `judge.every` turns. If one of the turn's `signals` trips, there is nothing
+        left to suspect.
         """
         history, in_vain = view.history, set[Step]()
         for step, weight in zip(reversed(history.steps), reversed(history.weights), strict=True):
@@ -97,7 +97,7 @@ class Suspicion:
                 break
             if not step.thinks and not step.proposed:
                 in_vain.add(step)
-        # So many questions are worth asking: some evidence is worth one, a drought is another.
+        # How many questions the doubt is worth; evidence and a drought both count.
         doubt = add_up(history.weights) / self._evidence + len(in_vain) / self._drought
         worth = int(doubt + _ROUNDING)
         if worth <= self._reached:
@@ -123,5 +123,5 @@ class Suspicion:
 
 
 def moves_on(step: Step, weight: Weight) -> bool:
-    """Tell an attempt that brought or changed something from one in vain."""
+    """Return whether an attempt brought or changed something."""
     return weight.brings in _BRINGS or step.acted

@@ -1,4 +1,4 @@
-"""Talk that adds nothing: of one agent, between several, or within one message."""
+"""Talk that adds nothing: by one agent, between several, or within one message."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from guard.reading.messages import count_on, empty_tail, last_talk, only_announc
 from guard.reading.step import TOOL
 from guard.signals import Kind, Signal
 
-# Gives the cosine of two texts, in [0, 1]; the same texts, the same figure.
+# Returns the cosine of two texts, in [0, 1]; always the same for the same texts.
 Likeness = Callable[[str, str], float]
-# The cosine from which two messages say the same in other words: LoopGuard's threshold.
+# From this cosine on, two messages say the same in other words: LoopGuard's threshold.
 _ALIKE = 0.86
 _MORE = 3
 _MANY = 3
@@ -27,10 +27,10 @@ _SHORTEST_ROUND, _LONGEST_ROUND = 3, 8
 class Talk(Detector):
     """Trip when what is said tells nothing new, by one agent or round after round.
 
-    What a message tells counts, not how: names, numbers and things, without function
-    words. Whatever a call brings between the messages ends the talk. Three messages
-    in a row that are alike pair by pair are enough, and so is one message that is
-    mostly one sentence.
+    The content of a message counts, not the wording: names, numbers and things, without
+    function words. A call between the messages that brings something ends the talk. Three
+    messages in a row that are alike pair by pair are enough, and so is one message that
+    mostly repeats one sentence.
 
     Source: OpenHands' monologue rule (three messages in a row, whatever they say),
     with new terms as a veto; LoopGuard's three alike; gemini-cli's chanting.
@@ -44,26 +44,26 @@ class Talk(Detector):
         self._likeness: Likeness = vectors.likeness_by(policy.talk.embedding)
 
     def examine(self, view: View) -> Signal | None:
-        """Look at what was said last."""
+        """Look only if the newest step says something."""
         newest = view.history.last
         says = not newest.is_call or newest.thinks or newest.hands_over
         return super().examine(view) if says else None
 
     def chant(self, history: History) -> Iterator[Signal]:
-        """Tell one message that is mostly one sentence."""
+        """Find a message that mostly repeats one sentence."""
         if (chanted := history.last.chant) is not None:
             summary = f"It said {quoted(chanted[:80])} again and again in one message."
             yield signal_of(self.name, Kind.MONOLOGUE, [history.last], summary, limit=1)
 
     def monologue(self, history: History) -> Iterator[Signal]:
-        """Look at the last messages of an agent, for something new in them."""
+        """Look for something new in an agent's last messages."""
         newest = history.last
         if newest.is_call and not newest.thinks:
             return
         own = tail_of(last_talk(history.steps), lambda step: step.agent == newest.agent)
         fresh, share, messages = self._rule.fresh, self._rule.new_terms, self._rule.messages
         if not history.calls:
-            # Only what is said is known of this run: it needs more evidence.
+            # Only the messages of this run are known, so more evidence is needed.
             fresh, messages = fresh / 2, messages + _MORE
             terms = [len(step.terms) for step in own[-messages:]]
             # "Let me run the tests" names something, "let me correct that" does not.
@@ -76,7 +76,7 @@ class Talk(Detector):
         yield signal_of(self.name, Kind.MONOLOGUE, own[-empty:], summary, limit=messages)
 
     def reworded(self, history: History) -> Iterator[Signal]:
-        """Tell an agent's last messages alike, with nothing learned or done between."""
+        """Compare an agent's last messages, if nothing was learned or done in between."""
         newest = history.last
         if newest.is_call or newest.nudged:
             return
@@ -95,7 +95,7 @@ class Talk(Detector):
         for one, other in combinations(last, 2):
             likeness = min(likeness, self._likeness(one.meaning, other.meaning))
             if likeness < _ALIKE:
-                return  # most often at once
+                return  # usually for the first pair
         if count_on(last):
             return
         summary = f"It said the same {count} times in other words."
@@ -107,7 +107,7 @@ class Talk(Detector):
         newest = history.last
         if newest.is_call and not newest.hands_over:
             return
-        # A tool answers, and never converses.
+        # A tool answers, but it does not converse.
         talk = [step for step in last_talk(history.steps) if step.agent != TOOL]
         agents = len({step.agent for step in talk[-_LONGEST_ROUND:]})
         if agents < 2:  # noqa: PLR2004 - one alone

@@ -18,7 +18,7 @@ from guard.reading.terms import NEWS
 from guard.replay import add_policy_arguments, choose_policy
 from guard.signals import Severity, Signal
 
-# A terminal's page; `--json` has all.
+# To fit a terminal's page; `--json` has everything.
 _SHOWN = 8
 _RESULTS = {
     Result.ALARM: "flagged: a card opens",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--turn",
         type=int,
         metavar="N",
-        # Positions, not `seq`: a file's reader numbers turns by where they stand.
+        # Positions, not `seq`: the reader of a file numbers turns by position.
         help="position in the file, first turn 0 (default: the first alarm, or what came nearest)",
     )
     add_policy_arguments(parser)
@@ -45,12 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain a turn; 2 for a wrong policy, 1 if there is no such turn."""
+    """Explain a turn; return 2 for a wrong policy, 1 if there is no such turn."""
     try:
         policy = choose_policy(args.preset, args.policy)
     except GuardError as error:
         return _complain(str(error), 2)
-    # Another status than a wrong policy's: a script can tell the command's fault from the file's.
+    # Not the status of a wrong policy, so that a script can tell a wrong command from a wrong file.
     try:
         found = explain(read_recording(args.file), args.turn, policy)
     except GuardError as error:
@@ -63,13 +63,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _complain(sentence: str, status: int) -> int:
-    # What is wrong may quote the file: it must steer no terminal.
+    # The message may quote the file, whose text must not control the terminal.
     sys.stderr.write(f"guard explain: {printable(sentence, longest=400)}\n")
     return status
 
 
 def as_mapping(found: Explanation) -> dict[str, Any]:
-    """Give plain JSON values."""
+    """Return the explanation as plain JSON values."""
     newest = found.step
     return {
         "run": found.run,
@@ -111,7 +111,7 @@ def as_mapping(found: Explanation) -> dict[str, Any]:
             }
             for step, weight in zip(found.steps, found.weights, strict=True)
         ],
-        # The silent ones too: null says that a rule looked and saw nothing.
+        # Silent rules too: null says that a rule looked and found nothing.
         "detectors": [
             {"detector": one.detector, "signal": _signal_as_mapping(one.signal)}
             for one in found.findings
@@ -134,7 +134,7 @@ def _signal_as_mapping(signal: Signal | None) -> dict[str, Any] | None:
     evidence = signal.evidence
     return {
         "score": round(signal.score, 3),
-        # The key stays what it was, whatever the word: scripts read it.
+        # The key keeps its old name, because scripts read it.
         "rung": _severity(signal),
         "turns": list(signal.turns),
         "repeats": evidence.repeats,
@@ -146,7 +146,7 @@ def _signal_as_mapping(signal: Signal | None) -> dict[str, Any] | None:
 
 
 def as_text(found: Explanation, policy: Policy) -> str:
-    """Say it in a page."""
+    """Return the explanation as a page of text."""
     head = f"turn {found.place} of {printable(found.run)}: {_RESULTS[found.result]}"
     if found.step is None:
         return "\n".join([head, *_conclusion(found, policy)])
@@ -162,14 +162,14 @@ def as_text(found: Explanation, policy: Policy) -> str:
             summary = printable(evidence.summary)
             level = _severity(signal)
             parts.append(f"{one.detector} ({signal.kind}): {measure}, severity {level}: {summary}")
-    # Named too: that a rule ran and saw nothing is half of why a turn was not flagged.
+    # Silent rules too: that they found nothing is half of why a turn was not flagged.
     if silent := [one.detector for one in found.findings if not one.signal]:
         parts.append(f"silent: {', '.join(silent)}")
     return "\n".join([*parts, "", *_conclusion(found, policy)])
 
 
 def _reading(found: Explanation, step: Step) -> list[str]:
-    # Names and words are the recording's: a terminal must not obey what stands in them.
+    # Names and texts come from the recording and must not control the terminal.
     who = printable(step.agent) or "the agent"
     action = "is about to" if step.proposed else "did"
     what = (
@@ -178,7 +178,7 @@ def _reading(found: Explanation, step: Step) -> list[str]:
     remembered = f"remembered: {len(found.steps)} turns since turn {found.since}, {found.began}"
     lines = [f"{who} {what}"]
     if not step.outcome_known and not step.proposed:
-        # Not the same as an empty answer: a log without results says nothing of progress.
+        # Different from an empty answer: a log without results says nothing about progress.
         lines.append("came back: not known")
     elif not step.proposed:
         came = "of what it said: "
@@ -195,7 +195,7 @@ def _reading(found: Explanation, step: Step) -> list[str]:
 
 
 def _attempts(found: Explanation) -> str:
-    """Show the last attempts: what each asked, got, repeated and brought, and what it counts."""
+    """Return a table of the last attempts: request, answer, repeats, news and weight."""
     rows = []
     for step, weight in list(zip(found.steps, found.weights, strict=True))[-_SHOWN:]:
         brings = {
@@ -221,13 +221,12 @@ def _came(step: Step) -> str:
         return "-"
     if step.outcome is None:
         return "not known"
-    # A piece of the digest: two lines with the same one had the same answer, which is what is
-    # looked for.
+    # The end of the digest: a reader compares it to find equal answers.
     return f"{'failure' if step.failed else 'answer'} {step.outcome.digest[-6:]}"
 
 
 def _severity(signal: Signal) -> str:
-    """Name the severity that holds; one is reached at a score of 1 and not before."""
+    """Return the severity in effect; a rule's own one applies only at a score of 1."""
     if signal.score >= 1.0:
         return signal.severity.name.lower()
     return "nudge" if signal.severity is Severity.NUDGE else "observe"
@@ -235,7 +234,7 @@ def _severity(signal: Signal) -> str:
 
 def _conclusion(found: Explanation, policy: Policy) -> list[str]:
     lines = []
-    # Without the rule that reads it the score opens no card, and would mislead.
+    # Without the rule that reads the score, it opens no card and would mislead.
     if found.step and "stall" in policy.detectors:
         lines.append(f"stuck score: {found.score:.2f}, asks from {policy.sensitivity:g}")
     if suspicion := found.assessment.suspicion:

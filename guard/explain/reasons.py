@@ -21,24 +21,24 @@ from guard.turn import Role, Turn
 
 
 class Result(StrEnum):
-    """What came of a turn."""
+    """What followed from a turn."""
 
     ALARM = "alarm"
     """A card opens."""
     OPEN = "open"
-    """A card was open already: nothing opens twice."""
+    """A card was already open, so no other opens."""
     DISMISSED = "dismissed"
     """The judge let the agent go."""
     NUDGE = "nudge"
-    """Something stirs, and nobody is asked."""
+    """A detector is nearly sure, and nobody is asked."""
     QUIET = "quiet"
     SPOKEN_TO = "heard"
-    """Somebody spoke to the agent: there is nothing to judge."""
+    """Somebody spoke to the agent, so there is nothing to judge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one rule says of the turn: a signal with its severity, or None where it is silent."""
+    """What one rule says of the turn: a signal with its severity, or None if it is silent."""
 
     detector: str
     signal: Signal | None
@@ -46,7 +46,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearest:
-    """The remembered step whose request is most alike, in [0, 1]."""
+    """The remembered step with the most similar request, and its nearness in [0, 1]."""
 
     seq: int
     likeness: float
@@ -58,15 +58,15 @@ class Explanation:
 
     Attributes:
         place: Its position in the file, first turn 0.
-        result: What came of it.
+        result: What followed from it.
         since: Position of the first remembered turn.
         began: Why memory begins there.
-        step: What the engine read, of an answer the call too; None where somebody spoke.
-        steps: What is remembered, oldest first, the turn included.
+        step: What the engine read, for an answer with its call; None if somebody spoke.
+        steps: The remembered steps, oldest first, including this turn's.
         weights: What each of them does to the stuck score.
         score: The stuck score, in [0, 1).
         findings: Every rule of the policy, in its order.
-        verdict: The local judge's ruling on a trip, where one was asked for.
+        verdict: The local judge's ruling on a trip, if it was asked.
     """
 
     run: str
@@ -87,9 +87,9 @@ class Explanation:
 def explain(
     recording: Recording, place: int | None = None, policy: Policy = DEFAULT_POLICY
 ) -> Explanation | None:
-    """Explain the turn at a place; None: there is no readable turn.
+    """Explain the turn at a place; None: there is no such readable turn.
 
-    Without a place: the first alarm, or the turn that came nearest to one.
+    Without a place, explain the first alarm, or the turn that came nearest to one.
     """
     wanted = find_telling(recording, policy) if place is None else place
     found = next((one for one in _rate(recording, policy) if one[0].place == wanted), None)
@@ -97,11 +97,11 @@ def explain(
         return None
     bare, witness = found
     view, step = witness.view, witness.step
-    # A person's words are no step: there is nothing that rules could have seen.
+    # A person's words are not a step, so there is nothing that rules could have seen.
     if view is None or step is None:
         return bare
     steps = view.history.steps
-    # The latest of the most alike: what a reader finds first when scrolling back.
+    # The latest of the most similar: a reader who scrolls back finds it first.
     others = [old for old in steps if old.seq != step.seq and old.is_call == step.is_call]
     alike = [(step.nearness(old), old.seq) for old in others]
     likeness, seq = max(alike, default=(0.0, None))
@@ -117,41 +117,41 @@ def explain(
 
 
 def find_telling(recording: Recording, policy: Policy = DEFAULT_POLICY) -> int | None:
-    """Give the place of the first alarm, else of the highest score, else the last."""
+    """Return the place of the first alarm, else of the highest score, the latest if several."""
     best: tuple[float, int] | None = None
     for one, _ in _rate(recording, policy):
         if one.result is Result.ALARM:
             return one.place
         score = max((signal.score for signal in one.assessment.signals), default=0.0)
-        # The later of equals: it has all the evidence that the earlier one had.
+        # The latest of equals, since it has all the evidence of the earlier ones.
         if best is None or score >= best[0]:
             best = score, one.place
     return None if best is None else best[1]
 
 
 class _Witness(PolicyDetectors):
-    """Remembers what the detectors were last shown."""
+    """Keeps what the detectors saw last."""
 
     view: View | None = None
     rules: tuple[Rule, ...] = ()
 
-    # The view is the engine's own, and gone with the next turn: it is kept, not copied.
+    # The view is the engine's own and changes with the next turn: it is kept, not copied.
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
         self.view, self.rules = view, tuple(self.rules_of(turn.tool, turn.agent))
         return super().examine(view, turn)
 
     def findings(self, view: View) -> Iterator[Finding]:
-        """Ask each rule anew what it says of a view."""
+        """Ask each rule again what it says of a view."""
         for detector, escalation in self.rules:
             found, signal = detector.examine(view), None
-            # What rests on earlier turns alone was told of these.
+            # A signal that rests only on earlier turns belongs to those.
             if found is not None and view.seq in found.turns:
                 signal = found.on(escalation.severity_of(found), first=found.first)
             yield Finding(detector=detector.name, signal=signal)
 
     @property
     def step(self) -> Step | None:
-        """What was read in the turn, of an answer the call with it; None: a person's words."""
+        """What was read in the turn, for an answer with its call; None: a person's words."""
         if self.view is None:
             return None
         return next((step for step in self.view.history.steps if step.seq == self.view.seq), None)
@@ -161,19 +161,20 @@ class _Watched(Engine):
     """An engine whose detectors can be asked what they saw."""
 
     def __init__(self, policy: Policy) -> None:
-        # Suspicions too, which the engine leaves out where there is no model to ask.
+        # With suspicions, which the engine leaves out if there is no model to ask.
         super().__init__(policy, suspects=True)
         self._detectors = self.witness = _Witness(policy)
 
 
 def _rate(recording: Recording, policy: Policy) -> Iterator[tuple[Explanation, _Witness]]:
-    """Say of each turn what came of it; the witness's view is gone with the next one."""
+    """Yield what followed from each turn; the witness's view is valid until the next one."""
     judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
     engine = _Watched(policy)
     since, began = 0, "the run began"
     for moment in play(recording, engine, judge):
         turn, afterwards = moment.turn, moment.position + 1
-        # A machine that answers or refuses an agent may have the same role: it ends an attempt.
+        # A machine that answers or refuses an agent may have this role too: its turn ends an
+        # attempt.
         is_said = turn.role in {Role.USER, Role.SYSTEM}
         is_spoken_to = is_said and engine.witness.view is None
         if is_spoken_to and turn.role is Role.USER:

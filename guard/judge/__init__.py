@@ -1,4 +1,4 @@
-"""The second layer: asked after a trip, or on a suspicion, and it has the final say."""
+"""The second layer: it is asked after a trip or on a suspicion, and it decides."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LAZY = ("JudgeModel", "LLMJudge")
 
 
 def __getattr__(name: str) -> Any:
-    """Load the model's judge when it is first asked for: HTTP and TLS come with it."""
+    """Import the model's judge on first use, because it imports HTTP and TLS."""
     if name not in _LAZY:
         raise AttributeError(f"module 'guard.judge' has no attribute {name!r}")
     return getattr(importlib.import_module("guard.judge.llm"), name)

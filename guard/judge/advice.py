@@ -1,8 +1,8 @@
-"""What would help: concrete corrections, each from something that can be pointed at.
+"""What would help: concrete corrections, each based on something in the evidence.
 
 Every rule reads the evidence (what was asked, what came back, who spoke), never
-the kind of the signal alone: whatever trips, the same evidence gets the same fix.
-What is said stands in `advice.toml`, under the rule's name.
+only the kind of the signal: the same evidence gets the same fix, whatever trips.
+The texts are in `advice.toml`, under the rule's name.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from guard.reading.outcome import BUSY, Outcome, outcome_of
 from guard.turn import Turn
 from guard.verbatim import PATH_ARGUMENTS
 
-# A "path" longer than this is a file's text in the wrong argument.
+# A longer "path" is a file's text in the wrong argument.
 _LONGEST_PATH = 300
-# More than that is a list to choose from, and no correction.
+# More would be a list to choose from, not a correction.
 _TOOLS_NAMED = 6
 _MANY = 2
 
@@ -45,7 +45,7 @@ _VERBS = {"read": "Read", "file_edit": "Edit", "search": "Search"}
 
 
 class Advice(NamedTuple):
-    """How sure it is that this is a loop, in [0, 1]; why; what to tell the agent."""
+    """The confidence that this is a loop, in [0, 1]; the reason; what to tell the agent."""
 
     confidence: float
     reason: str
@@ -57,26 +57,26 @@ Evidence = Sequence[tuple[Turn, Outcome]]
 
 
 def advise(case: Case) -> Advice | None:
-    """Give the first advice that the evidence supports, the most concrete first."""
-    # A proposed call has no outcome yet: advice rests on what came back.
+    """Return the first advice that the evidence supports; the most concrete rules come first."""
+    # A proposed call has no outcome yet, and advice is based on outcomes.
     known = [(turn, outcome) for turn in case.turns if (outcome := outcome_of(turn))]
     return next(filter(None, (rule(case, known) for rule in _RULES)), None)
 
 
 def _say(rule: str, *, sure: float | None = None, **facts: object) -> Advice:
-    """Put what the evidence names into a rule's words."""
+    """Insert facts from the evidence into a rule's texts."""
     words = read_texts("advice.toml")[rule]
     reason, fix = (words[part].format(**facts) for part in ("reason", "fix"))
     return Advice(words["sure"] if sure is None else sure, reason, fix)
 
 
 def tool_unknown(case: Case, known: Evidence) -> Advice | None:
-    """Name the tool that was meant by one that nobody offers."""
+    """Name the tool that was probably meant by one that does not exist."""
     for turn, outcome in _failed(known):
         if not (wanted := find("unknown_tool", outcome.text)):
             continue
         name = turn.tool if turn.tool and turn.tool in outcome.text else wanted
-        # A tool that failed in any other way exists, so it can be named.
+        # A tool that failed in any other way exists, so it can be suggested.
         exist = dict.fromkeys(
             one.tool
             for one in (*case.history, *case.turns)
@@ -86,7 +86,7 @@ def tool_unknown(case: Case, known: Evidence) -> Advice | None:
         offered = [tool for tool in offered_tools(outcome.text) if tool != name]
         if (found := closest_name(name, [*worked, *offered])) is not None:
             return _say("tool_meant", name=named(name), found=named(found))
-        # Say what worked; what only the refusal names is told as its words.
+        # Suggest what worked; what only the refusal names is quoted as its words.
         if worked:
             offer = f"These work here: {', '.join(map(named, worked[:_TOOLS_NAMED]))}."
         elif offered:
@@ -101,7 +101,7 @@ def module_unknown(case: Case, known: Evidence) -> Advice | None:
     for _, outcome in _failed(known):
         if (wanted := find("missing_module", outcome.text)) is None:
             continue
-        # A module is found as the file it would be: Node says a path, Python a dotted name.
+        # Search the module as a file: Node reports a path, Python a dotted name.
         as_path = wanted if "/" in wanted else wanted.replace(".", "/") + ".py"
         found = closest_path(as_path, case.workspace)
         if found is None:
@@ -113,7 +113,7 @@ def module_unknown(case: Case, known: Evidence) -> Advice | None:
 
 
 def name_missing(case: Case, known: Evidence) -> Advice | None:
-    """Name the column, table, command, option or key that is not there."""
+    """Name the column, table, command, option or key that does not exist."""
     for _, outcome in _failed(known):
         if (missing := missing_name(outcome.text)) is None:
             continue
@@ -125,12 +125,12 @@ def name_missing(case: Case, known: Evidence) -> Advice | None:
 
 
 def file_unknown(case: Case, known: Evidence) -> Advice | None:
-    """Name the existing file that was meant by one that does not exist."""
+    """Name the existing file that was probably meant by one that does not exist."""
     lacking = ((turn, one.text) for turn, one in _failed(known) if says("file_missing", one.text))
     turn, text = next(lacking, (None, ""))
     if turn is None or not (wanted := _path_of(turn) or find("missing_path", text)):
         return None
-    # It exists, so the agent stands in another directory: a near name would mislead.
+    # It exists, so the agent is in another directory, and a similar name would mislead.
     if is_listed(wanted, case.workspace):
         return _say("file_elsewhere", wanted=named(wanted))
     found = closest_path(wanted, case.workspace)
@@ -142,7 +142,7 @@ def file_unknown(case: Case, known: Evidence) -> Advice | None:
             else "List the directory and read a file that is there."
         )
         return _say("file_unknown", name=named(wanted_name), look=look)
-    # "not token.py" would read like nonsense where only the directory is wrong.
+    # If only the directory is wrong, "not token.py" would make no sense.
     is_same_name = wanted_name == found.path.rsplit("/", 1)[-1]
     shown = wanted if is_same_name else wanted_name
     verb = _VERBS.get(action_class(turn), "Use")
@@ -165,7 +165,7 @@ def service_busy(case: Case, known: Evidence) -> Advice | None:
 
 
 def past_the_end(case: Case, known: Evidence) -> Advice | None:
-    """It pages on, and the same short answer comes from every place."""
+    """Advise when it pages on, but gets the same short answer everywhere."""
     if len(known) < _MANY or len(_causes(known)) > 1:
         return None
     arguments = read_texts("paths.toml")["places"]
@@ -177,7 +177,7 @@ def past_the_end(case: Case, known: Evidence) -> Advice | None:
             if str(name).lower() in arguments and isinstance(value, int | str | list)
         )
         asked_at.append(next(named_places, None))
-    # A long answer is a page, and the same one from everywhere is another trouble.
+    # A long answer is a page; the same page everywhere is a different problem.
     if known[-1][1].is_long or None in asked_at or len(set(asked_at)) < _MANY:
         return None
     return _say("past_the_end", first=asked_at[0], last=asked_at[-1])
@@ -192,7 +192,7 @@ def job_unmoved(case: Case, known: Evidence) -> Advice | None:
 
 
 def edit_unmatched(case: Case, known: Evidence) -> Advice | None:
-    """An edit whose old text is not in the file, nor was the last time."""
+    """Advise when an edit's old text is not in the file."""
     for turn, outcome in _failed(known):
         if action_class(turn) != "file_edit" or not says("no_match", outcome.text):
             continue
@@ -203,14 +203,14 @@ def edit_unmatched(case: Case, known: Evidence) -> Advice | None:
 
 
 def test_failing(case: Case, known: Evidence) -> Advice | None:
-    """The same test fails after edit upon edit."""
+    """Advise when the same test fails after several edits."""
     runs = [outcome.text for _, outcome in known if outcome.failed and failed_tests(outcome.text)]
-    # Of tests that come and go none is the one that does not move.
+    # If the failing tests change, none of them is the one that stays broken.
     tests = [failed_tests(text) for text in runs]
     common = frozenset.intersection(*tests) if len(tests) >= _MANY else frozenset()
     if not common:
         return None
-    # The same one each time, whatever order the runner lists them in.
+    # Always the same one, in whatever order the runner lists them.
     name = named(min(common))
     edits = sum(action_class(turn) == "file_edit" for turn in case.turns)
     tried = f" after {edits} edits" if edits else ""
@@ -220,7 +220,7 @@ def test_failing(case: Case, known: Evidence) -> Advice | None:
 
 
 def edits_swapped(case: Case, known: Evidence) -> Advice | None:
-    """Edits of one file that come back: done, undone, done again."""
+    """Advise when edits of one file come back: done, undone, done again."""
     edits = [turn for turn, _ in known if action_class(turn) == "file_edit"]
     seen = [headline(turn) + canonical_json(turn.args) for turn in edits]
     if len(edits) <= _MANY or not 1 < len(set(seen)) <= len(seen) // 2 + 1:
@@ -244,19 +244,19 @@ def _causes(known: Evidence) -> set[Hashable]:
 
 
 def verified(case: Case, known: Evidence) -> Advice | None:
-    """Checks upon checks, and all of them pass."""
-    # None is not 0: a check that tells no count may have failed.
+    """Advise when it checks again and again, and all checks pass."""
+    # None is not 0: a check without a count may have failed.
     if len(known) < _MANY or any(outcome.failures != 0 for _, outcome in known):
         return None
     return _say("verified", count=len(known), quote=quoted(last_line(known[-1][1].text)))
 
 
 def answer_known(case: Case, known: Evidence) -> Advice | None:
-    """Remind the agent of an answer it has."""
+    """Remind the agent of an answer that it already has."""
     if not known:
         return None
     turn = case.turns[-1]
-    # To repeat an action is no question; its answer cannot be remembered instead.
+    # A repeated action is no question, so there is no answer to remember.
     if not asks(action_class(turn), turn.tool, command_in(turn.args)):
         return None
     summary = case.signal.evidence.summary
@@ -267,9 +267,9 @@ def answer_known(case: Case, known: Evidence) -> Advice | None:
 
 
 def handed_round(case: Case, known: Evidence) -> Advice | None:
-    """Agents that pass a matter on: who raised it decides it."""
+    """Advise when agents pass a matter around: the one who raised it decides."""
     names = list(dict.fromkeys(turn.agent for turn in case.turns if turn.agent))
-    # Two agents whose turns merely stand side by side hand nothing round.
+    # Turns of two agents that merely alternate pass nothing around.
     changes = sum(one.agent != next_one.agent for one, next_one in pairwise(case.turns))
     if len(names) < _MANY or 2 * changes < len(case.turns) or any(o.failed for _, o in known):
         return None
@@ -287,7 +287,7 @@ def said_already(case: Case, known: Evidence) -> Advice | None:
 
 
 def to_and_fro(case: Case, known: Evidence) -> Advice | None:
-    """Two actions that alternate."""
+    """Advise when two actions alternate."""
     actions = [headline(turn) for turn in case.turns]
     if len(actions) < 2 * _MANY or actions[::2] != [actions[0]] * len(actions[::2]):
         return None
@@ -298,8 +298,8 @@ def to_and_fro(case: Case, known: Evidence) -> Advice | None:
 
 
 _Rule = Callable[[Case, Evidence], Advice | None]
-# The order is the ranking: what names the thing that was meant comes before what only says
-# that the same came back, and talk comes last, since every run holds some.
+# The order is a ranking. Rules that name what was meant come before those that only see the same
+# answer again; talk comes last, because every run has some.
 _RULES: tuple[_Rule, ...] = (
     tool_unknown,
     module_unknown,

@@ -1,4 +1,4 @@
-"""What a judge is told, and what it answers."""
+"""What a judge is given, and what it answers."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from guard.turn import Turn, Usage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One trip, or one suspicion, put before a judge.
+    """One trip or one suspicion, presented to a judge.
 
     Attributes:
-        signal: What tripped, or what is suspected.
+        signal: The trip or the suspicion.
         turns: The turns it rests on, oldest first.
-        history: The last turns of the run, oldest first; a judge that reads
-            gets them as context. May overlap `turns`.
+        history: The last turns of the run, oldest first, as context for a judge that
+            reads. May overlap `turns`.
         workspace: Paths of the files that exist, relative to the project.
-        goal: What the run is for, where someone said.
-        order: What was last said in the user's name.
+        goal: What the run is for, if known.
+        order: The last message in the user's name.
     """
 
     signal: Signal
@@ -46,8 +46,7 @@ class Verdict:
 
     judge: str
     loop: bool
-    # As the judge says it: a model's is its own feeling, and only held against the policy's
-    # line.
+    # As the judge states it: a model's own estimate, only compared with the policy's threshold.
     confidence: float
     reason: str
     fix: str | None = None
@@ -55,12 +54,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeCall:
-    """One model call that a question cost, whether or not it was of use.
+    """One model call for a question, whether or not its answer was useful.
 
     Attributes:
-        model: Who answered, as the endpoint names it.
-        usage: Tokens; all zero where the endpoint did not say.
-        cost_usd: The endpoint's own figure, else the price list's; None: unpriced.
+        model: The model that answered, as the endpoint names it.
+        usage: Tokens; all zero if the endpoint did not report them.
+        cost_usd: The endpoint's own figure, else by the price list; None: unpriced.
     """
 
     model: str
@@ -70,13 +69,13 @@ class JudgeCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What asking a judge came to.
+    """The result of asking a judge.
 
     Attributes:
         asked: Who was asked: "local", or a model's name.
-        verdict: The answer; None: it gave none that can be used.
-        failure: Why there is none, in a few words.
-        calls: What it cost to ask, oldest first.
+        verdict: The answer; None: there was no usable one.
+        failure: Why there is no verdict, in a few words.
+        calls: The model calls for it, oldest first.
     """
 
     asked: str
@@ -85,9 +84,9 @@ class Ruling:
     calls: tuple[JudgeCall, ...] = ()
 
 
-# A protocol, so that tests and the bench put an oracle in its place.
+# A protocol, so that tests and benchmarks can use an oracle instead.
 class Judge(Protocol):
-    """Whoever can be asked. Never raises: a failure is a ruling without verdict."""
+    """Anything that can be asked. It never raises: a failure is a ruling without a verdict."""
 
     @property
     def name(self) -> str: ...

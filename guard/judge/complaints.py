@@ -1,6 +1,6 @@
 """How failures say what is wrong, and which existing file or tool was meant.
 
-The regular expressions stand in `complaints.toml`, what stands for what in `paths.toml`.
+The regular expressions are in `complaints.toml`, equivalent files in `paths.toml`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from guard.judge.texts import read_texts
 from guard.quoting import is_name
 
 _LONGEST_QUOTE = 160
-# What is missing is said first; patterns over a long log cost time.
+# A failure first says what is missing, and patterns over a long log cost time.
 _READ_HEAD = 4_000
 
 _WORD = re.compile(r"[\w.:-]{2,80}")
@@ -26,12 +26,12 @@ logger = logging.getLogger(__name__)
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CLOSE_ENOUGH = 0.62
 _CLOSE_NAME = 0.5
-# Bounds what one question costs in a monorepo.
+# Limits the cost of one question in a monorepo.
 _MOST_PATHS = 20_000
 
 
 class MissingName(NamedTuple):
-    """What is not there: its sort, its name, and what to do about it."""
+    """A missing thing: what it is, its name, and the remedy."""
 
     what: str
     name: str
@@ -39,7 +39,7 @@ class MissingName(NamedTuple):
 
 
 def find(what: str, text: str) -> str | None:
-    """Name what a failure speaks of: the tool, module or file that is not there.
+    """Return the name in a failure: the tool, module or file that does not exist.
 
     >>> find("unknown_tool", "Error: unknown tool 'read_files'")
     'read_files'
@@ -49,35 +49,35 @@ def find(what: str, text: str) -> str | None:
 
 
 def says(what: str, text: str) -> bool:
-    """Tell whether a failure says that a file is missing, or that nothing matched."""
+    """Return whether a failure says that a file is missing, or that nothing matched."""
     return any(_matches(what, text))
 
 
 def offered_tools(text: str) -> list[str]:
-    """Give the tools that a refusal offers instead."""
+    """Return the tools that a refusal offers instead."""
     return _WORD.findall(find("tools_offered", text) or "")
 
 
 def missing_name(text: str) -> MissingName | None:
-    """Name the column, table, command, option or key that is not there.
+    """Return the column, table, command, option or key that does not exist.
 
     >>> missing_name('column "usr" does not exist').name
     'usr'
     """
-    # Bounded: what a failing command printed may have no end.
+    # Limited, because the output of a failing command may be of any length.
     head = text[:_READ_HEAD]
     for sort in read_texts("complaints.toml")["missing_name"]:
         if match := _compile(sort["pattern"]).search(head):
             name = next(group for group in match.groups() if group)
             suggested = (find("suggested", head) or "").strip()
-            # The agent's environment speaks here: only what reads as a name is passed on.
+            # The text comes from the agent's environment, so only a name is passed on.
             use = f"The error suggests {suggested}: use that." if is_name(suggested) else None
             return MissingName(sort["what"], name, use or sort["remedy"])
     return None
 
 
 def failed_tests(text: str) -> frozenset[str]:
-    """Name the tests that a run says failed.
+    """Return the tests that a test run reports as failed.
 
     >>> sorted(failed_tests("FAILED tests/test_a.py::test_b - assert 1 == 2"))
     ['tests/test_a.py::test_b']
@@ -87,7 +87,7 @@ def failed_tests(text: str) -> frozenset[str]:
 
 
 def cause_of(text: str) -> str:
-    """Quote the first line of a test run that says what is wrong."""
+    """Return the first line of a test run that says what is wrong."""
     lines = [line.strip() for line in text.splitlines()]
     # pytest marks the lines that say what is wrong with an E.
     telling = [line for line in lines if re.match(r"E  |\w*(?:Error|Exception)\b", line)]
@@ -95,46 +95,46 @@ def cause_of(text: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """Give the first line that says what is wrong, cut for a sentence."""
+    """Return the first line that says what is wrong, shortened for a sentence."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r"(?i)error|exception|failed|fatal", line)]
     return cut((errors or lines or ["nothing"])[0])
 
 
 def last_line(text: str) -> str:
-    """Give the last line, cut for a sentence."""
+    """Return the last line, shortened for a sentence."""
     lines = [line.strip(" =") for line in text.splitlines() if line.strip(" =")]
     return cut((lines or ["nothing"])[-1])
 
 
 def cut(line: str, longest: int = _LONGEST_QUOTE) -> str:
-    """Cut a line for a sentence."""
+    """Shorten a line for a sentence."""
     return line[:longest].rstrip(" .")
 
 
 def _matches(name: str, text: str) -> Iterator[re.Match[str]]:
-    """Give every match of the patterns of this name, pattern by pattern."""
+    """Yield every match of the patterns of this name, pattern by pattern."""
     for pattern in read_texts("complaints.toml")[name]:
         yield from _compile(pattern).finditer(text)
 
 
-# `re` keeps 512 patterns for the whole process: others of the host would push ours out.
+# `re` caches only 512 patterns for the whole process, and the host's could displace ours.
 _compile = functools.cache(re.compile)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """An existing file, and how sure it is the one, in [0, 1]."""
+    """An existing file, and how likely it was meant, in [0, 1]."""
 
     path: str
     likeness: float
 
 
 def closest_path(wanted: str, workspace: Iterable[str]) -> Match | None:
-    """Find the existing file that was most likely meant.
+    """Return the existing file that was most likely meant.
 
-    An equivalent of a well-known file comes first, then the most alike by file
-    name, words and directories. None: nothing is close, or it exists.
+    An equivalent of a well-known file comes first, then the most similar one by file
+    name, words and directories. None: nothing is similar, or the file exists.
 
     >>> closest_path("app/auth/tokens.py", ["app/auth/token.py", "app/users.py"]).path
     'app/auth/token.py'
@@ -145,13 +145,13 @@ def closest_path(wanted: str, workspace: Iterable[str]) -> Match | None:
     target = _clean(wanted)
     if not target or target in paths:
         return None
-    # Of equals the shorter: what lies nearer to the root is the project's own more often.
+    # Among equals the shorter path: it is nearer to the root, and so more often the project's own.
     scored = [Match(path=path, likeness=_likeness(target, path)) for path in paths if path]
     best = max(scored, key=lambda match: (match.likeness, -len(match.path)), default=None)
-    # A file of that very name elsewhere beats its equivalents.
+    # A file with exactly this name elsewhere comes before its equivalents.
     if best and PurePosixPath(best.path).name == PurePosixPath(target).name:
         return best
-    # What does the same job in another ecosystem shares no letter with what was asked for.
+    # A file for the same job in another ecosystem may have a completely different name.
     name = PurePosixPath(target).name.lower()
     for group in read_texts("paths.toml")["equivalents"]:
         if name not in {PurePosixPath(member).name.lower() for member in group}:
@@ -159,21 +159,21 @@ def closest_path(wanted: str, workspace: Iterable[str]) -> Match | None:
         for member in group:
             end = f"/{member.lower()}"
             if found := [path for path in paths if f"/{path.lower()}".endswith(end)]:
-                # The project's own file lies nearest to its root; a package's copy lies below.
+                # The project's own file is nearest to the root; those of packages are deeper.
                 nearest = min(found, key=lambda path: (path.count("/"), len(path), path))
                 return Match(path=nearest, likeness=0.9)
     return best if best and best.likeness >= _CLOSE_ENOUGH else None
 
 
 def closest_name(wanted: str, names: Iterable[str]) -> str | None:
-    """Find the name that was most likely meant: a tool's, say. None: none is close.
+    """Return the name that was most likely meant, such as a tool's. None: none is similar.
 
     >>> closest_name("web_search", ["read_file", "search_web"])
     'search_web'
     >>> closest_name("fly_to_moon", ["read_file"]) is None
     True
     """
-    # search_web for web_search: letters tell typing errors, words tell another order.
+    # Letters reveal typing errors, words a different order: search_web for web_search.
     ratio = _ratio_function()
     scored = [
         (max(ratio(wanted.lower(), name.lower()), _shared_words(wanted, name)), name)
@@ -184,7 +184,7 @@ def closest_name(wanted: str, names: Iterable[str]) -> str | None:
 
 
 def is_listed(wanted: str, workspace: Iterable[str]) -> bool:
-    """Tell whether this very path exists.
+    """Return whether exactly this path exists.
 
     >>> is_listed("./app/x.py", ["app/x.py"])
     True
@@ -210,7 +210,7 @@ def _likeness(target: str, path: str) -> float:
 
 
 def _shared_directories(wanted: PurePosixPath, existing: PurePosixPath) -> float:
-    """Give the share of directories in common; a longer absolute head is fine."""
+    """Return the share of common directories; a longer absolute prefix does not matter."""
     one, other = wanted.parts[:-1], existing.parts[:-1]
     if not one and not other:
         return 1.0
@@ -235,7 +235,7 @@ def _clean(path: str) -> str:
     return cleaned.rstrip("/")
 
 
-# Found once: a failed import is tried anew each time, and this is asked for 20,000 paths.
+# Cached: a failed import is tried again each time, and this is called for 20,000 paths.
 @functools.cache
 def _ratio_function() -> Callable[[str, str], float]:
     try:

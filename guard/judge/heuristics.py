@@ -1,7 +1,7 @@
-"""The local judge: free, deterministic, always there.
+"""The local judge: free, deterministic, always available.
 
-It reads the evidence and answers two questions: does anything move after all,
-and what would help? It proposes only what it can point at.
+It reads the evidence and answers two questions: is there progress after all, and
+what would help? It proposes only what the evidence shows.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from guard.reading.terms import NEWS, TermMemory, terms_in
 from guard.signals import Kind
 
 JUDGE = "local"
-# Kinds that rest on what was asked; the others have looked at the answers.
+# Kinds that depend on the requests; rules for the others have compared the answers.
 _BY_REQUEST = frozenset({Kind.EXACT_REPEAT, Kind.SEMANTIC_REPEAT})
-# From so many characters on an answer can bring something new.
+# An answer of at least this many characters can bring something new.
 _TELLING = 40
 
 
 def rule(case: Case) -> Verdict:
-    """Rule on a trip from its evidence alone; the same case, the same verdict."""
+    """Rule on a trip from its evidence alone; the same case always gets the same verdict."""
     if case.signal.kind is Kind.BUDGET:
         return _loop(0.99, case.signal.evidence.summary, None)
     known = [outcome for turn in case.turns if (outcome := outcome_of(turn))]
@@ -40,7 +40,7 @@ def _loop(confidence: float, reason: str, fix: str | None) -> Verdict:
 
 
 def _moves_after_all(case: Case, known: list[Outcome]) -> str | None:
-    """Find what moved between the turns, as the reason to let the agent go."""
+    """Return what moved between the turns, which is the reason to let the agent go."""
     counts = [outcome.failures for outcome in known if outcome.failures is not None]
     if len(counts) > 1 and all(later < earlier for earlier, later in pairwise(counts)):
         return f"Fewer checks fail each time: {counts[0]}, now {counts[-1]}."
@@ -53,7 +53,7 @@ def _moves_after_all(case: Case, known: list[Outcome]) -> str | None:
     )
     if waiting and len(keys) == len(known):
         return "It waits for something that is still moving."
-    # Only where the signal has not looked at the answers itself.
+    # Only if the signal did not compare the answers itself.
     if case.signal.kind in _BY_REQUEST and all(len(text) >= _TELLING for text in texts):
         memory = TermMemory(len(known) + 1)
         shares = [memory.weigh(terms_in(text), at)[0] for at, text in enumerate(texts)]

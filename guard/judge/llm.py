@@ -1,9 +1,9 @@
 """A model as judge, behind any OpenAI-compatible endpoint.
 
-It is told the case as fenced data (`guard.judge.prompt`) and its answer is
-checked field by field (`guard.judge.reading`): all it can choose is a verdict and
-a text. It never raises and never hangs: a question ends within its time with a
-verdict, or with the reason why there is none.
+It gets the case as fenced data (`guard.judge.prompt`), and its answer is checked
+field by field (`guard.judge.reading`): it can only choose a verdict and a text. It
+never raises and never hangs: a question ends within its time with a verdict or
+with the reason why there is none.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from guard.pricing import price, read_money
 from guard.turn import Usage
 
 TIMEOUT_S = 20.0
-# Tokens of answer: a verdict takes 200, thinking before it takes the rest.
+# Tokens of an answer: a verdict takes 200, the rest is for thinking before it.
 HEAD_ROOM = 4_096
-# How much more head-room the second try has.
+# How many times more head-room the second try has.
 WIDER = 4
 LONGEST_ANSWER = 2_000_000
-# What servers answer to a field that they do not know; anything else is no matter of dialect.
+# How servers answer a field that they do not know; other statuses have other causes.
 _REFUSED = frozenset({400, 404, 415, 422})
-# Two forms, the limit's name and the temperature can each be refused once.
+# Two answer forms, the limit's name and the temperature can each be refused once.
 _MOST_DIALECTS = 5
-# Dollars. No question costs that: an endpoint that says so is mistaken.
+# Dollars. No question costs as much: an endpoint that reports more is wrong.
 _DEAREST = Decimal(1000)
 
 
@@ -45,8 +45,8 @@ class JudgeModel:
         url: The API's base, "https://api.cerebras.ai/v1".
         model: The model's name there.
         key: Its key, never shown.
-        provider: Who bills for it; with `model` it gives the price.
-        timeout_s: Seconds for a whole question, tries included.
+        provider: Who bills for it; with `model` it determines the price.
+        timeout_s: Seconds for a whole question, including retries.
     """
 
     url: str
@@ -61,14 +61,14 @@ class JudgeModel:
 
 @dataclass(frozen=True, slots=True)
 class _Dialect:
-    """What of the protocol an endpoint takes; found out by its refusals."""
+    """The parts of the protocol that an endpoint accepts, learned from its refusals."""
 
     form: str | None = "json_schema"
     limit: str = "max_tokens"
     is_cool: bool = True
 
     def without(self, detail: str) -> _Dialect | None:
-        """Give up what the refusal speaks of, else the answer's form first."""
+        """Drop what the refusal names, or else simplify the answer's form first."""
         refusal = detail.lower()
         if "max_completion_tokens" in refusal and self.limit == "max_tokens":
             return replace(self, limit="max_completion_tokens")
@@ -93,12 +93,12 @@ class _Dialect:
 
 
 class LLMJudge:
-    """Asks a model, and a stronger one where the first is not sure.
+    """Asks a model, and a stronger one if the first is not sure.
 
     Args:
-        first: Who is asked.
-        second: Who is asked when the first one's confidence is below
-            `second_below`, and then has the say.
+        first: The model to ask.
+        second: Asked if the first one's confidence is below `second_below`; its
+            verdict then counts.
         second_below: In [0, 1].
     """
 
@@ -117,16 +117,16 @@ class LLMJudge:
 
     @property
     def timeout_s(self) -> float:
-        """Seconds after which `ask` has returned."""
+        """The most seconds that `ask` takes."""
         return self._first.timeout_s + (self._second.timeout_s if self._second else 0.0)
 
     def ask(self, case: Case) -> Ruling:
-        """Ask about a case; takes `timeout_s` at most."""
+        """Ask about a case; takes at most `timeout_s`."""
         ruling = self._ask(self._first, case)
         sure = ruling.verdict is not None and ruling.verdict.confidence >= self._second_below
         if self._second is None or sure:
             return ruling
-        # It has the say, and where it has nothing to say the first one's word is better than none.
+        # The second verdict counts; if there is none, the first one is better than nothing.
         again = self._ask(self._second, case)
         return replace(
             ruling,
@@ -136,7 +136,7 @@ class LLMJudge:
         )
 
     def _ask(self, model: JudgeModel, case: Case) -> Ruling:
-        # One deadline over all tries: a case must be ruled on in the time the server planned.
+        # One deadline for all tries: the server planned this much time for a case.
         deadline = time.monotonic() + model.timeout_s
         calls: list[JudgeCall] = []
         failure = ""
@@ -146,18 +146,18 @@ class LLMJudge:
                 counts = answer.get("usage") if isinstance(answer, Mapping) else None
                 name = answer.get("model") if isinstance(answer, Mapping) else None
                 named = name if isinstance(name, str) and name else model.model
-                # Counted before it is read: a useless answer is paid for as well.
+                # Counted before the answer is read, because a useless answer costs as much.
                 try:
                     usage = usage_of(counts)
                 except (TypeError, ValueError, AttributeError, OverflowError):
                     usage = Usage()
-                # OpenRouter says it itself. Never believed blindly: a billion would end the run by
-                # its budget.
+                # OpenRouter reports the cost. It is not trusted blindly: a billion would end the
+                # run by its budget.
                 cost = read_money(counts.get("cost")) if isinstance(counts, Mapping) else None
                 if cost is not None and cost > _DEAREST:
                     cost = None
                 if cost is None and usage.total:
-                    # A proxy may answer with a name of its own; ours is priced then.
+                    # A proxy may answer with its own model name; then ours is priced.
                     costs = (
                         price(usage, model=one, provider=model.provider)
                         for one in (named, model.model)
@@ -170,14 +170,14 @@ class LLMJudge:
             except UnusableAnswer as fault:
                 failure = str(fault)
             except ModelFailed as fault:
-                # More room for the answer helps nobody who did not answer.
+                # A longer answer does not help if there was none.
                 failure = str(fault)
                 break
         return Ruling(asked=self.name, verdict=None, failure=failure, calls=tuple(calls))
 
     def _post(self, model: JudgeModel, case: Case, head_room: int, deadline: float) -> Any:
-        """Send the question, in as few words of the protocol as the endpoint takes."""
-        # Drawn anew for each question: who had read one fence could close the next.
+        """Send the question, without the protocol fields that the endpoint refused."""
+        # A new nonce for each question: whoever had read one fence could close the next.
         messages = write_prompt(case, nonce=secrets.token_hex(16))
         endpoint = ChatEndpoint(model.url, model.key)
         dialect = self._dialects.get(model, _Dialect())
@@ -199,17 +199,17 @@ class LLMJudge:
 
 
 def _text_of(answer: Any) -> tuple[str, bool]:
-    """Give what the model said, and whether it ran out of tokens.
+    """Return what the model said, and whether it ran out of tokens.
 
     Raises:
-        UnusableAnswer: it said nothing: all its tokens went into thinking.
+        UnusableAnswer: There is no completion, or it is empty: thinking used all tokens.
     """
     try:
         choice = answer["choices"][0]
         content = choice["message"].get("content")
     except (LookupError, TypeError, AttributeError):
         raise UnusableAnswer("no completion in the answer") from None
-    # Some endpoints answer in parts, as they take questions in parts.
+    # Some endpoints answer in parts, as in the questions they accept.
     if isinstance(content, list):
         parts = [part.get("text") for part in content if isinstance(part, dict)]
         content = "".join(part for part in parts if isinstance(part, str))

@@ -1,4 +1,4 @@
-"""What an agent is told when a detector is nearly sure: what repeats, the first error."""
+"""What an agent is told when a detector is nearly sure: what repeats, and the first error."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from guard.reading.outcome import outcome_of
 from guard.signals import Signal
 from guard.turn import Turn
 
-# A nudge is a hint between two turns, and a line can hold a whole page.
+# A nudge is a hint between two turns, but a line may be as long as a page.
 _LONGEST_LINE = 300
 _ADVICE = "Before you do it again, change what matters or look for another way."
 
 
 def nudge_text(signal: Signal, turns: Sequence[Turn]) -> str:
-    """Write the message: what was noticed, the first error where there is one, advice.
+    """Return the message: what was noticed, the first error if there is one, advice.
 
     Args:
         signal: The signal below its trip.
@@ -28,7 +28,7 @@ def nudge_text(signal: Signal, turns: Sequence[Turn]) -> str:
 
 
 def first_error(turns: Sequence[Turn]) -> str | None:
-    r"""Give the telling line of the first turn that failed; None: none did.
+    r"""Return the most telling line of the first failed turn; None: no turn failed.
 
     >>> from guard.turn import Role
     >>> failed = Turn(role=Role.ASSISTANT, tool="Bash", error="Traceback…\nKeyError: 'a'")
@@ -38,7 +38,7 @@ def first_error(turns: Sequence[Turn]) -> str | None:
     for turn in turns:
         outcome = outcome_of(turn)
         if outcome is not None and outcome.failed:
-            # The last line of a traceback, else the first line that says something.
+            # The last line of a traceback, otherwise the first line with text.
             text = turn.error or turn.result or ""
             lines = [line.strip() for line in text[:20_000].splitlines() if line.strip()]
             if not lines:

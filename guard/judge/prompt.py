@@ -1,10 +1,10 @@
-"""The question as a model reads it: the recording fenced, the rules around it.
+"""The question as a model reads it: the recording in a fence, the rules around it.
 
-Whatever an agent wrote, read or was told may try to choose the verdict. So none
-of it stands outside the fence: two lines that hold a word drawn at random for
-this one question. Inside it each record is one line of JSON, whose strings hold
-no line break: even who knew the word could not write the closing line. The rules
-stand before the fence and again after it.
+Anything that an agent wrote, read or was told may try to influence the verdict. So
+none of it is outside the fence: two lines with a word that is drawn at random for
+each question. Inside the fence each record is one line of JSON, whose strings
+contain no line break: even text that knew the word could not write the closing
+line. The rules come before the fence and again after it.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from guard.quoting import is_hidden
 from guard.redact import redact, redact_json
 from guard.turn import Turn
 
-# Characters: about 10,000 tokens, which every model served today takes.
+# In characters: about 10,000 tokens, which every current model accepts.
 LONGEST_RECORDING = 36_000
 _EVIDENCE_TEXT = 1_600
 _EVIDENCE_ROOM = 16_000
 _HISTORY_TEXT = 300
 _LONGEST_SUMMARY = 500
 _GOAL_TEXT = 2_000
-# Characters masked at either end of a long text; a private key has 4,000.
+# Characters at either end of a long text that are masked; a private key has 4,000.
 _MASKED = 16_000
 _MOST_EVIDENCE = 12
 _MOST_HISTORY = 24
@@ -53,20 +53,20 @@ VERDICT_SCHEMA: dict[str, Any] = {
 
 
 def write_prompt(case: Case, *, nonce: str) -> list[dict[str, str]]:
-    """Put a case into chat messages; all that is not ours stands in the fence.
+    """Return a case as chat messages; all text that is not ours is in the fence.
 
     Args:
-        case: The case; its texts are cut and their secrets masked here.
-        nonce: A word nobody could have guessed, drawn for this question alone.
+        case: The case; its texts are cut and secrets in them masked here.
+        nonce: A word that nobody could have guessed, drawn for this question alone.
     """
     words = read_texts("prompt.toml")
     kind = words["tripped" if case.signal.trips else "suspected"]
     room, lines = LONGEST_RECORDING, list[str]()
     for record in _records(case):
-        # Spell out what would break a line or hide a text: separators, marks of direction.
+        # Escape what would break a line or hide text, such as separators and direction marks.
         line = _NOT_ASCII.sub(_spelled, json.dumps(record, ensure_ascii=False, default=str))
         room -= len(line)
-        # Whole records only: half a line of JSON could be read as the end of the fence.
+        # Only whole records: half a line of JSON could be read as the end of the fence.
         if room < 0:
             break
         lines.append(line)
@@ -80,7 +80,7 @@ def write_prompt(case: Case, *, nonce: str) -> list[dict[str, str]]:
 
 
 def _records(case: Case) -> Iterator[dict[str, Any]]:
-    """Tell the case, the weightiest first: what does not fit is left out from the end."""
+    """Yield the records of a case, the most important first: the last may not fit."""
     evidence = case.signal.evidence
     yield _without_blanks(
         {
@@ -100,13 +100,13 @@ def _records(case: Case) -> Iterator[dict[str, Any]]:
         yield {"record": "last order", "text": _cut(case.order, _GOAL_TEXT)}
     weights = _weigh(case)
     shown = case.turns[-_MOST_EVIDENCE:]
-    # Half of the room for arguments, half for answers: twelve long turns must leave room
-    # for the files and the history behind them.
+    # Half of this is for arguments, half for answers: after twelve long turns there must be room
+    # for the files and the history.
     room = min(_EVIDENCE_TEXT, _EVIDENCE_ROOM // (2 * max(1, len(shown))))
     for turn in shown:
         yield _turn_record(turn, "evidence", room) | _worth(weights.get(_number(turn)))
     if case.workspace:
-        # Those first whose names the evidence speaks of.
+        # Files named in the evidence come first.
         paths = case.workspace[:_PATHS_LOOKED_AT]
         fields = ((turn.error, turn.result, str(turn.args)) for turn in case.turns)
         texts = (text[:_EVIDENCE_TEXT] for of_turn in fields for text in of_turn if text)
@@ -123,14 +123,14 @@ def _records(case: Case) -> Iterator[dict[str, Any]]:
 
 
 def _number(turn: Turn) -> int:
-    # A case made by hand has turns without numbers; history and evidence share the objects.
+    # In a case built by hand, turns have no numbers; history and evidence share the objects.
     return id(turn) if turn.seq is None else turn.seq
 
 
 def _weigh(case: Case) -> dict[int, Weight]:
-    """Read the turns it is shown as the engine does: what each repeats, what it brings."""
+    """Read the shown turns as the engine does: what each repeats and brings."""
     shown = {_number(turn): turn for turn in (*case.turns, *case.history)}
-    # The engine wants numbers that rise by one; those without one stand last.
+    # The engine needs consecutive numbers; turns without a number come last.
     numbers = sorted(shown, key=lambda number: (shown[number].seq is None, number))
     engine = Engine()
     for place, number in enumerate(numbers):
@@ -141,7 +141,7 @@ def _weigh(case: Case) -> dict[int, Weight]:
 
 
 def _worth(weight: Weight | None) -> dict[str, Any]:
-    """Say what the stuck score makes of an attempt; nothing of what is none."""
+    """Return what the stuck score says of an attempt; nothing if it is not an attempt."""
     if weight is None:
         return {}
     words = read_texts("prompt.toml")
@@ -162,7 +162,7 @@ def _turn_record(turn: Turn, record: str, room: int) -> dict[str, Any]:
             "says": turn.content and _cut(turn.content, room),
             "error": turn.error and _cut(turn.error, room),
             "result": None if turn.result is None else _cut(turn.result, room),
-            # Otherwise a model takes the missing answer for an empty one.
+            # Without this, a model takes the missing answer for an empty one.
             "not_run_yet": turn.is_proposed or None,
         }
     )
@@ -179,7 +179,7 @@ def _without_blanks(record: dict[str, Any]) -> dict[str, Any]:
 def _cut(text: str, room: int) -> str:
     """Mask secrets, then keep the head and the tail.
 
-    Masked before it is cut: half a key is not known for one.
+    Masking comes before cutting, since half a key would not be recognised.
     """
     if len(text) <= 2 * _MASKED:
         masked = redact(text)
@@ -198,7 +198,7 @@ _NOT_ASCII = re.compile(r"[^\x20-\x7e]")
 def _spelled(match: re.Match[str]) -> str:
     character = match.group()
     if is_hidden(character) or unicodedata.category(character)[0] == "Z":
-        # JSON escapes by halves of UTF-16; surrogatepass, since a lone half is hidden too.
+        # JSON escapes UTF-16 code units; surrogatepass, because a lone surrogate is hidden too.
         units = character.encode("utf-16-be", "surrogatepass").hex()
         return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
     return character

@@ -1,4 +1,4 @@
-"""What a model answered, read strictly: a verdict of this form, or none."""
+"""A strict reader of a model's answer: a verdict of the required form, or none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from guard.redact import redact
 LONGEST_REASON = 1_000
 LONGEST_FIX = 1_500
 _LONGEST_ANSWER = 200_000
-# An answer of a hundred thousand "{" would be decoded from each of them.
+# In an answer of a hundred thousand "{", decoding would start at each of them.
 _MOST_OBJECTS = 64
 
 _THOUGHT = re.compile(
@@ -27,21 +27,21 @@ _HALVES = re.compile(r"[\ud800-\udfff]")
 
 
 class UnusableAnswer(GuardError):
-    """The answer holds no verdict of the asked form; says what is wrong."""
+    """The answer has no verdict of the required form; the text says what is wrong."""
 
     code = "unusable_answer"
 
 
 def read_verdict(text: str, *, judge: str, is_cut: bool = False) -> Verdict:
-    """Read the one verdict in a model's answer.
+    """Read the only verdict in a model's answer.
 
-    Thinking aloud, code fences and prose around it are passed over. Two verdicts
-    that differ are none: one of them may be a quotation.
+    Thoughts, code fences and prose around it are skipped. Two different verdicts
+    count as none, since one of them may be a quotation.
 
     Args:
         text: What the model wrote.
         judge: The model's name, for the verdict.
-        is_cut: It ran out of tokens: an object that breaks off may be closed.
+        is_cut: The model ran out of tokens, so later objects may be inside a broken one.
 
     Raises:
         UnusableAnswer: says what is wrong with it.
@@ -51,7 +51,7 @@ def read_verdict(text: str, *, judge: str, is_cut: bool = False) -> Verdict:
     True
     """
     bare = _THOUGHT.sub("", text[:_LONGEST_ANSWER])
-    # Some templates open the thought in the prompt: only its end is in the answer.
+    # Some templates begin the thought in the prompt, so the answer has only its end.
     plain = _END_OF_THOUGHT.split(bare)[-1]
     found = list(_objects(plain, is_cut=is_cut))
     if not found and (mended := _close(plain)) is not None:
@@ -64,7 +64,7 @@ def read_verdict(text: str, *, judge: str, is_cut: bool = False) -> Verdict:
     reason, fix = _field(found[0], "reasoning"), _field(found[0], "suggested_fix")
     if not isinstance(loop, bool):
         raise UnusableAnswer("loop is neither true nor false")
-    # bool is an int, and "confidence": true says nothing.
+    # bool is an int, but "confidence": true says nothing.
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         raise UnusableAnswer("confidence is no number")
     if not 0 <= confidence <= 1:
@@ -73,15 +73,15 @@ def read_verdict(text: str, *, judge: str, is_cut: bool = False) -> Verdict:
         raise UnusableAnswer("reasoning is no text")
     if fix is not None and not isinstance(fix, str):
         raise UnusableAnswer("suggested_fix is no text")
-    # A fix for what is no loop would be told to an agent that does well.
+    # If there is no loop, a fix would disturb an agent that is doing well.
     kept = _shown(fix, LONGEST_FIX) or None if loop and fix else None
     return Verdict(judge=judge, loop=loop, confidence=float(confidence), reason=shown, fix=kept)
 
 
 def _objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:
-    """Give the outermost JSON objects that look like a verdict.
+    """Yield the outermost JSON objects that look like a verdict.
 
-    What stands inside an object that breaks off may be a quotation: it is none.
+    Text inside an object that breaks off may be a quotation and is no verdict.
     """
     decoder, at = json.JSONDecoder(object_pairs_hook=_unique), text.find("{")
     for _ in range(_MOST_OBJECTS):
@@ -90,7 +90,7 @@ def _objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            # What follows stands inside the object that broke off.
+            # What follows is inside the object that broke off.
             if is_cut:
                 return
             end = at + 1
@@ -101,7 +101,7 @@ def _objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    # json keeps the last of two; which one the model meant nobody knows.
+    # json keeps the last of two equal names, but nobody knows which one the model meant.
     names = [name for name, _ in pairs]
     if len(set(names)) != len(names):
         raise ValueError("a field stands twice")
@@ -109,16 +109,16 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _close(text: str) -> dict[str, Any] | None:
-    """Close an object that breaks off, if its decision is all there.
+    """Close an object that breaks off, if its decision is complete.
 
-    A string that breaks off ends with "…"; half a number or half a fix is dropped.
+    A string that breaks off gets "…"; an incomplete number or fix is dropped.
     """
     start = text.find("{")
     if start < 0 or (broken := _scan(text, start)) is None:
         return None
     in_string, comma = broken
-    # First with the text that broke off, then without the field it stands in. A trailing
-    # backslash (92) would escape the quote that closes it.
+    # First keep the text that broke off, then try without its field. A trailing backslash (92)
+    # would escape the closing quote.
     ends = (f'{text[start:].rstrip(chr(92))}…"}}' if in_string else "", f"{text[start:comma]}}}")
     for whole in filter(None, ends):
         try:
@@ -132,9 +132,9 @@ def _close(text: str) -> dict[str, Any] | None:
 
 
 def _scan(text: str, start: int) -> tuple[bool, int] | None:
-    """Tell where a flat object breaks off: inside a string? After which comma?
+    """Return where a flat object breaks off: whether in a string, and the last comma before.
 
-    None: it does not, or it holds another object.
+    None: it does not break off, or it contains another object.
     """
     in_string, escaped, comma = False, False, start + 1
     for place in range(start + 1, len(text)):
@@ -161,6 +161,6 @@ def _field(answer: dict[str, Any], name: str) -> Any:
 
 
 def _shown(text: str, longest: int) -> str:
-    # Lone surrogates cannot be written as UTF-8: neither the journal nor a browser takes them.
+    # Lone surrogates cannot be encoded as UTF-8, so neither the journal nor a browser accepts them.
     clean = redact(without_hidden(_HALVES.sub("�", text))).strip()
     return clean if len(clean) <= longest else clean[: longest - 1].rstrip() + "…"

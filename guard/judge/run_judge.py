@@ -1,4 +1,4 @@
-"""A judge in the same process, for one run: trips, and a few suspicions, come before it.
+"""A judge in the same process for one run, which rules on trips and a few suspicions.
 
 The server does the same with tasks and rows (`missioncontrol.detection.judging`).
 """
@@ -15,7 +15,7 @@ from guard.policy import Policy
 from guard.signals import Signal
 from guard.turn import Role, Turn
 
-# Enough to see where a loop begins; each more is paid for with every question.
+# Enough to see where a loop begins; every further turn makes each question dearer.
 HISTORY_TURNS = 24
 
 
@@ -23,10 +23,10 @@ class RunJudge:
     """Rules on one run; the local judge stands in for a model that fails.
 
     Args:
-        policy: Says whether trips are judged and when a suspicion is.
-        judge: A model; None: the local judge alone, which has no opinion on
+        policy: Says whether trips are judged, and when suspicions are.
+        judge: A model; None: only the local judge, which has no opinion on
             suspicions.
-        workspace: Files that exist.
+        workspace: The files that exist.
         goal: What the run is for.
     """
 
@@ -54,13 +54,13 @@ class RunJudge:
 
     @property
     def cost_usd(self) -> Decimal | None:
-        """What asking cost; None: a call has no price."""
+        """What asking cost; None: at least one call has no price."""
         costs = [call.cost_usd for call in self.calls]
         known = [cost for cost in costs if cost is not None]
         return sum(known, Decimal(0)) if len(known) == len(costs) else None
 
     def rules(self, trip: Signal, seen: Mapping[int, Turn]) -> Verdict | None:
-        """Rule on a trip; None: this policy's trips come before no judge."""
+        """Rule on a trip; None: this policy does not have trips judged."""
         if not self._judged:
             return None
         case = self._case(trip, seen)
@@ -68,16 +68,16 @@ class RunJudge:
             return rule(case)
         ruling = self._judge.ask(case)
         self.calls += ruling.calls
-        # A model that is away must not let a loop run on: the local one rules at once.
+        # If the model does not answer, the local judge rules at once: the loop must not go on.
         self.stand_ins += ruling.verdict is None
         return ruling.verdict or rule(case)
 
     def confirms(self, suspicion: Signal, seen: Mapping[int, Turn], *, at: int) -> bool:
-        """Tell whether a suspicion is a loop for sure; asks a model, and seldom."""
+        """Ask a model, at most once in `every` turns, whether a suspicion is surely a loop."""
         is_due = self._asked_at is None or at - self._asked_at >= self._rule.every
         if self._judge is None or not is_due:
             return False
-        # Before it answers: a model that fails is not asked at every turn either.
+        # Before the answer, so that a model that fails is not asked at every turn.
         self._asked_at = at
         ruling = self._judge.ask(self._case(suspicion, seen))
         self.calls += ruling.calls
@@ -86,7 +86,7 @@ class RunJudge:
 
     def _case(self, signal: Signal, seen: Mapping[int, Turn]) -> Case:
         numbers = list(seen)[-HISTORY_TURNS:]
-        # The last thing that a person asked for outweighs the goal that the run began with.
+        # A person's last request outweighs the goal that the run began with.
         orders = (turn.content for turn in reversed([*seen.values()]) if turn.role is Role.USER)
         return Case(
             signal=signal,

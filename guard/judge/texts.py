@@ -1,4 +1,4 @@
-"""The judge's words: tables beside the code, read when they are first needed."""
+"""The judge's texts: tables next to the code, read on first use."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from typing import Any
 
 @functools.cache
 def read_texts(name: str) -> dict[str, Any]:
-    """Read a table of this package, "prompt.toml"; to be read, not changed."""
-    # Through the package: it may be installed as a zip file.
+    """Return a table of this package, such as "prompt.toml"; do not change it."""
+    # Through the package, which may be installed as a zip file.
     return tomllib.loads(resources.files("guard.judge").joinpath(name).read_text("utf-8"))

@@ -1,9 +1,9 @@
-"""What counts as a loop, and what is done about one: how strict, for all runs or for some.
+"""What counts as a loop and what is done about it: how strict, for all runs or for some.
 
-A setting is an annotated field: its range and its meaning make the JSON schema, the errors
-and the tables of `docs/detectors.md`. Tables under `task_type`, `tool` or `agent` set fields
-for those alone. Where several speak, the narrowest wins: agent > tool > task type > the policy
-itself, and within one of them a full name wins over a pattern ("mcp__*").
+A setting is an annotated field: the JSON schema, the errors and the tables of
+`docs/detectors.md` are made from its range and its meaning. Tables under `task_type`, `tool`
+or `agent` set fields for those alone. If several apply, the narrowest wins: agent > tool >
+task type > the policy itself; within one of them a full name wins over a pattern ("mcp__*").
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from guard.nature import ToolNature
 from guard.policy.fields import SHARE, Section, check, kind, one_of, over, record, schema_of, within
 from guard.signals import Severity, Signal
 
-# The registry's names, spelled here because the rules import this package.
+# The registry's names, repeated here because the rules import this package.
 DEFAULT_DETECTORS = ("budget", "repeat", "errors", "stagnation", "talk", "stall")
 CONTRIB = ("broker", "fingerprint", "ralph", "loopguard")
 DETECTOR_NAMES = (*DEFAULT_DETECTORS, *CONTRIB)
-FITTED_AT = 0.8  # the stuck score at which people are asked where its weights were fitted
+FITTED_AT = 0.8  # the stuck score at which people were asked when the weights were fitted
 NUDGE_AT = 0.6  # the second of three repeats
 EMBEDDINGS = "hashing, wordllama, model2vec:PATH"
-BASES = ("extends", "preset")  # either names what a policy is read over; the first one wins
+BASES = ("extends", "preset")  # either names the base of a policy; the first one wins
 SCOPES = ("task_type", "tool", "agent")
 
 _BOOL = kind("boolean", "true or false")
@@ -45,7 +45,7 @@ Reached = Annotated[int | None, within(2, 1000)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat(Section):
-    """When the same again is a loop."""
+    """When repeating the same is a loop."""
 
     calls: Annotated[int, within(2, 50), "the same call with the same outcome, so often"] = 3
     without_results: Annotated[int, within(2, 50), "the same, where only requests are known"] = 4
@@ -56,7 +56,7 @@ class Repeat(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errors(Section):
-    """When failing the same way is a loop."""
+    """When failing in the same way is a loop."""
 
     same: Annotated[int, within(3, 50), "failures in a row, whatever is tried"] = 5
     near: Annotated[int, within(3, 50), "the same failure of nearly the same request"] = 3
@@ -89,7 +89,7 @@ class Talk(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeRule(Section):
-    """When a judge is asked though no rule tripped, and what its answer does."""
+    """When a judge is asked although no rule tripped, and what its answer does."""
 
     suspicions: Annotated[bool, _BOOL, "whether a model is asked at all"] = True
     every: Annotated[int, within(1, 1000), "at most one such question in so many turns"] = 10
@@ -99,9 +99,9 @@ class JudgeRule(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EscalationRule(Section):
-    """How one rule's signals, or (`every`) those of all, escalate; None: as the rule asks.
+    """How one rule's signals, or those of all (`every`), escalate; None: as the rule asks.
 
-    observe -> nudge -> escalate -> ask -> stop: higher ones may follow at higher counts.
+    observe -> nudge -> escalate -> ask -> stop: higher ones can follow at higher counts.
     """
 
     nudge: Annotated[str | None, one_of(("observe", "tell")), "what is done below the trip"] = None
@@ -112,8 +112,8 @@ class EscalationRule(Section):
     stop_at: Annotated[Reached, "from so many the run ends"] = None
 
     def severity_of(self, signal: Signal) -> Severity:
-        """Give a signal's severity: by its count where one is reached, else by the trip."""
-        # A rule below its own limit never escalates: patience comes first.
+        """Return a signal's severity: by its number of repeats, or else that of the trip."""
+        # A rule below its own limit never escalates.
         if signal.score < 1.0:
             if signal.score < (self.nudge_at or NUDGE_AT):
                 return signal.severity
@@ -124,7 +124,7 @@ class EscalationRule(Section):
         return next(reached, Severity[self.trip.upper()] if self.trip else signal.severity)
 
 
-# Tables whose reader knows what no schema tells: amounts as text, limits out of order.
+# Tables whose reader checks what a schema cannot: amounts as text, limits out of order.
 _read_by = partial(kind, "object", "a table of fields")
 read_budget = partial(Budget.from_mapping, path="")
 _LADDER = record(dict.fromkeys(("every", *DETECTOR_NAMES), schema_of(EscalationRule)))
@@ -132,7 +132,7 @@ _CONTRIB = record({name: _read_by(reader=f"guard.contrib.{name}:Rule.read") for 
 
 
 def tables_of(*shapes: type) -> dict[str, Any]:
-    """Give tables that set these fields for a name; each new tool is held against all names."""
+    """Return the schema of tables that set these fields by name; tools are checked against all."""
     own = {name: one for shape in shapes for name, one in schema_of(shape)["properties"].items()}
     words = {"maxProperties": 200, "additionalProperties": record(own)}
     return kind("object", "at most 200 tables", **words)
@@ -140,7 +140,7 @@ def tables_of(*shapes: type) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallPolicy(Section):
-    """What the rules read of one call: a tool or an agent may set it."""
+    """What the rules read about one call; a tool or an agent may set it."""
 
     detectors: Annotated[tuple[str, ...], _NAMES, "the rules that look"] = DEFAULT_DETECTORS
     sensitivity: Annotated[
@@ -156,7 +156,7 @@ class CallPolicy(Section):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPolicy(CallPolicy):
-    """What holds of a whole run: a task type may set it."""
+    """What applies to a whole run; a task type may set it."""
 
     judged: Annotated[bool, _BOOL, "whether a judge hears a loop first"] = True
     judge: JudgeRule = field(default_factory=JudgeRule)
@@ -165,7 +165,7 @@ class RunPolicy(CallPolicy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy(RunPolicy):
-    """Which rules look, how strict they are, and what a run may use."""
+    """Which rules are active, how strict they are, and what a run may use."""
 
     task_type: Annotated[Tables, tables_of(RunPolicy)] = field(default_factory=dict)
     tool: Annotated[Tables, tables_of(CallPolicy, ToolNature)] = field(default_factory=dict)
@@ -173,7 +173,7 @@ class Policy(RunPolicy):
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Policy:
-        """Read a policy from parsed JSON or TOML; what is absent is default.
+        """Read a policy from parsed JSON or TOML; missing fields have their defaults.
 
         Raises:
             PolicyInvalid: names every wrong field, with what was expected.
@@ -187,30 +187,30 @@ class Policy(RunPolicy):
 
     @classmethod
     def from_text(cls, text: str) -> Policy:
-        """Read a policy from the text of a TOML or JSON file, as `from_mapping` does."""
+        """Read a policy from the text of a TOML or JSON file, like `from_mapping`."""
         return cls.from_mapping(parse(text))
 
     def as_mapping(self) -> dict[str, Any]:
-        """Give plain JSON values, so that `from_mapping` reads the same policy."""
+        """Return plain JSON values from which `from_mapping` reads the same policy."""
         return dict(json.loads(json.dumps(asdict(self), default=str)))
 
     def for_run(self, task_type: str | None) -> Policy:
-        """Give the policy of a run: what its task type sets is set."""
+        """Return the policy of a run, with the fields that its task type sets."""
         return self._over(task_type=task_type)
 
     def for_step(self, *, tool: str | None, agent: str | None) -> Policy:
-        """Give the policy of one step; the same object where no table speaks of it."""
+        """Return the policy of one step; the same object if no table applies to it."""
         return self._over(task_type=None, tool=tool, agent=agent)
 
     def nature_of(self, tool: str | None) -> ToolNature | None:
-        """Give what this policy says of a tool's repeats; None: nothing."""
+        """Return what this policy declares about a tool; None: nothing."""
         found = ToolNature()
         for table in matching(self.tool, tool):
             found = ToolNature.from_mapping(table).over(found)
         return None if found == ToolNature() else found
 
     def escalation_of(self, detector: str) -> EscalationRule:
-        """Give how a rule escalates: its own table over that of `every`."""
+        """Return how a rule escalates: its own table takes precedence over that of `every`."""
         every, own = self.ladder.get("every", {}), self.ladder.get(detector, {})
         return EscalationRule.read(over(every, own))
 
@@ -219,18 +219,18 @@ class Policy(RunPolicy):
         unscoped: dict[str, Any] = {scope: {} for scope in names}
         policy = replace(self, **unscoped) if tables else self
         for table in tables:
-            with suppress(PolicyInvalid):  # each is right by itself; two that clash stop no run
+            with suppress(PolicyInvalid):  # valid tables may conflict; that stops no run
                 policy = over(policy, table)
         return policy
 
 
 DEFAULT_POLICY = Policy()
-# The sections of thresholds.
+# The sections that hold thresholds.
 RULES = tuple(name for name, one in asdict(DEFAULT_POLICY).items() if one and isinstance(one, dict))
 _TABLES = tomllib.loads(Path(__file__).with_name("presets.toml").read_text("utf-8"))
 PRESETS: dict[str, Policy] = {name: over(DEFAULT_POLICY, table) for name, table in _TABLES.items()}
 _NAMED = PRESETS | {"conservative": PRESETS["quiet"], "strict": PRESETS["watchful"]}
-# The names of before are read, and not told.
+# The old names are still accepted, but not listed.
 _BASE = one_of(_NAMED) | {"errorMessage": one_of(PRESETS)["errorMessage"]}
 # The JSON schema of a policy.
 SCHEMA = record(dict.fromkeys(BASES, _BASE) | schema_of(Policy)["properties"])
@@ -238,7 +238,7 @@ SCHEMA |= {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Parse JSON, which begins with a brace, or TOML; PolicyInvalid: where it is neither."""
+    """Parse JSON, which begins with a brace, or TOML; PolicyInvalid: it is neither."""
     try:
         parsed = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -247,11 +247,11 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def matching(tables: Mapping[str, Any], name: str | None) -> list[Mapping[str, Any]]:
-    """Give the tables that speak of a name: patterns first, the full name last."""
+    """Return the tables that apply to a name: patterns first, the full name last."""
     keys = [key for key in tables if name and (key == name or fnmatchcase(name, key))]
     return [tables[key] for key in sorted(keys, key=lambda key: key == name)]
 
 
 def base_name(mapping: Mapping[str, Any]) -> Any:
-    """Give the name of the policy that a document is read over; None: the default."""
+    """Return the name of the policy that a document is based on; None: the default."""
     return next(filter(None, map(mapping.get, BASES)), None)

@@ -1,8 +1,8 @@
-"""Settings told by the annotations of frozen dataclasses.
+"""Settings declared by the annotations of frozen dataclasses.
 
-`calls: Annotated[int, within(2, 50), "what it means"] = 3` is all there is to say: the JSON schema
-of a table follows from it, and from that the checks, the errors and the documentation. A table is
-held against its schema first, which tells all that is wrong; then it is laid over other settings.
+`calls: Annotated[int, within(2, 50), "what it means"] = 3` is a complete declaration: the JSON
+schema of a table is made from it, and from that the checks, the errors and the documentation. A
+table is first checked against its schema, which finds all errors; then it is laid over others.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _TYPES: dict[str, Any] = {
     "array": (list, tuple),
     "object": Mapping,
 }
-# The words of JSON schema that we use of a single value; what stands in a table has its own.
+# The keywords of JSON schema that we use for a single value; those for tables are handled apart.
 _CHECKS: dict[str, Callable[[Any, Any], bool]] = {
-    # Python takes True for 1; who writes it does not mean a number.
+    # In Python True is an int, but whoever writes true does not mean a number.
     "type": lambda value, name: (
         isinstance(value, _TYPES[name]) and isinstance(value, bool) is (name == "boolean")
     ),
@@ -43,23 +43,23 @@ _CHECKS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def kind(name: str, expected: str, **words: Any) -> Schema:
-    """Give the schema of a type; `errorMessage`, which editors show too, is what was expected."""
+    """Return the schema of a type; `errorMessage`, also shown by editors, says what is expected."""
     return {"type": name, **words, "errorMessage": expected}
 
 
 def within(low: float, high: float) -> Schema:
-    """Give the range of a number, both ends included; a whole number where they are."""
+    """Return the schema of a number in a range, inclusive; of a whole number if `low` is one."""
     name, words = ("integer", "a whole") if isinstance(low, int) else ("number", "a")
     return kind(name, f"{words} number from {low:g} to {high:g}", minimum=low, maximum=high)
 
 
 def one_of(words: Collection[str]) -> Schema:
-    """Give the texts that may stand there."""
+    """Return the schema of a text that is one of these."""
     return kind("string", f"one of {', '.join(words)}", enum=[*words])
 
 
 def record(fields: Schema) -> Schema:
-    """Give a table in which these fields may stand, and no others."""
+    """Return the schema of a table with these fields and no others."""
     return kind("object", "a table of fields", properties=fields, additionalProperties=False)
 
 
@@ -77,48 +77,48 @@ def _schema_of(shape: Any) -> Schema:
     return record(found)
 
 
-# Gives the JSON schema of a dataclass. Annotated: mypy takes a dataclass for no key of a cache.
+# Returns the JSON schema of a dataclass. Annotated: mypy does not take a dataclass for hashable.
 schema_of: Callable[[Any], Schema] = functools.cache(_schema_of)
 
 
 def problems(schema: Schema, value: Any) -> list[PolicyInvalid]:
-    """Tell everything that is wrong with a value; paths begin below it."""
+    """Return everything that is wrong with a value; paths are relative to it."""
     for word in schema:
         if word in _CHECKS and not _CHECKS[word](value, schema[word]):
             return [PolicyInvalid("", schema["errorMessage"], value)]
     found: list[PolicyInvalid] = []
-    if "reader" in schema:  # its reader knows what no schema tells
+    if "reader" in schema:  # its reader checks what a schema cannot
         try:
             resolve_name(schema["reader"])(value)
         except PolicyInvalid as error:
             found += error.problems
     elif schema["type"] == "object":
         own, others = schema.get("properties", {}), schema["additionalProperties"]
-        # A name misspelt is told before the rest, which may be wrong because of it.
+        # Misspelt names come first: other errors may follow from them.
         for name in sorted(value, key=own.__contains__):
             inner = own.get(name, others)
             if not inner:
                 found.append(PolicyInvalid(str(name), one_of(own)["errorMessage"], name))
-            elif value[name] is not None or name not in own:  # a field that is null is not said
+            elif value[name] is not None or name not in own:  # null counts as a missing field
                 found += [one.under(str(name)) for one in problems(inner, value[name])]
     return found
 
 
 def check(schema: Schema, value: Any, name: str = "") -> None:
-    """Raise PolicyInvalid, which names everything that is wrong with a value, if anything is."""
+    """Raise PolicyInvalid with everything that is wrong with a value, if anything is."""
     if found := problems(schema, value):
         raise PolicyInvalid(found[0].field or name, found[0].expected, found[0].got, found[1:])
 
 
 class Section:
-    """A table of a policy: refuses, named, what its annotations do not allow."""
+    """A table of a policy; it raises PolicyInvalid for values that its annotations do not allow."""
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
         schema = schema_of(type(self))
         own = schema["properties"]
-        # What is a dataclass itself was checked when it was made.
+        # Values that are dataclasses were checked when they were created.
         check(schema, {name: one for name in own if not is_dataclass(one := getattr(self, name))})
 
     @classmethod
@@ -129,7 +129,7 @@ class Section:
 
 
 def over(base: Any, value: Any, schema: Schema | None = None) -> Any:
-    """Lay a checked value over what stands there; what is null in it changes nothing."""
+    """Lay a checked value over another; null in it changes nothing."""
     if schema and "reader" in schema:
         return resolve_name(schema["reader"])(value)
     if not isinstance(value, Mapping):

@@ -1,11 +1,11 @@
-"""Turns become attempts: who asked whom for what, and what came of it.
+"""Turns become attempts: who asked whom for what, and what the outcome was.
 
-Logs differ in form. The answer to a call may stand in the call, in a tool's turn, in a
-user's, in another agent's message, in the same text or nowhere; what stands between may
-be a router's line, a banner or nothing at all. Agents that write their calls as text
+Logs differ in form. The answer to a call may be in the call, in a tool's turn, in a
+user's, in another agent's message, in the same text or missing; between the two there
+may be a routing line, a banner or nothing at all. Agents that write their calls as text
 ("Thought: … Action: … Observation: …", or JSON) are read as what they are, calls with a
-result. What belongs together is put together here, so that detectors need not know the
-form.
+result. This module puts together what belongs together, so that detectors need not know
+the form.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from guard.reading.terms import same_but_quoted, texts_in, words_in
 from guard.reading.written import BELOW_EACH, as_call, is_report, reported, shown_call, spoken_call
 from guard.turn import Role, Turn
 
-# The name under which a refusal heard again is read: as what came of handing in.
+# The tool of a refusal that is heard again: it is read as the outcome of submitting work.
 SUBMISSION = "hand in"
 
 _BLANKS = 3
-# So many blank turns, or routing lines, in a row are all that is said: two routers give three.
+# This many blank turns or routing lines in a row are read as attempts; two routers give three.
 _ROUTINGS = 5
 _MOST_NAMES = 1000
 _LONGEST_CALL = 100_000
 _LONGEST_ROUTE = 160
 _REMEMBERED = 8
-_REPEATS = 2  # who so often says again what it said before is a machine
+_REPEATS = 2  # this many repeated replies come from a machine
 _LONG_AGO = 1000
 _LONGEST = 4000
 _SHORT = 200
@@ -50,57 +50,58 @@ _PROMISES = Phrase("promises", head=_SHORT, lower=True)
 
 
 class Kind(Enum):
-    """What a turn is, read beside those before it."""
+    """How a turn is read, given the turns before it."""
 
     ACTION = "action"  # a call, or a message of an agent: an attempt of its own
-    ANSWER = "answer"  # what came of an earlier call
+    ANSWER = "answer"  # the outcome of an earlier call
     PERSON = "person"  # new words of a person: everything starts afresh
-    NUDGE = "nudge"  # a person's earlier words again, to an agent that only talked meanwhile
-    REFUSAL = "refusal"  # an earlier complaint again, whatever was done between
-    NOISE = "noise"  # a notice, a blank or a router's line: neither words nor action
+    NUDGE = "nudge"  # a person's earlier words again, while the agent only talked
+    REFUSAL = "refusal"  # an earlier complaint again, whatever was done in between
+    NOISE = "noise"  # a notice, a blank or a routing line: neither words nor action
 
 
 class ReadTurn(NamedTuple):
-    """A turn as it is to be read."""
+    """A turn as it is read."""
 
     kind: Kind
-    turn: Turn  # of an answer, the call it answers with what came of it
-    call: int | None = None  # of an answer, the number of the call's turn
-    times: int = 0  # of a refusal, how often it was heard, this time included
-    # Attempts that were taken for words so far, oldest first: only now it is clear that a
-    # machine answers what is said.
+    turn: Turn  # for an answer: its call, with the outcome
+    call: int | None = None  # for an answer: the number of the call's turn
+    times: int = 0  # for a refusal: how often it was heard, including this time
+    # Attempts that had been read as messages, oldest first: only this turn shows that a machine
+    # answers them.
     earlier: tuple[Turn, ...] = ()
 
 
 class TurnReader:
-    """Puts answers to the calls they answer, and tells machines from people."""
+    """Matches answers with the calls they answer, and distinguishes machines from people."""
 
     def __init__(self) -> None:
         self._open: list[Turn] = []
         self._was_answered = False
         self._owed: set[int | None] = set()
-        # Tools whose calls carry their own results: what follows those is no answer.
+        # Tools whose calls carry their own results: what follows such a call is no answer.
         self._self_told: set[str] = set()
         self._names: set[str] = set()
-        self._named: str | None = None  # whose name was taken last
+        self._named: str | None = None  # the agent whose name was taken last
         self._callers: set[str] = set()
         self._messages: deque[_UserMessage] = deque(maxlen=_REMEMBERED)
         self._action = False
         self._notice: str | None = None
         self._users_answer = self._complained = False
         self._last_agent: str | None = None
-        # By what name the agents are known, None for each by its own; and who spoke last.
+        # The name under which agents are read as one (None: each under its own), and who spoke
+        # last.
         self._side: tuple[str | None, str | None] | None = None
         self._blanks = self._routes = 0
-        # A message showed a command; and the harness carries out what is shown.
+        # Whether a message showed a command, and whether the harness runs what is shown.
         self._shows, self._carries_out = False, False
-        # What was said last, what was answered to each message, and whether by a machine.
-        self._message: tuple[int, Turn] | None = None  # by its number
+        # The last message, the answers to each message, and whether a machine gives them.
+        self._message: tuple[int, Turn] | None = None  # with its number
         self._replies: deque[_Reply] = deque(maxlen=_REMEMBERED)
         self._is_machine = False
 
     def clear(self, *, messages: bool = False) -> None:
-        """Forget the open calls: a person stepped in; and the user's `messages`."""
+        """Forget open calls, as a person stepped in; with `messages`, also what the user said."""
         if messages:
             self._messages.clear()
             self._replies.clear()
@@ -109,11 +110,11 @@ class TurnReader:
         self._was_answered, self._side, self._owed = False, None, set()
 
     def take(self, turn: Turn, seq: int) -> ReadTurn:
-        """Read the next turn, of this number."""
+        """Read the next turn, which has this number."""
         turn = as_call(turn)
         reports = is_report(turn)
         if turn.role is Role.ASSISTANT and turn.tool is None and not reports:
-            # A command in a message is a call, where such were carried out before.
+            # A command in a message is a call, if such commands were run before.
             call = shown_call(turn)
             self._shows = call is not None
             turn = call if call and self._carries_out else turn
@@ -144,7 +145,7 @@ class TurnReader:
         if answered or is_list or self._is_promised(turn, seq):
             return answered or ReadTurn(Kind.NOISE, turn)
         self._last_agent = turn.agent
-        if turn.role is Role.USER:  # a report to no call: what stands below each says nothing
+        if turn.role is Role.USER:  # a report without a call: drop what ends every report
             turn = replace(turn, content=(turn.content or "").partition(BELOW_EACH)[0])
         self._note(turn, seq)
         is_said = turn.role is Role.ASSISTANT and turn.tool is None
@@ -152,7 +153,10 @@ class TurnReader:
         return ReadTurn(Kind.ACTION, turn)
 
     def _is_promised(self, turn: Turn, seq: int) -> bool:
-        """Tell, and note, that what comes of a call comes later: then it is an attempt."""
+        """Note a call whose result only promises one; return whether it was noted.
+
+        The promised result makes it an attempt when it comes.
+        """
         if not turn.tool or not turn.result or not _PROMISES.stands_in(turn.result):
             return False
         self._note(replace(turn, result=None), seq)
@@ -161,9 +165,10 @@ class TurnReader:
         return is_noted
 
     def _name_side(self, turn: Turn) -> Turn:
-        """Name agents as one while the user complains between any two of them.
+        """Give agents one name while the user complains between any two of them.
 
-        Who acts on a complaint about another's try goes on with it; to be asked the same is none.
+        An agent that acts on a complaint about another's attempt continues that attempt. That both
+        are asked for the same is no complaint.
         """
         if turn.role is not Role.ASSISTANT:
             return turn
@@ -173,17 +178,17 @@ class TurnReader:
         return turn if name in {None, turn.agent} else replace(turn, agent=name)
 
     def _note(self, turn: Turn, seq: int) -> None:
-        """Remember a call without a result, by its number."""
+        """Remember a call without a result, under its number."""
         if turn.role is Role.TOOL or turn.tool is None or turn.is_proposed:
             return
         self._action = True
         if turn.agent and len(self._callers) < _MOST_NAMES:
             self._callers.add(turn.agent)
-        tells = turn.result or turn.error  # an empty one may stand for none
+        tells = turn.result or turn.error  # an empty result may mean that there is none
         if tells and len(self._self_told) < _MOST_NAMES:
             self._self_told.add(turn.tool)
         if self._was_answered:
-            # The results of a batch all come before the next call of its agent.
+            # All results of a batch come before its agent's next call.
             agent, owed = turn.agent, self._owed
             self._open = [one for one in self._open if one.agent != agent or one.seq in owed]
             self._was_answered = False
@@ -192,7 +197,7 @@ class TurnReader:
             self._open = [*self._open[-15:], replace(turn, seq=seq)]
 
     def _answer(self, turn: Turn, *, reports: bool) -> ReadTurn | None:
-        """Read a tool's or another agent's turn as what came of an open call."""
+        """Read a tool's or another agent's turn as the outcome of an open call."""
         if turn.is_proposed or turn.args:
             return None
         if not self._open:
@@ -205,8 +210,9 @@ class TurnReader:
             return next((self._close(at, turn) for at in fits), None)
         if turn.tool is not None or not turn.content or not turn.agent:
             return None
-        # Another agent's message answers the newest call, unless who calls thinks aloud,
-        # perhaps under a longer name, or a colleague speaks: an environment never calls anything.
+        # Another agent's message answers the newest call. It does not if the caller itself thinks
+        # aloud, perhaps under a longer name, or a colleague speaks: an environment never makes
+        # calls.
         caller = self._open[-1].agent
         is_team = turn.agent.startswith(caller) if caller else turn.agent in self._callers
         return None if is_team else self._close(-1, turn)
@@ -222,11 +228,11 @@ class TurnReader:
         return ReadTurn(Kind.ANSWER, completed, call.seq)
 
     def _reply(self, turn: Turn) -> ReadTurn | None:
-        """Read what a machine says to a message as what came of the message: it was an act.
+        """Read what a machine answers to a message as the message's outcome: it was an act.
 
         A game or a harness answers what an agent writes, without any tool. In the user's
-        name it is known by its words: the same said to different messages, but for what
-        it quotes of each. One and the same request to go on is no answer.
+        name it is recognised by its words: it says the same to different messages, except for
+        what it quotes of them. A single request to go on, repeated, is no answer.
         """
         said, self._message = self._message, None
         if said is None or not turn.content:
@@ -239,15 +245,15 @@ class TurnReader:
         alike = [one for one in self._replies if reply.is_like(one)]
         self._replies.append(reply)
         if is_complaint := bool(alike) and _complains(turn.content):
-            for one in (*alike, reply):  # the same complaint: nothing came of these
+            for one in (*alike, reply):  # the same complaint again: these failed
                 one.attempt = replace(one.attempt, error=one.attempt.result)
         earlier: tuple[Turn, ...] = ()
         if turn.role is not Role.USER or is_report(turn):
             self._carries_out = self._carries_out or self._shows
         else:
             was_machine, repeats = self._is_machine, self._count_repeats()
-            # Who says one sentence again may be a person; a machine is one until it has said
-            # nothing again for long.
+            # A person may also repeat one sentence. A machine is read as one until it has repeated
+            # nothing for long.
             is_sure = is_complaint or len(repeats) > 1
             is_found = sum(repeats) >= _REPEATS and is_sure
             self._is_machine = bool(repeats) if was_machine else is_found
@@ -258,7 +264,7 @@ class TurnReader:
         return ReadTurn(Kind.ANSWER, reply.attempt, seq, earlier=earlier)
 
     def _count_repeats(self) -> list[int]:
-        """Count how often each of the last replies came again; those that did not are left out."""
+        """Count the repetitions of each of the last replies that was repeated."""
         sorts: list[list[_Reply]] = []
         for reply in self._replies:
             known = next((sort for sort in sorts if reply.is_like(sort[0])), None)
@@ -268,7 +274,7 @@ class TurnReader:
         return [len(sort) - 1 for sort in sorts if len(sort) > 1]
 
     def _is_route(self, turn: Turn) -> bool:
-        """Tell a line that only says who is next: an agent, one just asked, or "the agent"."""
+        """Return whether a line only says who is next: an agent, one just called, "the agent"."""
         text, is_message = turn.content or "", turn.role is Role.ASSISTANT and turn.tool is None
         if not is_message or turn.result or len(text) > _LONGEST_ROUTE:
             return False
@@ -279,7 +285,7 @@ class TurnReader:
             return False
         if terms & names:
             return True
-        # "Agent active, running." may as well be what a call came to.
+        # "Agent active, running." may just as well be the outcome of a call.
         is_answer = bool(self._open) and turn.agent not in {None, self._open[-1].agent}
         return len(terms) > 1 and (not is_answer or bool(terms & terms_of("speaker")))
 
@@ -295,8 +301,8 @@ class TurnReader:
         message = _UserMessage(seq, to, plain, terms_of(plain), complains)
         before = [one for one in self._messages if seq - one.at <= _LONG_AGO]
         again = [one for one in before if message.repeats(one)]
-        # A call waits for an answer, and this log gives answers in the user's name. Where several
-        # calls wait, its answers stand nowhere, unless it gave one before.
+        # A call waits for an answer, and this log gives answers in the user's name. If several
+        # calls wait, the log leaves answers out, unless it gave one before.
         waits = self._open and self._open[-1].tool not in self._self_told
         if not again and waits and (len(self._open) == 1 or self._users_answer):
             self._users_answer = True
@@ -304,7 +310,7 @@ class TurnReader:
         self._messages.append(message)
         self._complained = self._complained or complains
         action, self._action = self._action, False
-        # What came of handing in the work; in the same words again, of whatever was sent.
+        # The outcome of submitting work; if the words are the same as before, of whatever was sent.
         if again and complains and (action or any(one.plain == plain for one in again)):
             times = sum(one.to == message.to for one in again) + 1
             attempt = replace(turn, role=Role.ASSISTANT, agent=self._last_agent, tool=SUBMISSION)
@@ -312,7 +318,8 @@ class TurnReader:
             return ReadTurn(Kind.REFUSAL, handed_in, times=times)
         if again and not (action and message.terms):  # a bare "go on" is no new word
             return ReadTurn(Kind.NUDGE, turn)
-        # Still about the same, or to one whose last two messages are one: nothing starts afresh.
+        # Still the same matter, or an agent whose last two messages are the same: nothing starts
+        # afresh.
         last = [(one.attempt.tool, one.attempt.args) for one in list(self._replies)[-2:]]
         says_same = answers and last[:1] == last[1:] != []
         is_unheard = says_same and bool(terms_of(str(last[1][1])) - terms_of("input"))
@@ -322,19 +329,19 @@ class TurnReader:
 
 @dataclass(slots=True)
 class _Reply:
-    """A message with what was answered to it, as an attempt, and the words of both."""
+    """A message and its answer, as an attempt, and the words of both."""
 
     attempt: Turn
     asked: frozenset[str]
     told: frozenset[str]
 
     def is_like(self, other: _Reply) -> bool:
-        """The same answer, but for what it quotes of the message."""
+        """Return whether the answers are the same, except for what they quote of the messages."""
         return same_but_quoted(self.told, self.asked, other.told, other.asked)
 
 
 class _UserMessage(NamedTuple):
-    """What was said in the user's name."""
+    """A message in the user's name."""
 
     at: int
     to: str | None
@@ -343,23 +350,23 @@ class _UserMessage(NamedTuple):
     complains: bool
 
     def repeats(self, other: _UserMessage) -> bool:
-        """The same words, or other words for the same few things, or for none: "go on"."""
+        """Return whether it has the same words, the same few terms, or none, as in "go on"."""
         if self.plain == other.plain:
             return True
-        if not (self.terms or other.terms):  # "no" and "wait" are not "yes" and "go on"
+        if not (self.terms or other.terms):  # "no" and "wait" differ from "yes" and "go on"
             return _HALTS.stands_in(self.plain) == _HALTS.stands_in(other.plain)
         is_short = max(len(self.plain), len(other.plain)) <= _SHORT
         return is_short and len(self.terms) > 1 and self.terms <= other.terms
 
     def insists(self, other: _UserMessage) -> bool:
-        """Mostly what was complained of before, in other words."""
+        """Return whether it is mostly an earlier complaint in other words."""
         if not (self.complains and other.complains) or len(self.terms) < _FEW_TERMS:
             return False
         return len(self.terms & other.terms) >= _SAME_MATTER * len(self.terms)
 
 
 def _is_checklist(text: str) -> bool:
-    """A list with boxes to tick, shown again with each change, is no attempt."""
+    """Return whether it is a list of tick boxes: shown again with each change, it is no attempt."""
     if text.count("[") < 2 and not any(map(text.__contains__, _BOXES)):  # noqa: PLR2004 - mostly
         return False
     lines = text[:_LONGEST].splitlines()

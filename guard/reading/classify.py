@@ -1,8 +1,8 @@
-"""What kind of action a call is, and whether it asks or acts.
+"""The kind of action that a call is, and whether it asks or acts.
 
-Questions (read, search, test) learn something or nothing; acts change
-something. Equal answers to different questions mean nothing is learned; equal
-acknowledgements of different acts mean a batch. An unknown verb is an act.
+Questions (read, search, test) may teach something; acts change something. Equal
+answers to different questions teach nothing; equal acknowledgements of different
+acts are a batch. An unknown verb is an act.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STATEMENTS = ("query", "sql", "statement")
 _SQL = re.compile(rf"\s*(?:--[^\n]*\n\s*)*({any_of('sql_verbs')})\b", re.IGNORECASE)
 
 _TEST_COMMAND, _EDIT_COMMAND = Phrase("test_command"), Phrase("edit_command")
-# Apart from those above: it begins with one sign, and is looked for at a tenth of their cost.
+# Separate from those above: it begins with one character, so searching costs a tenth of theirs.
 _REDIRECT = re.compile(r">(?<![0-9&>=-]>)>?(?!&)\s?(?!/dev/)[\w./~\"'$-]")
 _PARTS, _LEADERS = re.compile(r"\|\||&&|[|;\n]"), _COMMANDS["leaders"]
 _READ_SUBCOMMANDS = read_words("subcommands")
@@ -62,7 +62,7 @@ def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionC
 
 
 def _classify_call(traits: frozenset[str], command: str, args: Mapping[str, Any]) -> ActionClass:
-    """Tell an action by its name, else by what it is given: a path and a text, a command."""
+    """Classify a call by its name, else by its arguments: a path and a text, or a command."""
     has_path = not args.keys().isdisjoint(PATH_ARGUMENTS)
     is_on_file = has_path or "files" in traits
     edits = "edits" in traits and (is_on_file or "alone" in traits)
@@ -79,7 +79,7 @@ def _classify_call(traits: frozenset[str], command: str, args: Mapping[str, Any]
 
 
 def asks(action: str, tool: str | None, command: str) -> bool:
-    """Tell whether a call only asks: it learns, and changes nothing."""
+    """Return whether a call only asks: it learns something and changes nothing."""
     if action == ActionClass.SHELL_EXEC:
         return _only_reads(command[:_LONGEST_COMMAND])
     named = action == ActionClass.OTHER and not traits_of(tool).isdisjoint({"reads", "thinks"})
@@ -89,9 +89,9 @@ def asks(action: str, tool: str | None, command: str) -> bool:
 def waits(
     tool: str | None, command: str, answer: str = "", args: Mapping[str, Any] | None = None
 ) -> bool:
-    """Tell whether a call waits for something that may take its time.
+    """Return whether a call waits for something that may take its time.
 
-    Its name, its arguments or its command say so, or a short answer does.
+    Its name, its arguments, its command or a short answer says so.
     """
     if "waits" in traits_of(tool) or (args and not _ARGUMENTS["waits"].isdisjoint(args)):
         return True
@@ -99,15 +99,16 @@ def waits(
 
 
 def says_to_wait(answer: str) -> bool:
-    """Tell a short answer that says that something takes its time yet."""
+    """Return whether a short answer says that something still takes time."""
     return 0 < len(answer) <= _LONGEST_WAIT_ANSWER and _WAIT_ANSWER.stands_in(answer)
 
 
 def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
-    """Tell whether a call moves by one step: pressing a key twice is no loop."""
+    """Return whether a call moves by one step: pressing a key twice is no loop."""
     traits, args = traits_of(tool), args or {}
     if isinstance(action := args.get("action"), str):
-        # A world's `step` does what it is told in words; they are remembered, and may be a script.
+        # A game's `step` may be told in words what to do. Traits are cached, so a long script is
+        # cut.
         traits = (frozenset() if " " in action.strip() else traits) | traits_of(action[:200])
     if "debuggers" in traits and isinstance(command := args.get("command"), str):
         return command.strip().lower() in _COMMANDS["debugger_steps"]
@@ -116,10 +117,10 @@ def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def traits_of(tool: str | None) -> frozenset[str]:
-    """Give what a tool's name says of its calls: the lists of words that its words stand in.
+    """Return a tool's traits: the word lists of `words.toml` in which words of its name occur.
 
-    Who "thinks" only thinks aloud, learns nothing and changes nothing; who "hands_over"
-    passes the matter on to another agent.
+    A tool that "thinks" only thinks aloud: it learns and changes nothing. One that
+    "hands_over" passes the task on to another agent.
     """
     words = frozenset(word.lower() for word in _NAME_WORDS.findall((tool or "")[:200]))
     traits = {name for name, known in _NAMES.items() if words & known}
@@ -152,7 +153,7 @@ def _only_reads(command: str) -> bool:
 
 
 def verb_of(tool: str, command: str) -> str:
-    """Name what a call does: the tool, and what it runs where it runs a command."""
+    """Return what a call does: the tool, and the program where it runs a command."""
     if not command:
         return tool
     head, rest = _leading_words(command[:_LONGEST_COMMAND])
@@ -161,7 +162,7 @@ def verb_of(tool: str, command: str) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _programs_in(command: str) -> tuple[tuple[str, str], ...]:
-    """Give what each part of a command line runs, and the word after it."""
+    """Return the program of each part of a command line, and the word after it."""
     programs = []
     for part in _PARTS.split(command):
         words = [word for word in part.split() if "=" not in word and word not in _LEADERS]
@@ -172,5 +173,5 @@ def _programs_in(command: str) -> tuple[tuple[str, str], ...]:
 
 
 def _leading_words(command: str) -> tuple[str, str]:
-    """Give the first word that does something, and the next: `cd x && grep y` greps."""
+    """Return the first program that does something and the next word: `cd x && grep y` greps."""
     return next((found for found in _programs_in(command) if found[0] != "cd"), ("", ""))

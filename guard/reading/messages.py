@@ -1,8 +1,8 @@
-"""What is said without doing: does anybody add a word to it?
+"""Messages without actions: does anybody say something new?
 
-A matter can be put in fresh words for ever, but not in fresh *terms*: names,
-numbers and things. What remains of a message without its function words and
-endings is what it tells; in talk that goes round, hardly any of it is new.
+A matter can be put in new words for ever, but not in new *terms*: names, numbers and
+things. The terms of a message are what remains without function words and endings; when
+talk goes in circles, hardly any of them are new.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ _CHANT_LINES = 8
 _CHANT_WORDS = 60
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _WORD = re.compile(r"[^\W_]{3,}|\d+")
-# The same by a table of bytes, at a third of the expression's cost, where no letter is beyond
-# ASCII: most texts have none there, but a dash or a bullet.
+# The same as a table of bytes, at a third of the expression's cost, for texts with no letter beyond
+# ASCII: most have only a dash or a bullet there.
 _ASCII = bytes(range(128))
 _APART = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" " * 128
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _SHORTEST = 3
-# What tells a message that holds an action, or what came of one, from talk.
+# Distinguishes a message that shows an action or its outcome from talk.
 SHOWN_WORK = Phrase("shown_work", head=3000)
 _STAMP = re.compile(f"^{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)
-# The same after a sign, which is found faster than the beginning of a line.
+# The same after a line break, which is found faster than the beginning of a line.
 _STAMP_BELOW = re.compile(f"\n{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)
-# What tells one that announces an action.
+# Distinguishes a message that announces an action.
 ANNOUNCES = Phrase("announces", head=400, lower=True, words=True)
 _ANNOUNCING = 3
 _MOSTLY = 0.85
 _NUMBER = re.compile(any_of("counts"))
-# The empty text is what remains of a short word without figures.
+# The empty text is what remains of a short word without digits.
 _FILLER = frozenset(word[:_STEM] for word in (*read_words("talk")["filler"], ""))
 
 
 def unstamped(text: str) -> str:
-    """Give a message without the lines that only number or date it, unless it is no more."""
+    """Return a message without the lines that only number or date it, unless nothing remains."""
     return _STAMP.sub("", text).strip() or text if _STAMP_BELOW.search(f"\n{text}") else text
 
 
-# Asked of the same names of agents, turn by turn.
+# Cached, because it is called with the same agents' names turn after turn.
 @functools.lru_cache(maxsize=256)
 def terms_of(text: str) -> frozenset[str]:
-    """Give what a text tells: stems of its words without the filler."""
+    """Return the terms of a text: the stems of its words without filler words."""
     low = bounded(text).lower()
     signs = low.encode("utf-8", "surrogatepass")
     beyond = signs.translate(None, _ASCII).decode("utf-8", "surrogatepass")
@@ -67,15 +67,15 @@ def terms_of(text: str) -> frozenset[str]:
     for word in set(_WORD.findall(low)):
         if word[0] < "\u2e80":
             stems.add(word[:_STEM])
-        else:  # written without spaces: pairs of signs are its words
+        else:  # written without spaces: pairs of characters are its words
             stems.update(word[at : at + 2] for at in range(len(word) - 1))
     return frozenset(stems - _FILLER)
 
 
 def only_announces(steps: Sequence[Step]) -> bool:
-    """Tell a log that leaves the actions out: one agent, no calls, many announced.
+    """Return whether a log leaves actions out: one agent, no calls, many announcements.
 
-    What was done is not known then, and the next step may well have the same words.
+    It is then unknown what was done, and the next step may well use the same words.
     """
     if any(step.is_call or step.agent != steps[0].agent for step in steps):
         return False
@@ -84,11 +84,11 @@ def only_announces(steps: Sequence[Step]) -> bool:
 
 
 def last_talk(steps: Sequence[Step]) -> list[Step]:
-    """Give the messages and hand-overs the run ends with, oldest first.
+    """Return the messages and hand-overs that the run ends with, oldest first.
 
-    Calls between that brought nothing are passed over, and so is work shown in a
-    message; what brought something ends the talk. Who says what comes next, and then
-    does it, does not talk.
+    Calls in between that brought nothing are skipped, and so is a message that announces the
+    answered call after it. The talk ends where a call brought something or a message that
+    shows work tells something.
     """
     talk: list[Step] = []
     later: Step | None = None
@@ -107,20 +107,21 @@ def last_talk(steps: Sequence[Step]) -> list[Step]:
 
 
 def count_on(messages: Sequence[Step]) -> bool:
-    """Tell whether like messages count: "batch 3 of 9" after "batch 2 of 9"."""
+    """Return whether similar messages count up: "batch 3 of 9" after "batch 2 of 9"."""
     numbers = [tuple(_NUMBER.findall(step.meaning[:2000].lower())) for step in messages]
     return all(numbers) and len(set(numbers)) == len(numbers)
 
 
 def empty_tail(talk: Sequence[Step], *, fresh: float, share: float, least: int) -> int:
-    """Count the longest tail of messages, at `least` so many, that together tell nothing new.
+    """Return the length of the longest tail of messages that together tell nothing new.
 
-    So many `fresh` terms a message are nothing on average, and such a `share` of all terms.
+    It is at least `least`, or 0. At most `fresh` new terms per message on average, and at most
+    this `share` of all terms, count as nothing.
     """
     best = new = total = 0
     for count, step in enumerate(reversed(talk), start=1):
         new, total = new + step.new_terms, total + len(step.terms)
-        # Messages of at most one term each tell nothing, unless each is another one.
+        # Messages of at most one term each tell nothing, unless they all differ.
         is_empty = new <= share * total or (total <= count and new <= _MOSTLY * total)
         if count >= least and new <= fresh * count and is_empty:
             best = count
@@ -128,13 +129,13 @@ def empty_tail(talk: Sequence[Step], *, fresh: float, share: float, least: int) 
 
 
 def find_chant(text: str) -> str | None:
-    """Give the sentence that makes up at least half of a message, if one does."""
+    """Return the sentence that makes up at least half of a message, if there is one."""
     if len(text) < _CHANT_LENGTH:
         return None
     text = text[:20_000]
     sentences = text.replace(".", "\n").replace("!", "\n").replace("?", "\n").split("\n")
     said = [sentence for sentence in map(str.strip, sentences) if sentence]
-    # Most often no sentence stands twice.
+    # Usually no sentence occurs twice.
     often = Counter(said).items() if len(said) - len(set(said)) >= _CHANT_LINES - 1 else ()
     for sentence, count in often:
         is_most = count >= _CHANT_LINES and 2 * count * len(sentence) >= len(text)
@@ -143,7 +144,7 @@ def find_chant(text: str) -> str | None:
     words = text.split()  # the same without full stops: "and then and then and then"
     least = len(words) / 4
     if len(words) < _CHANT_WORDS or max(Counter(words).values()) < least:
-        return None  # no pair stands more often than its words
+        return None  # no pair occurs more often than its words
     pair, count = Counter(pairwise(words)).most_common(1)[0]
     chant = " ".join(pair)
     return chant[:200] if count >= least and _LETTERS.search(chant) else None

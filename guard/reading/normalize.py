@@ -1,9 +1,9 @@
 """The identity of a call, how near it is to another, and how it is shown.
 
 Two calls are the same when they ask for the same: argument order, the model's
-remarks about its own call and values made for one use do not count. Nearness is told
-argument by argument: those with equal values are boilerplate and are skipped, what
-differs is compared. Page 2 and page 3 are different questions; the same body put at line
+remarks about its own call and values made for a single use do not count. Nearness is
+computed argument by argument: equal values are boilerplate and are skipped, different
+ones are compared. Page 2 and page 3 are different questions; the same body put at line
 29 and then at line 30 is the same action.
 """
 
@@ -26,13 +26,13 @@ from guard.verbatim import bounded
 
 _LONGEST_CALL = 2000
 _DEEPEST = 40
-# Python refuses to write out a longer one in decimals.
+# In bits; Python refuses to write out a longer integer in decimal.
 _LONGEST_INT = 14_000
 
 _WRITER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 _make_writer = json.encoder.c_make_encoder  # type: ignore[attr-defined]
-# The writer within `_WRITER`, which makes one anew for each value: half of a call's cost.
-# It is not asked to look out for circles; the depth of its recursion ends them.
+# The encoder inside `_WRITER`, which creates a new one for each value: half of a call's cost. It
+# does not check for circular references; the recursion limit stops them.
 _write_parts: Callable[[object, int], Iterable[str]] = (
     _make_writer(None, str, json.encoder.encode_basestring, None, ":", ",", True, False, True)
     if _make_writer
@@ -43,7 +43,7 @@ _ARGUMENTS = read_words("arguments")
 COMMANDS = ("command", "cmd", "script", "code", "input")
 _SHORT = 600
 _GIANT = 10**12
-_QUESTION = 4  # a shorter one may stand in an answer by chance
+_QUESTION = 4  # a shorter one may occur in an answer by chance
 _NUMBER = re.compile(r"\d+")
 _BODY = 40
 _TEXT = 80
@@ -52,24 +52,24 @@ _NUMERIC = re.compile(r"[\d\s:.,;()\[\]-]+")
 
 _DATE = re.compile(r"\d{4}-\d\d")
 _PAGERS = Phrase("pagers")
-# Names are looked for in one token at a time, since most tokens of a run come again.
+# Names are searched token by token, because most tokens of a run recur and are cached.
 _TOKEN = re.compile(r"[/\w]\w*")
 _APART = bytes(code if chr(code).isalnum() or chr(code) in "/_" else 32 for code in range(256))
 _NAME = r"(?<=/)\w+|[a-z_]{3,}\w*"
 _names_in = functools.lru_cache(maxsize=8192)(re.compile(_NAME).findall)
 _names_and_numbers_in = functools.lru_cache(maxsize=8192)(re.compile(rf"{_NAME}|\d+").findall)
 
-# From here on two requests are near-equal.
+# From this nearness on, two requests are near-equal.
 NEAR = 0.54
-# Below it two requests have little in common.
+# Below this nearness, two requests have little in common.
 ALIKE = 1 / 3
 
 
 def call_text(turn: Turn) -> str:
     """Write a turn as one canonical, readable line: its identity for people.
 
-    Allowlist entries hold this text. Sorted keys, no remarks; past 2,000
-    characters the tail becomes a digest, so that equal still means equal.
+    Allowlist entries hold this text. Keys are sorted and remarks left out; beyond 2,000
+    characters the tail becomes a digest, so that equal texts still mean equal calls.
 
     >>> from guard.turn import Role
     >>> call_text(Turn(role=Role.ASSISTANT, tool="Bash", args={"command": "pytest -q"}))
@@ -88,9 +88,9 @@ def write_call(tool: str, args: Mapping[str, Any]) -> str:
 
 
 def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give the arguments without values made for one use, unless there are no others.
+    """Return the arguments without values made for a single use, unless there are no others.
 
-    White space at the end of a short text is no part of what is asked for.
+    White space at the end of a short text does not count.
 
     >>> lasting_args({"url": "/orders ", "request_id": "a1"})
     {'url': '/orders'}
@@ -100,17 +100,17 @@ def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
     kept = {name: args[name] for name in lasting or args}
     for name, value in kept.items():
         if isinstance(value, str) and len(value) <= _LONGEST_CALL:
-            kept[name] = value.rstrip() or value  # " " may be a key that is pressed
+            kept[name] = value.rstrip() or value  # " " may be a key press
     return kept
 
 
 def meant_args(args: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Give the arguments without the model's remarks about its own call."""
+    """Return the arguments without the model's remarks about its own call."""
     args, remarks = args or {}, _ARGUMENTS["remarks"]
     if remarks.isdisjoint(args):
         return dict(args)
     meant = {name: value for name, value in args.items() if name not in remarks}
-    # A call of nothing but remarks ("think") is identified by them.
+    # A call with nothing but remarks ("think") is identified by them.
     return meant or args
 
 
@@ -123,17 +123,17 @@ def canonical_json(value: object) -> str:
 
 
 def one_line(text: str) -> str:
-    """Give a text with its runs of white space as single spaces, head first."""
+    """Return the head of a text, with each run of white space as a single space."""
     return " ".join(text[: _LONGEST_CALL * 4].split())
 
 
 def command_in(args: Mapping[str, Any] | None) -> str:
-    """Give the command line among a call's arguments, "" where there is none."""
+    """Return the command line among a call's arguments, or "" if there is none."""
     args = args or {}
     for value in map(args.get, COMMANDS):
         if isinstance(value, str):
             return value
-        if isinstance(value, (list, tuple)) and value:  # a union takes three times as long
+        if isinstance(value, (list, tuple)) and value:  # checking a union takes three times as long
             words = [word if isinstance(word, str) else canonical_json(word) for word in value]
             is_wrapped = len(words) > 2 and words[1].startswith("-") and words[1].endswith("c")  # noqa: PLR2004 - shell, -lc, command
             return words[2] if is_wrapped else " ".join(words)
@@ -164,10 +164,10 @@ def _tamed(value: object, depth: int) -> object:
 
 
 def mask_echo(text: str, args: Mapping[str, Any] | None) -> str:
-    """Mask what was asked for, where a short answer repeats it.
+    """Mask what was asked for in a short answer that repeats it.
 
-    "Line 900 is past the end" says what "line 800 is past the end" said, and "no page on
-    the weir" what "no page on the mill" said.
+    "Line 900 is past the end" then says the same as "line 800 is past the end", and "no page
+    on the weir" the same as "no page on the mill".
 
     >>> mask_echo("nothing at offset 900", {"path": "a.py", "offset": 900})
     'nothing at offset <~>'
@@ -187,7 +187,7 @@ def mask_echo(text: str, args: Mapping[str, Any] | None) -> str:
 
 
 def _as_text(value: object) -> str | None:
-    """Write a text or a number; a giant one must not be printed, and is no place."""
+    """Return a text or a number as text; None: another value, or a number too big for a place."""
     if isinstance(value, int) and abs(value) < _GIANT:
         return str(value)
     return value if isinstance(value, str) else None
@@ -197,38 +197,38 @@ class Argument:
     """One argument of a call; its words are read when first compared."""
 
     def __init__(self, name: str, value: object) -> None:
-        """Hold a value as a text, and as much of it as is compared."""
+        """Store a value as a text, limited to what is compared."""
         text = _as_text(value)
         if text is None:
             text = " ".join(texts_in({"": value})) or canonical_json(value)
         self._bounded = bounded(text, head=600, tail=200)
         if text is not self._bounded:
-            # Texts are compared, and held for as long as the step is.
+            # Texts are compared, and kept as long as the step is.
             text = f"{self._bounded} #{len(text)} {hash(text)}"
         self.text = text
         self.is_body = len(text) >= _BODY
         self.is_number = not self.is_body and _NUMERIC.fullmatch(text) is not None
-        # The next page of a file is the same file; another date is another question.
+        # The next page of a file belongs to the same file; another date is another question.
         says_where = self.is_number and name.lower() in _ARGUMENTS["places"]
         self.is_place = says_where and not _DATE.search(text)
-        # It is written in words, and may be worded in any way; a path or an id is not.
+        # Prose can be worded in any way; a path or an id cannot.
         is_prose = " " in text and (len(text) >= _TEXT or "\n" in text)
         self.is_text = is_prose or name in _ARGUMENTS["texts"]
 
     @lazy
     def words(self) -> frozenset[str]:
-        """Every word of it."""
+        """All its words."""
         return words_in(self._bounded)
 
     @lazy
     def names(self) -> frozenset[str]:
-        """The names and numbers in it, none where it only says which part is wanted."""
+        """Its names and numbers; none if it only says which part is wanted."""
         if self.is_place:
             return frozenset()
         text = self._bounded
         is_paged = _PAGERS.stands_in(text)
         find, low = _names_in if is_paged else _names_and_numbers_in, text.lower()
-        if low.isascii():  # two thirds of the cost with the expression
+        if low.isascii():  # costs two thirds of the expression below
             tokens = low.replace("/", " /").encode().translate(_APART).decode().split()
         else:
             tokens = _TOKEN.findall(low)
@@ -236,39 +236,39 @@ class Argument:
 
 
 class Arguments(dict[str, Argument]):
-    """The arguments of a call by name, and what they name together.
+    """The arguments of a call by name, and the names that they contain.
 
     >>> sorted(Arguments({"path": "src/db", "page": 7, "from": "2026-07-05"}).names)
     ['05', '07', '2026', 'db', 'src']
     """
 
     def __init__(self, args: Mapping[str, object]) -> None:
-        """Read the first of them; nested values count as one text each."""
+        """Read the first 100 arguments; nested values count as one text each."""
         first = islice(args.items(), 100)
         super().__init__([(name := str(key), Argument(name, value)) for key, value in first])
 
     @lazy
     def names(self) -> frozenset[str]:
-        """The names and numbers in them: what the call is about."""
+        """The names and numbers in the arguments: what the call is about."""
         return frozenset(chain.from_iterable([one.names for one in self.values()]))
 
     @lazy
     def targets(self) -> frozenset[str]:
-        """The names in those that are no texts: what an action is done to."""
+        """The names in arguments that are no texts: what an action is done to."""
         named = [one.names for one in self.values() if not one.is_text]
         return frozenset(chain.from_iterable(named))
 
     @lazy
     def aims(self) -> frozenset[str]:
-        """The names in those that are no prose either: what a call is aimed at."""
+        """The names in arguments that are no prose either: what a call is aimed at."""
         terse = [one for one in self.values() if one.text.count(" ") < _PROSE]
         return frozenset(chain.from_iterable([one.names for one in terse if not one.is_text]))
 
 
 def nearness(one: Arguments, other: Arguments, *, acts: bool) -> float:
-    """Give how near two calls of one verb are, in [0, 1], by their arguments; 1 means equal.
+    """Return how near two calls of one verb are by their arguments, in [0, 1]; 1 means equal.
 
-    Where they change something (`acts`), where they do it matters less than what.
+    For calls that change something (`acts`), the place matters less than the content.
     """
     least, shares_body, numbers_moved = 1.0, False, False
     for name in one.keys() | other.keys():

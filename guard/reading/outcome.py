@@ -28,10 +28,9 @@ _FAILURE_HEAD = 600
 _LONGEST_MESSAGE = 300
 _LONGEST_ACKNOWLEDGEMENT = 120
 
-# A failure says so at its start or as its last line; never look for "error" in
-# a whole listing: the largest source of false alarms there was.
-# All are searched in lower-cased text and begin with a literal: an expression
-# that ignores case, or begins with a boundary, costs ten times as much.
+# A failure says so at its start or in its last line. Never search a whole listing for "error": no
+# other rule caused as many false alarms. All are searched in lower-cased text and begin with a
+# literal: an expression that ignores case, or begins with a boundary, costs ten times as much.
 _FAILS_AT_START = re.compile(rf"\W{{0,10}}{any_of('fails_at_start')}")
 _NONE_FAILS = re.compile(r"\W{0,10}\w{1,12}[\"']? ?: ?(?:0|false|none|null|\[\]|\"\"|'')")
 _FIELD_FAILS = re.compile(any_of("field_fails"))
@@ -43,65 +42,65 @@ _TESTS_FAILED, _TESTS_PASSED = re.compile(any_of("tests_failed")), Phrase("tests
 _NAMES_AND_NUMBERS = re.compile(any_of("names_and_numbers"))
 _BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
 _PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
-# It may be an object that holds what came back, beside how it went.
+# It may be an object that holds the answer along with a status.
 _HOLDS = re.compile(rf"\"(?:{'|'.join(sorted(_WORDS['holds']))})\" ?: ?[\"\[]")
 _LONGEST_HELD = 40_000
 _SAYS_FAILED = re.compile(any_of("says_failed"))
-# What a program's value was, where it had none: the end of each answer of smolagents.
+# The value of a program that returned none; every answer of smolagents ends with it.
 _NO_VALUE = re.compile(any_of("no_value"))
 _MORE = Phrase("has_more")
-# A first line of these words alone that names an answer announces it and is no part of it.
+# A first line with only these words that names an answer announces it and is not part of it.
 _ANNOUNCED = _WORDS["announced"]
 _CAME_BACK = frozenset({"came", "back"})
 _OPENING = _ANNOUNCED | _CAME_BACK | _WORDS["opening"]
 _LONGEST_OPENING = 80
-# Nothing came back, however tools spell it: shells, search tools, databases, JSON, Python.
+# Nothing came back, in the words of shells, search tools, databases, JSON and Python.
 _NOTHING = re.compile(
     rf"[\s\"'(){{}}<>\[\]]{{0,6}}{any_of('nothing')}?[\s\"'(){{}}<>\[\].!]{{0,6}}"
 )
 _LONGEST_NOTHING = 80
-# What harnesses answer in place of a result to a call that was made before (crewAI, Claude
-# Code, Hermes, and loop guards of many an agent): it stands for the answer that was given.
+# What harnesses (crewAI, Claude Code, Hermes, and loop guards of many agents) answer to a repeated
+# call instead of a result: it stands for the earlier answer.
 _SAME_AS_BEFORE = Phrase("same_as_before", head=200, lower=True)
-# What a failure says whose only reason is that no answer came in time.
+# The words of a failure whose only reason is that no answer came in time.
 LATE = Phrase("late", head=_FAILURE_HEAD, lower=True)
-# That the network failed, or a service was busy.
+# The words of a failed network or a busy service.
 BUSY = Phrase("busy", head=_FAILURE_HEAD, lower=True)
 
 
 class Outcome(NamedTuple):
-    """What came back, comparable: equal outcomes have an equal `key`."""
+    """What came back, in comparable form: equal outcomes have an equal `key`."""
 
-    # The answer without its volatile parts: its terms, or a digest of few words.
+    # The answer without its volatile parts: its terms, or a digest if it has few words.
     key: Hashable
     failed: bool = False  # it says that it failed
-    # The essence of what failed with the names in it, so that "no column A" is not "no column B".
+    # The essence of the failure with its names, so that "no column A" differs from "no column B".
     failure: str | None = None
-    template: str | None = None  # the same without names and numbers: what both have in common
-    failures: int | None = None  # how many tests or checks failed, where it tells
-    is_long: bool = False  # it says more than an acknowledgement does
-    refers_back: bool = False  # it only says that this was asked before
-    text: str = ""  # head of what came back
-    # What it tells, in any order and wording; of a failure its essence.
+    template: str | None = None  # `failure` without names and numbers
+    failures: int | None = None  # how many tests or checks failed, if known
+    is_long: bool = False  # it is longer than an acknowledgement
+    refers_back: bool = False  # it only says that the call was made before
+    text: str = ""  # the head of what came back
+    # The terms of what came back; for a failure, of its essence.
     terms: frozenset[str] = frozenset()
 
     @property
     def has_more(self) -> bool:
-        """It says that a next page follows: looked for where answers are alike, which few are."""
+        """It says that a next page follows; looked for only in the few answers that are alike."""
         return not self.failed and self.key != NOTHING_FOUND.key and _MORE.stands_in(self.text)
 
     @property
     def digest(self) -> str:
-        """Name the answer for people: equal answers have an equal digest, in every process."""
+        """A short name of the answer for people: equal for equal answers, in every process."""
         return self.key if isinstance(self.key, str) else _digest("\n".join(sorted(self.terms)))
 
 
 def outcome_of(turn: Turn) -> Outcome | None:
-    """Read what came back; None: nothing is known of it."""
+    """Read what came back; None: it is unknown."""
     if turn.is_proposed or turn.tool is None:
         return None
     if turn.error:
-        # Some report the same text as error and result; some only an exit code.
+        # Some report the same text as error and result, some only an exit code as the error.
         result = turn.result or ""
         alone = result in turn.error or turn.error.strip() == result.strip()
         text = turn.error if alone else f"{turn.error}\n{_unannounced(result)}"
@@ -109,9 +108,9 @@ def outcome_of(turn: Turn) -> Outcome | None:
     if turn.result is None:
         return None if turn.error is None else _read("", is_error=False, asked=None)
     if _PICTURE.fullmatch(turn.result[:_LONGEST_MESSAGE]):
-        return None  # a picture was shown: what came back is not known
+        return None  # a picture was shown: its content is unknown
     text, failed = turn.result, False
-    # mini-swe-agent writes each answer so; the code alone says whether it failed.
+    # mini-swe-agent writes every answer like this; only the code says whether it failed.
     if text.startswith("<returncode>"):
         text = reported(text)
         if failed := text.startswith("exit code "):
@@ -122,7 +121,7 @@ def outcome_of(turn: Turn) -> Outcome | None:
 
 
 def _take_out(text: str) -> tuple[str, bool]:
-    """Take an answer out of the JSON that holds little else; does that say it failed?"""
+    """Take an answer out of JSON that holds little else; also return whether it says it failed."""
     try:
         fields = json.loads(text) if len(text) <= _LONGEST_HELD else None
     except (ValueError, RecursionError):
@@ -141,7 +140,7 @@ def _take_out(text: str) -> tuple[str, bool]:
 
 
 def _text_of(value: object) -> str | None:
-    """Give a text, or that of the blocks in which a tool server writes one; None: neither."""
+    """Return a text, or the text of a tool server's content blocks; None: neither."""
     blocks = value if isinstance(value, list) else [{"text": value or ""}]
     fields = [one if isinstance(one, dict) else {} for one in blocks]
     texts = [one.get("text", one.get("content")) for one in fields]
@@ -150,13 +149,13 @@ def _text_of(value: object) -> str | None:
 
 
 def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
-    """Read a text once, and then what of a failure hangs on what was asked."""
-    # Long ones are not held for the next time.
+    """Read a text, then adapt a failure to what was asked."""
+    # Long texts are not cached.
     read = _read_answer if len(text) <= _COMPARED else _read_answer.__wrapped__
     outcome = read(text, is_error=is_error)
     if outcome.failure is None or not _BARE_NUMBER.search(outcome.failure):
         return outcome
-    # Numbers that were not asked for are written as 0.
+    # Numbers that were not asked for become 0.
     named = frozenset(_BARE_NUMBER.findall(canonical_json(asked)))
     failure = _BARE_NUMBER.sub(lambda one: one[0] if one[0] in named else "0", outcome.failure)
     return outcome._replace(failure=failure, template=_template(failure))
@@ -168,19 +167,19 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
     if "None" in text[-_LONGEST_MESSAGE:]:
         text = _NO_VALUE.sub("", text)
     if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
-        # Saying so for the first time tells something; silence, or the word for it, never does.
+        # To report nothing tells something the first time; silence, or a word for it, never does.
         is_silent = not text or "output" in text.lower()
         return NOTHING_FOUND._replace(text=head, terms=frozenset(() if is_silent else {"nothing"}))
     tail, failures = text[-_FAILURE_HEAD:].lower(), 0
     if "fail" in tail or "error" in tail or " pass" in tail:
         counts = _TESTS_FAILED.findall(tail)
-        # Some tell both ways how many failed.
+        # Some report the number of failures both ways.
         told = sum([int(bad or 0) for bad, _, _ in counts])
         failures = max(told, sum([int(of or 0) - int(good or 0) for _, good, of in counts]))
     is_counted = failures > 0 or _TESTS_PASSED.stands_in(tail)
     failed = is_error or (failures > 0 if is_counted else looks_failed(text))
     lines, failure = masked_lines(text), None
-    if failed:  # its essence tells
+    if failed:  # only its essence counts
         why = dict.fromkeys(filterfalse(_looks_like_source, _TELLS_WHY.pick("\n".join(lines))))
         shown = [line[:_LONGEST_MESSAGE] for line in list(why or lines)[:3]]
         failure = mask_failure("\n".join(shown))
@@ -202,7 +201,7 @@ NOTHING_FOUND = Outcome(key="nothing")
 
 
 def _unannounced(text: str) -> str:
-    """Leave out a first line that only announces what came back."""
+    """Remove a first line that only announces the answer."""
     opening, _, rest = text[: _LONGEST_OPENING + 1].partition("\n")
     if not rest or opening.rstrip()[-1:] not in {":", "."}:
         return text
@@ -219,7 +218,7 @@ def _template(failure: str) -> str:
 def _identify(
     text: str, lines: tuple[str, ...], terms: frozenset[str], *, failed: bool
 ) -> Hashable:
-    # Tell long answers apart by samples from all over them.
+    # Long answers are told apart by samples from all over them.
     rest = ""
     if len(text) > _COMPARED:
         step = max(_SAMPLE, len(text) // _SAMPLES)
@@ -228,7 +227,7 @@ def _identify(
     if not failed and len(terms) >= BRIEF:
         return terms, rest  # the same words in another order are the same answer
     if len(lines) == 1 and lines[0].strip(_AROUND_HOLE) == HOLE:
-        lines = (text.strip(),)  # an id or a time alone is what was asked for
+        lines = (text.strip(),)  # an id or a time alone is itself the answer
     # Short answers often come in any order: directory listings, parallel jobs.
     known = "\n".join(sorted(lines) if len(lines) <= _SORTED_LINES else lines)
     return _digest(("!" if failed else "=") + (mask_failure(known) if failed else known) + rest)
@@ -239,7 +238,7 @@ def _digest(text: str) -> str:
 
 
 def looks_failed(result: str) -> bool:
-    """Tell an answer that says it failed, by its first lines or its last.
+    """Return whether an answer says that it failed, in its first lines or its last.
 
     >>> looks_failed("ERROR! Your patch is empty."), looks_failed("def error(): ...")
     (True, False)
@@ -251,7 +250,7 @@ def looks_failed(result: str) -> bool:
         return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
     refuses = len(result) <= _LONGEST_MESSAGE and (
         _REFUSES.stands_in(head)
-        # Such words stand in code and in what a search finds, too.
+        # These words also occur in code and in search results.
         or not all(map(_SHOWN_LINE.match, _TURNS_DOWN.pick(head)))
     )
     early = "\n".join(head.split("\n", 3)[:3])
@@ -262,5 +261,5 @@ def looks_failed(result: str) -> bool:
 
 
 def _looks_like_source(line: str) -> bool:
-    """Numbered lines, definitions, strings in code: a file that speaks of errors."""
+    """Return whether a line is from a file that mentions errors: numbered, or code."""
     return len(line) > _LONGEST_MESSAGE or line[:6].strip(" :|\t").isdigit() or "raise " in line

@@ -1,8 +1,8 @@
-"""A turn, read once: what every detector needs of it.
+"""A turn, read once: everything that detectors need of it.
 
-What it asks for or says hangs on its wording alone, and is read once for each (`Action`):
-a call that is made again, or is proposed and then done, is not read again. A `Step` is that
-beside the turns before it, with what came back.
+What it asks for or says depends on its wording alone, and is read once per wording
+(`Action`): a call that is repeated, or proposed and then done, is not read again. A `Step`
+adds what came back, and compares both with the turns before.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from guard.reading.volatile import mask_scratch
 from guard.turn import ActionClass, Role, Turn
 from guard.verbatim import UNSAID, bounded, verbatim_of
 
-# `timestamp` refuses the year 1, and reads a time without a zone in the machine's own.
+# `timestamp` rejects the year 1, and reads a time without a zone as local time.
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# So many new terms are found in any rewording.
+# Any rewording has about this many new terms.
 FEW_TERMS = 3
-_SIDE_BY_SIDE = 12  # calls that one answer may hold
-TOOL = "tool"  # who speaks where a tool's turn names no agent
+_SIDE_BY_SIDE = 12  # the most calls of one answer
+TOOL = "tool"  # the speaker of a tool's turn that names no agent
 _UNKNOWN = Outcome(key=None)
 _MESSAGE, _NO_ARGUMENTS = ActionClass.MESSAGE.value, Arguments({})
 
 
 class Action:
-    """What a turn asks for or says; it does not change, and steps share it."""
+    """What a turn asks for or says; it never changes, so steps share it."""
 
     __slots__ = (
         *("action_class", "announces", "arguments", "asks", "call", "chant", "edits", "hands_over"),
@@ -53,33 +53,33 @@ class Action:
     )
 
     def __init__(self, turn: Turn, text: str, args: Mapping[str, Any]) -> None:
-        """Read a turn that says this, or makes this call with these meant arguments."""
-        self.is_call = turn.tool is not None  # a tool call; else a message
+        """Read a turn with this text, or a call with these arguments (`meant_args`)."""
+        self.is_call = turn.tool is not None  # a tool call; otherwise a message
         if turn.tool is not None:
             self._read_call(turn, turn.tool, text, args)
         else:
             self._read_message(turn, text)
         self.edits = self.is_call and self.action_class == ActionClass.FILE_EDIT
-        # What a message tells (`terms_of`); a call's only where it hands over, or thinks.
+        # The terms of a message (`terms_of`), or of a call that hands over or thinks.
         tells = not self.is_call or self.thinks or self.hands_over
         self.terms = terms_of(self.meaning) if tells else frozenset()
 
     def _read_call(self, turn: Turn, tool: str, text: str, args: Mapping[str, Any]) -> None:
         command, kept, traits = command_in(args), lasting_args(args), traits_of(tool)
         self.call = text  # canonical text for people and allowlists
-        # What is compared: equal requests ask for the same.
+        # The compared text: equal requests ask for the same.
         self.request = mask_scratch(text if kept == args else write_call(tool, kept))
-        self.meaning = self.request  # the text whose likeness counts
+        self.meaning = self.request  # the text whose likeness is computed
         self.words = words_in(self.meaning)
-        self.verb = verb_of(tool, command)  # the tool and the command's name, not to what
-        self.arguments = Arguments(kept)  # to what, ready to be compared
+        self.verb = verb_of(tool, command)  # the tool and the command's name, without arguments
+        self.arguments = Arguments(kept)  # the arguments, ready to be compared
         self.action_class = turn.action_class or classify(tool, command, args).value
-        self.runs = bool(command)  # it runs a command or code, told in its arguments
-        self.asks = asks(self.action_class, tool, command)  # it only asks; else it acts
+        self.runs = bool(command)  # it runs a command or code from its arguments
+        self.asks = asks(self.action_class, tool, command)  # it only asks; otherwise it acts
         self.waits = waits(tool, command, args=args)  # its name, arguments or command say so
-        self.moves = moves(tool, args)  # by one step: repeating it is how it is used
-        self.thinks = "thinks" in traits  # aloud, and nothing else
-        self.hands_over = "hands_over" in traits  # the matter, to another agent
+        self.moves = moves(tool, args)  # by one step: repeating it is normal use
+        self.thinks = "thinks" in traits  # it only thinks aloud
+        self.hands_over = "hands_over" in traits  # it passes the task to another agent
         self.shows = self.announces = False
         self.chant: str | None = None
 
@@ -93,10 +93,10 @@ class Action:
         self.action_class = turn.action_class or _MESSAGE
         self.asks = asks(self.action_class, None, "")
         self.runs = self.waits = self.moves = self.thinks = self.hands_over = False
-        # It holds an action or what came of one, not talk alone.
+        # It shows an action or its outcome, and is not only talk.
         self.shows = SHOWN_WORK.stands_in(text)
         self.announces = ANNOUNCES.stands_in(self.meaning)  # what its agent is about to do
-        self.chant = find_chant(text)  # what it says over and over within itself
+        self.chant = find_chant(text)  # what it repeats over and over
 
 
 _actions = Memo[tuple[bool, str, str | None], Action](256)
@@ -110,14 +110,14 @@ def read_action(turn: Turn) -> Action:
     if (known := _actions.find(key)) is not None:
         return known
     action = Action(turn, text, args)
-    # A message that is long, or is not all meant, is not held for the next time.
+    # Messages that are long or lost a stamp are not cached.
     return _actions.keep(key, action) if action.is_call or action.meaning is text else action
 
 
 class Step(Action):
-    """What a turn asks for or says, beside the turns before it, and what came back.
+    """What a turn asks for or says, and what came back, compared with the turns before it.
 
-    Where something is said of its tool, `request`, `arguments` and `moves` are as that has it.
+    What is declared about its tool can change `request`, `arguments` and `moves`.
     """
 
     __slots__ = (
@@ -125,7 +125,7 @@ class Step(Action):
         *("improved", "is_answered", "is_in_vain", "key", "looks_around", "new_terms", "news"),
         *("nudged", "outcome", "outcome_key", "outcome_known", "patient", "progressed", "proposed"),
         *("refers_back", "refusals", "seq", "stays_patient", "tells_something", "template", "told"),
-        *("verbatim", "__dict__"),  # the last holds what is worked out when it is asked for
+        *("verbatim", "__dict__"),  # `__dict__` holds lazily computed values
     )
 
     def __init__(
@@ -142,15 +142,15 @@ class Step(Action):
         keep_verbatim: bool = True,
         refusals: int = 0,
     ) -> None:
-        """Read a turn into a step, beside the steps before it.
+        """Read a turn as a step, compared with the steps before it.
 
-        `action` is what it asks for, where that was read before. `nature` is what is said
-        of the tool: which arguments tell its calls apart, what of its result is
+        `action` is what it asks for, if that was read before. `nature` is what is declared
+        about the tool: which arguments distinguish its calls, what in its result is
         progress, what asking again means. Without `keep_verbatim` the turn's own words are
         not kept.
         """
         action = action or read_action(turn)
-        # One by one: a loop over the names takes ten times as long.
+        # Assigned one by one: a loop over the names takes ten times as long.
         self.call, self.request, self.meaning = action.call, action.request, action.meaning
         self.words, self.terms, self.verb = action.words, action.terms, action.verb
         self.arguments, self.action_class = action.arguments, action.action_class
@@ -158,18 +158,18 @@ class Step(Action):
         self.waits, self.moves, self.edits = action.waits, action.moves, action.edits
         self.thinks, self.hands_over = action.thinks, action.hands_over
         self.shows, self.announces, self.chant = action.shows, action.announces, action.chant
-        if nature or (turn.tool is not None and not turn.args):  # else its wording tells all
+        if nature or (turn.tool is not None and not turn.args):  # otherwise its wording tells all
             self._ask_anew(turn, outcome, nature)
         request, ts = self.request, turn.ts
         earlier = [step for step in before if step.request == request and step.is_call]
         is_tool = turn.role is Role.TOOL and turn.tool is None
         self.seq = seq  # the turn's number
-        self.key = turn.key  # the client's id of the turn, by which a completion finds it
-        # When it was, in seconds; None where that is not told.
+        self.key = turn.key  # the client's id of the turn, by which its completion finds it
+        # When it happened, in seconds since 1970; None: unknown.
         self.at = (ts.replace(tzinfo=ts.tzinfo or UTC) - _EPOCH).total_seconds() if ts else None
-        # Who acted; tools and models of a run without names are one each.
+        # Who acted; without names, all tools count as one agent and all models as another.
         self.agent = turn.agent if turn.agent is not None else TOOL if is_tool else ""
-        # Calls of one answer are few, in a row, each for something else: the id may be a run's.
+        # Calls of one answer are few, consecutive and different: otherwise the id may be the run's.
         self.call_id, self.beside, self.batch = turn.call_id if self.is_call else None, 0, seq
         last: Step | None = next((one for one in reversed(before) if one.agent == self.agent), None)
         if last and self.call_id and last.call_id == self.call_id:
@@ -179,20 +179,20 @@ class Step(Action):
         self.proposed = turn.is_proposed  # the call has not run yet: no outcome
         self.outcome = outcome  # what came back; None: unknown
         self.news = news  # share of its terms never seen before, in [0, 1]; 0 where unknown
-        self.improved = False  # fewer failures than the last time it was asked
+        self.improved = False  # fewer failures than the last time
         self._weigh(turn, nature, earlier, before)
         self.patient = self._is_patient(nature)  # it waits, or failed for a reason that may pass
-        self.nudged = nudged  # it answers a message sent again, by a machine or out of patience
-        self.fresh = not earlier  # the request was not seen before among the remembered steps
+        self.nudged = nudged  # it answers a message sent again by a machine or an impatient person
+        self.fresh = not earlier  # no remembered step made this request
         known = [step.terms for step in before] if self.terms else ()
-        self.new_terms = len(self.terms.difference(*known))  # that no message before had
+        self.new_terms = len(self.terms.difference(*known))  # those that no earlier message had
         # The turn's own words, for rules that read the raw text.
         self.verbatim = verbatim_of(turn) if keep_verbatim else UNSAID
-        self.refusals = refusals  # how often what was handed in was refused in these words
+        self.refusals = refusals  # how often submitted work was refused in these words
         self._conclude(untried=self.fresh or all(step.failed for step in earlier))
 
     def _ask_anew(self, turn: Turn, outcome: Outcome | None, nature: ToolNature | None) -> None:
-        """Ask for what this turn asks for, where that is not as its wording has it."""
+        """Correct the request where the turn asks for something else than its wording says."""
         request = self.request
         if nature and nature.retry is Retry.NONE:
             self.moves = False
@@ -201,7 +201,7 @@ class Step(Action):
             request = mask_scratch(write_call(turn.tool, lasting_args(args)))
             self.arguments = Arguments(args)
         # A call without arguments that is merely acknowledged (`step()`, "ok") asks for what the
-        # agent says beside it, unless the answer is that it was called before.
+        # agent says with it, unless the answer says that the call was made before.
         is_bare = turn.tool is not None and not turn.args and bool(turn.content)
         is_plain = outcome and not outcome.failed and not outcome.refers_back
         if is_bare and outcome and is_plain and "\n" not in outcome.text.strip():
@@ -214,7 +214,7 @@ class Step(Action):
     def _weigh(
         self, turn: Turn, nature: ToolNature | None, earlier: list[Step], before: Sequence[Step]
     ) -> None:
-        """Weigh what came back: how it counts, what of it is news, and whether it is better."""
+        """Evaluate what came back: its identity, its news, and whether it is better than before."""
         outcome = self.outcome
         if outcome is None:
             return
@@ -223,8 +223,8 @@ class Step(Action):
         self.improved = had is not None and outcome.failures is not None and outcome.failures < had
         is_known = outcome.failure and outcome.failure in [step.failure for step in before]
         if is_known or outcome.refers_back:
-            self.news = 0.0  # a failure that is known tells nothing, whatever it quotes
-        paths = nature.progress_key if nature and not outcome.failed else ()  # a failure is itself
+            self.news = 0.0  # a known failure tells nothing, whatever it quotes
+        paths = nature.progress_key if nature and not outcome.failed else ()  # not of a failure
         if state := progress_in(turn.result or "", paths) if paths else None:
             moved = last is None or state != last.key
             self.outcome, self.news = outcome._replace(key=state), float(moved)
@@ -239,40 +239,40 @@ class Step(Action):
             return self.waits
         if not failed:
             return says_to_wait(outcome.text)
-        # A service that is late is waited for; a command of one's own hangs. And "the
-        # service is not running" is a failure, not something to wait for.
+        # A late service is worth waiting for, a command that hangs is not. And "the service is not
+        # running" is a failure, not something to wait for.
         return (not self.runs and LATE.stands_in(outcome.text)) or BUSY.stands_in(outcome.text)
 
     def _conclude(self, *, untried: bool) -> None:
-        """Lay out what follows: later turns look at each step hundreds of times."""
+        """Compute what follows from these once: later turns look at each step hundreds of times."""
         is_known, outcome = self.outcome is not None, self.outcome or _UNKNOWN
         self.failed = outcome.failed  # it is known to have failed
-        self.failure = outcome.failure  # what failed, where that is known
-        self.template = outcome.template  # that without names
-        self.outcome_key = outcome.key  # the answer's identity, None: unknown
+        self.failure = outcome.failure  # what failed, if known
+        self.template = outcome.template  # `failure` without names and numbers
+        self.outcome_key = outcome.key  # the answer's identity; None: unknown
         self.told = outcome.terms  # the terms of what came back
-        self.refers_back = outcome.refers_back  # that only says that this was asked before
-        self.outcome_known = is_known or not self.is_call  # a message is its own
-        # A call, more than a thought, whose outcome is known.
+        self.refers_back = outcome.refers_back  # it only says that the call was made before
+        self.outcome_known = is_known or not self.is_call  # a message is its own outcome
+        # A call that is more than a thought, with a known outcome.
         self.is_answered = is_known and self.is_call and not self.thinks
         is_new = self.is_call and not self.proposed and untried and not self.refers_back
-        # It changed something: new, not failed, not only asking.
+        # It changed something: it is new, did not fail and does not only ask.
         self.acted = is_new and not self.failed and (not self.asks if is_known else self.edits)
         # It brought something: new information, a new action, or fewer failures.
         self.progressed = self.news >= NEWS or self.acted or self.improved
-        self.tells_something = self.new_terms > FEW_TERMS  # more than any rewording has
-        self.looks_around = self.asks and not self.failed  # as who begins does
-        # It failed, or what it looked for is not there; an act that is silent did its work.
+        self.tells_something = self.new_terms > FEW_TERMS  # more than any rewording does
+        self.looks_around = self.asks and not self.failed  # as an agent does at the beginning
+        # It failed, or did not find what it looked for; an act without output did its work.
         self.is_in_vain = self.failed
         if outcome.key == NOTHING_FOUND.key:
             self.is_in_vain = self.asks or bool(outcome.terms)
-        # The same answer for a while is how it is used; the same refusal is not.
+        # The same answer for a while is normal use; the same refusal is not.
         stays = self.moves and not outcome.is_long and not outcome.failed
         self.stays_patient = self.patient or stays
 
     @lazy
     def bitmap(self) -> int:
-        """The terms of what came back as bits (`bitmap_of`), by which most are told apart."""
+        """The terms of what came back as a bit set (`bitmap_of`), which tells most steps apart."""
         return bitmap_of(self.told)
 
     @property
@@ -281,7 +281,7 @@ class Step(Action):
         return self.arguments.names
 
     def answers_as(self, other: Step) -> bool:
-        """What came back is the same: the same answer, or the same failure again."""
+        """Return whether the same came back: the same answer, or the same failure again."""
         one, two = self.outcome, other.outcome
         if one is None or two is None or self.refers_back or other.refers_back:
             return True
@@ -289,7 +289,7 @@ class Step(Action):
         return one.key == two.key or (is_same_failure and not (self.improved or one.is_long))
 
     def nearness(self, other: Step) -> float:
-        """How near two requests are, in [0, 1]: 1 is the same request."""
+        """Return how near two requests are, in [0, 1]; 1 is the same request."""
         if self.request == other.request:
             return 1.0
         if self.verb != other.verb or not self.is_call:

@@ -1,10 +1,10 @@
-"""What a text tells: its lines without what is volatile, and its terms.
+"""What a text says: its lines without volatile parts, and its terms.
 
-Terms are words, names and numbers, in any order. They are the one measure of whether
-an answer is that of before and of whether it brings something new: a reworded or
-reordered answer is all new lines and no new term. Of an answer in a stuck stretch 0 to
-12 % of the terms are new, of one in a moving stretch 25 to 60 % (measured on recorded
-runs of 17 public sources).
+Terms are words, names and numbers, in any order. They are the only measure of whether an
+answer is the same as before and whether it brings something new: a reworded or reordered
+answer has new lines only, and no new term. In a stuck stretch, 0 to 12 % of an answer's
+terms are new, in a moving stretch 25 to 60 % (measured on recorded runs of 17 public
+sources).
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ _MOST = 600
 _DEEPEST = 6
 _BITS = 1024
 _AT_ONCE = "\n"
-# It begins with the sign itself: one that begins with a look back is tried at every place.
+# It begins with the character itself: a lookbehind would be tried at every position.
 _PART_ENDS = re.compile(r"[,;}\].!?](?:\s+|(?<![.!?])(?=[\"'{\[]))")
-# A table of bytes, at a third of an expression's cost; beyond ASCII all but a few are letters.
+# A byte table costs a third of an expression; almost all characters beyond ASCII are letters.
 _APART = [code for code in range(128) if not chr(code).isalnum() and chr(code) != "_"]
 _SIGNS = bytes(32 if code in _APART else code for code in range(256))
 _MARKS = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u2022\u00b7"
 
-# Tuples made once; `dict` stands first since the look-up of an abstract type is slow.
+# The tuples are created once; `dict` comes first, since checking an abstract type is slow.
 _SCALARS, _SEQUENCES, _MAPPINGS = (int, float, type(None)), (list, tuple), (dict, Mapping)
 
-# From this share of common terms on two answers are near-equal.
+# From this share of common terms on, two answers are near-equal.
 ALIKE = 0.8
 # Below this share of new terms an answer brings nothing new.
 FEW = 0.12
-# From this share of new terms on an answer brings something.
+# From this share of new terms on, an answer brings something.
 NEWS = 0.2
-# From this share of new terms on it brings much.
+# From this share of new terms on, it brings much.
 MANY = 0.25
-# From this share of common words on two messages say the same.
+# From this share of common words on, two messages say the same.
 SAME_WORDS = 0.75
-_SOMETHING = 2  # so many words say something
-# An answer of fewer terms is told apart by each of them.
+_SOMETHING = 2  # this many words are enough to compare
+# In an answer with fewer terms, each of them counts.
 BRIEF = 12
 
 
 def masked_lines(text: str) -> tuple[str, ...]:
-    """Give the lines of a text that are not empty, without their volatile parts.
+    """Return the non-empty lines of a text, without their volatile parts.
 
-    What lies beyond 12,000 characters, or 300 of a part of a line, is left out: a result
-    of a megabyte costs what one of 12 kB does.
+    Only 12,000 characters of head and tail are read, and 300 of each part of a long line: a
+    result of a megabyte costs as much as one of 12 kB.
     """
     text = bounded(text, head=_HEAD, tail=_TAIL, joint="\n")
     raw = list(filter(None, map(str.strip, text.split("\n"))))
@@ -61,7 +61,7 @@ def masked_lines(text: str) -> tuple[str, ...]:
 
 
 def _fold(line: str) -> list[str]:
-    """Part a long line where its text does: JSON and prose are often written as one line."""
+    """Split a long line where its text does: JSON and prose are often written as one line."""
     if len(line) <= _LONGEST_LINE:
         return [line]
     pieces, start = [], 0
@@ -72,7 +72,7 @@ def _fold(line: str) -> list[str]:
 
 
 def words_in(text: str) -> frozenset[str]:
-    """Give the words and numbers of a text's head and tail, volatile or not."""
+    """Return the words and numbers of a text's head and tail, volatile or not."""
     return frozenset(_words(bounded(text, head=_HEAD, tail=_TAIL)))
 
 
@@ -86,12 +86,12 @@ def _words(text: str) -> list[str]:
 
 
 def terms_in(text: str) -> frozenset[str]:
-    """Give the words, names and numbers of a text, without its volatile parts."""
+    """Return the words, names and numbers of a text, without its volatile parts."""
     return terms_of_lines(masked_lines(text))
 
 
 def terms_of_lines(lines: Sequence[str]) -> frozenset[str]:
-    """Give the words, names and numbers of masked lines."""
+    """Return the words, names and numbers of masked lines."""
     words = _words("\n".join(lines))
     return frozenset(words[:_MOST] + words[-_MOST:] if len(words) > 2 * _MOST else words)
 
@@ -99,14 +99,14 @@ def terms_of_lines(lines: Sequence[str]) -> frozenset[str]:
 def same_but_quoted(
     answered: frozenset[str], asked: frozenset[str], again: frozenset[str], anew: frozenset[str]
 ) -> bool:
-    """Tell answers that differ only by what each quotes of its own request (`asked`, `anew`)."""
+    """Return whether answers differ only in what each quotes of its request (`asked`, `anew`)."""
     if len(answered & again) < _SOMETHING:
         return False
     return answered == again or (answered - again <= asked and again - answered <= anew)
 
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
-    """Give the share of terms that two texts have in common (Jaccard), in [0, 1]."""
+    """Return the share of terms that two texts have in common (Jaccard), in [0, 1]."""
     if not one and not other:
         return 1.0
     common = len(one & other)
@@ -114,15 +114,18 @@ def likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def bitmap_of(terms: frozenset[str]) -> int:
-    """Give a bit for each term, shared by some: texts differ by as many terms as bits, or more."""
-    marks = bytearray(b"0" * _BITS)  # bits of an integer are set by copying it
+    """Return a bit set of the terms: two texts differ in at least as many terms as bits."""
+    marks = bytearray(b"0" * _BITS)  # setting a bit of an int copies it
     for term in terms:
         marks[hash(term) % _BITS] = b"1"[0]
     return int(marks, 2)
 
 
 class TermMemory:
-    """Terms seen within the last `span` turns; forgetting bounds it and lets it be rebuilt."""
+    """Terms seen within the last `span` turns; old ones are forgotten, so that it stays small.
+
+    A memory can be rebuilt from these turns.
+    """
 
     def __init__(self, span: int) -> None:
         self._span = span
@@ -131,13 +134,13 @@ class TermMemory:
         self._began = self._forgotten = float("-inf")
 
     def start_afresh(self) -> None:
-        """Tell what follows from what was seen so far: a person stepped in."""
+        """Start a new part of the run: a person stepped in."""
         self._before.young.update(self._seen.young)
         self._before.old.update(self._seen.old)
         self._seen = _Times()
 
     def note(self, terms: frozenset[str], at: float) -> None:
-        """Remember what was asked or said: its echo is nothing new."""
+        """Remember what was asked or said: an echo of it is not news."""
         self._forgotten = at - self._span
         if self._began <= self._forgotten:
             self._began = at
@@ -146,9 +149,9 @@ class TermMemory:
         self._seen.young.update(dict.fromkeys(terms, at))
 
     def weigh(self, terms: frozenset[str], at: float) -> tuple[float, float]:
-        """Remember an answer's terms; give the share that is new, in [0, 1].
+        """Remember an answer's terms; return two shares of new ones, each in [0, 1].
 
-        Twice: not seen since the last fresh start, and not seen at all.
+        The first counts terms not seen since the last fresh start, the second terms never seen.
         """
         if not terms:
             return 0.0, 0.0
@@ -156,7 +159,7 @@ class TermMemory:
         ever = self._before.unknown(since, self._forgotten)
         new, never = len(since) / len(terms), len(ever) / len(terms)
         if len(terms) < BRIEF:
-            # Few words that were not given so before are news, though each was asked for.
+            # Few words in a new combination are news, even if each of them was asked for.
             at_once = frozenset({_AT_ONCE.join(sorted(terms))})
             terms |= at_once
             since |= self._seen.unknown(at_once, self._forgotten)
@@ -167,14 +170,14 @@ class TermMemory:
 
 
 class _Times:
-    """When terms were seen last, in two generations: the older is dropped as a whole."""
+    """When terms were last seen, in two generations; the older one is dropped as a whole."""
 
     def __init__(self) -> None:
         self.young: dict[str, float] = {}
         self.old: dict[str, float] = {}
 
     def unknown(self, terms: frozenset[str], forgotten: float) -> frozenset[str]:
-        """Give those of the terms that were not seen later than this."""
+        """Return the terms that were not seen later than `forgotten`."""
         left = terms.difference(self.young) if self.young else terms
         if not (left and self.old):
             return left
@@ -183,7 +186,7 @@ class _Times:
 
 
 def texts_in(args: Mapping[str, Any] | None) -> list[str]:
-    """Give every text within a call's arguments, in order, bounded in depth."""
+    """Return every text in a call's arguments, in order, to a bounded depth."""
     found: list[str] = []
     if args:
         _gather(args.values(), found, 1)

@@ -1,9 +1,9 @@
 r"""Mask what changes from run to run without meaning: times, ids, durations.
 
-Regular expressions are the cost of an engine like this. So words are
-judged by their shape, each digit as 0, and a shape is judged once: a listing has
-hundreds of numbers and few shapes. What depends on a neighbouring word is looked
-for only where a hint stands.
+Regular expressions dominate the cost of an engine like this. So words are judged by
+their shape, with each digit as 0, and each shape is judged once: a listing has hundreds
+of numbers and few shapes. Parts that depend on a neighbouring word are searched only
+where a hint occurs.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from collections.abc import Collection
 
 from guard.reading import TABLES, any_of
 
-# What stands where a volatile part was.
+# Replaces a volatile part.
 HOLE = "<~>"
 _LONGEST_WORD = 400
 _SECONDS = 10
 _AROUND = ".,:;()[]{}'\""
-# A cache and nothing more: what is masked does not depend on it.
+# Only a cache: what is masked does not depend on it.
 _plain_shapes: set[str] = set()
 _MOST_SHAPES = 40_000
 _FEW_HINTS = 12
 _HAS_DIGIT = re.compile(r"\d")
-# Marks that neither stand in a volatile word nor keep one from being volatile.
+# Characters that are never in a volatile word and do not keep one from being volatile.
 _MARKS = b"!\"#$%&'()*,/;<=>?@[\\]^`{|}~"
-# Of bytes: `str.translate` looks each sign up anew for each text.
+# For bytes: on a `str`, `translate` looks up every character.
 _TO_SHAPE = bytes.maketrans(b"123456789" + _MARKS, b"0" * 9 + b" " * len(_MARKS))
 
 _VOLATILE = re.compile(any_of("volatile") % "1[4-9]")
-# The shape of whatever the expression above finds, temporary paths apart.
+# The shape of everything that the expression above finds, except temporary paths.
 _VOLATILE_SHAPE = re.compile(any_of("volatile") % "00")
 _TEMPORARY = (" tmp ", " var folders ", " dev shm ")
-_OF_TEMPORARY = frozenset({"tmp", "folders", "shm"})  # one word of each
-# One of these stands in whatever they find in a word, at a quarter of their cost.
+_OF_TEMPORARY = frozenset({"tmp", "folders", "shm"})  # one word of each of these
+# All that they find in a word contains one of these, which costs a quarter to search.
 _MAY_BE_VOLATILE = re.compile(r"[-:_/]|0x|\d[nuµmsh]|.{10}")
 _SCRATCH, _LINE_NUMBER = re.compile(any_of("scratch")), re.compile(any_of("line_number"))
 _BESIDE = [(beside["hints"], re.compile(beside["finds"])) for beside in TABLES["beside"]]
 _BESIDE_HINT = re.compile(any_of("beside_hint"))
-# What a shell says of a job it put into the background: "[1] 46519".
+# What a shell prints for a background job: "[1] 46519".
 _JOB = re.compile(r"\[\d+\]\s+\d+")
 _ABSOLUTE_PATH = re.compile(r"/(?:[\w.@+-]+/)+([\w.@+-]+)")
 
 
 def mask_volatile(text: str) -> str:
-    """Replace times, durations, ids, addresses and temporary paths by a hole.
+    """Replace times, durations, ids, addresses and temporary paths by `HOLE`.
 
     Plain numbers and quoted names stay: page 2 is not page 3.
     """
@@ -53,10 +53,10 @@ def mask_volatile(text: str) -> str:
 
 
 def mask_lines(lines: list[str]) -> list[str]:
-    """Mask each line as `mask_volatile` does; give the same list where nothing is masked."""
+    """Mask each line like `mask_volatile`; return the same list if nothing is masked."""
     if lines and lines[0][:1] == "[":
         lines = [HOLE if _JOB.fullmatch(line) else line for line in lines]
-    # Every plain digit as 0, and marks between words as spaces, sign for sign.
+    # Every plain digit becomes 0, and each mark between words a space.
     signs = "\n".join(lines).encode("utf-8", "surrogatepass").translate(_TO_SHAPE)
     if b"0" not in signs and signs.isascii():
         return lines
@@ -65,7 +65,7 @@ def mask_lines(lines: list[str]) -> list[str]:
     marked = [shapes[at] for at in places]
     suspects, may_stand_beside = _suspects("\n".join(marked))
     if not suspects and not may_stand_beside:
-        return lines  # most often
+        return lines  # usually
     some = [lines[at] for at in places]
     for at in _places_of(suspects, marked):
         some[at] = " ".join([_mask_word(word) for word in some[at].split(" ")])
@@ -74,7 +74,7 @@ def mask_lines(lines: list[str]) -> list[str]:
         low_lines = low.split("\n")
         for hints, pattern in _BESIDE:
             if standing := list(filter(low.__contains__, hints)):
-                # A function: a template costs more, even where nothing is found.
+                # A function: a template string costs more, even if nothing is found.
                 mask = (lambda found: found[1] + HOLE) if pattern.groups else HOLE
                 for at in _places_of(standing, low_lines):
                     some[at] = pattern.sub(mask, some[at])
@@ -83,25 +83,25 @@ def mask_lines(lines: list[str]) -> list[str]:
 
 
 def mask_scratch(text: str) -> str:
-    """Replace temporary paths with made-up names by a hole, and nothing else.
+    """Replace only temporary paths, whose names are generated, by `HOLE`.
 
-    Dates, ids and numbers that an agent asks for are what it asks for.
+    Dates, ids and numbers in a request are part of what is asked for.
     """
     has_hint = "tmp/" in text or "/var/folders" in text
     return _SCRATCH.sub(HOLE, text) if has_hint else text
 
 
 def mask_failure(text: str) -> str:
-    """Mask a failure's text, masked already, further: line numbers, directories."""
+    """Mask further parts of a failure's masked text: line numbers, directories."""
     if "/" in text:
         text = _ABSOLUTE_PATH.sub(lambda found: found[1], text)
     return _LINE_NUMBER.sub(HOLE, text)
 
 
 def _suspects(shape: str) -> tuple[list[str], bool]:
-    """Give what stands in the shape of a line with a volatile word; and whether one has a hint.
+    """Return the words of a shape that may be volatile, and whether any word is a hint.
 
-    Most words of a run come again: only shapes not seen before are looked at.
+    Most words of a run recur, so only shapes not seen before are examined.
     """
     if len(_plain_shapes) > _MOST_SHAPES:
         _plain_shapes.clear()
@@ -132,7 +132,7 @@ def _mask_word(word: str) -> str:
 
 
 def _places_of(hints: list[str], lines: list[str]) -> Collection[int]:
-    """Give the places of the lines that hold a hint; most lines of a listing hold none."""
+    """Return the positions of lines that contain a hint; most lines of a listing have none."""
     if len(hints) > _FEW_HINTS:
         return range(len(lines))
     return {place for hint in hints for place, line in enumerate(lines) if hint in line}

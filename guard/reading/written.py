@@ -1,7 +1,7 @@
 """Calls that an agent writes into its text, and answers that come in turns of their own.
 
-Many loops have no tool interface, and many logs print what was a call. How differs; that a
-name and a bundle of arguments end a text does not, and is what is looked for.
+Many loops have no tool interface, and many logs print what was a call. The forms differ,
+but a name and a group of arguments always end the text: that is what is looked for.
 
 Source: the logs of ReAct, OpenHands, SWE-agent, mini-swe-agent, Cline, Hermes, AutoGPT, AutoGen,
 CrewAI, LangChain, LangGraph, LangChain4j, Letta, MCP clients, Open WebUI, Terminus and smolagents.
@@ -24,14 +24,14 @@ from guard.reading import any_of, read_words
 from guard.turn import Role, Turn
 
 _LONGEST, _HEAD, _LONGEST_WORDS, _LOOKS, _MOST_BRACES, _DEEPEST = 40_000, 4000, 500, 24, 200, 4
-# The tool's name where an action is told in free words.
+# The tool's name for an action described in free words.
 ACT = "act"
-# What a harness writes below each report: the time, the cost, the files that are open.
+# What a harness adds below each report: the time, the cost, the open files.
 BELOW_EACH = "<environment_details>"
-# A terminal changes colours, or ends what is typed, between a call and what came of it.
+# Between a call and its outcome, a terminal changes colours or ends the typed text.
 _COLOURS, _OUTPUT_NEXT = re.compile(r"\x1b\[[\d;?]*[A-Za-z]"), re.compile(any_of("output_next"))
 _TYPED, _ATTRIBUTES = re.compile(any_of("typed"), re.MULTILINE), re.compile(any_of("attributes"))
-# A tool that only hands a call on to the tool that it names.
+# A tool that only forwards a call to the tool that it names.
 _CARRIES, _CALLED = re.compile(any_of("carries")), re.compile(any_of("called"), re.DOTALL)
 _KEYS, _MAY_CALL = read_words("call_keys"), read_words("hints")["named_call"]
 _SCRIPTS = dict.fromkeys(read_words("fences")["pythons"], ("python", "code"))
@@ -40,18 +40,18 @@ _TAG = re.compile(any_of("tag"), re.MULTILINE)
 _CHILD = re.compile(r"<(parameter|arg|\w{1,60})(?:(?:=| name=\"?)([\w.:-]{1,60}))?\"?>")
 _WORDS = re.compile(r"(?:^|(?<=[\s.]))\s{0,4}Action(?: \d{1,4})?:\s*", re.MULTILINE)
 _BRACKETED = re.compile(r"[^\w\n]{0,6}([^\W\d][\w.]{0,60}) ?[\[(](.*)[\])]\s*", re.DOTALL)
-# As JSON or Python begins an object; a block of code begins otherwise.
+# How an object begins in JSON or Python; a block of code begins differently.
 _OBJECT = re.compile(r"\{\s*[\"'}]")
-# After a sign, which is found faster than the beginning of a line.
+# After a line break, which is found faster than the beginning of a line.
 _NAMED = re.compile(f"\n{any_of('named_call')}", re.IGNORECASE)
 _GIVEN = re.compile(any_of("given"), re.IGNORECASE)
 _ALONE = re.compile(any_of("named_alone"))
 _LINES = re.compile(r"^[ \t]*[-*]? ?[`'\"*]*([^\W\d][\w-]{0,40})[`'\"*]*: ", re.MULTILINE)
 _PAIRS = re.compile(any_of("pairs"), re.DOTALL)
 _CLOSING, _SIGNS = re.compile(r"</\w{1,40}>\Z"), " \t\n\r`*~_])|-"
-# Rules and walls that a terminal draws around a text; what stands within a rule is a title.
+# Rules and walls that a terminal draws around a text; text within a rule is a title.
 _RULE, _RULES = re.compile(any_of("ruled"), re.MULTILINE), [4 * sign for sign in "─━═*=~#-"]
-# After a sign, which is found faster than the beginning of a line.
+# After a line break, which is found faster than the beginning of a line.
 _RULE_BELOW = re.compile(f"\n{any_of('ruled')}", re.MULTILINE)
 _WALL, _WALLS = re.compile(any_of("wall"), re.MULTILINE), "│┃"
 _REPORTS = re.compile(rf"\s{{0,4}}{any_of('reports')}")
@@ -59,21 +59,21 @@ _REPORT_BELOW = re.compile(rf"\n{any_of('reports')}")
 _EXIT = re.compile(r"\s{0,4}<returncode>(-?\d{1,9})</returncode>\s*(?:<output>)?")
 _PROMPT, _PROMPT_HINT = re.compile(any_of("prompt")), "(Current directory: "
 _SENT_BACK = re.compile(rf"\s{{0,4}}{any_of('sent_back')}")
-# A line over an answer that says which step it was, how long it took, how it went.
+# A line above an answer with its step, its duration or its status.
 _FENCE, _LOGGED = re.compile(any_of("fenced_answer"), re.DOTALL), re.compile(any_of("logged"))
 _LABEL, _FAILS = re.compile(any_of("label")), re.compile(any_of("label_fails"))
 _CLOSED = re.compile(r"(?:</\w{0,20}(?:output|response|results?|observation)>\s{0,9}){1,4}\Z")
-# What a person answered, wrapped as a tool's result.
+# A person's answer, wrapped as a tool's result.
 _ANSWERED = re.compile(r"<(?:answer|feedback|user_message|task)>")
 _read_json = json.JSONDecoder(strict=False).raw_decode
-# What is said beside a call, its tool and its arguments.
+# The text beside a call, its tool and its arguments.
 _Call = tuple[str, str, Mapping[str, Any]]
 
 
 def as_call(turn: Turn) -> Turn:
-    r"""Give an agent's turn whose text is unmistakably a call as that call.
+    """Return an agent's turn as a call, if its text is unmistakably one.
 
-    With what was observed of it, where the same text tells; else that comes with a later turn.
+    If the same text has the observation, it is the result; otherwise that is in a later turn.
 
     >>> step = Turn(role=Role.ASSISTANT, content="Action: search[tide mill] Observation: No page.")
     >>> call = as_call(step)
@@ -89,7 +89,7 @@ def as_call(turn: Turn) -> Turn:
         return _read_call(turn, turn.content)
     if turn.role is Role.USER and (text := turn.content or "")[:1] == "{" and len(text) < _LONGEST:
         value = _object_at_end(text)[1] or {}
-        # A machine's is dated; a person may paste an object that has a type.
+        # A machine's notice has a time; a person may paste an object that has a type.
         is_notice = "user" not in str(value.get("type", "user")) and "time" in value
         return replace(turn, role=Role.SYSTEM) if is_notice else _spoken(turn, _named(value, ""))
     return turn
@@ -101,7 +101,7 @@ def _read_call(turn: Turn, content: str) -> Turn:
     text = _unframed(content)
     may_call = any(map(text.__contains__, _MAY_CALL)) or _OBJECT.search(text)
     if not may_call or _REPORTS.match(text):
-        return turn  # an observation alone is the answer to a call before
+        return turn  # an observation alone answers an earlier call
     before, seen, inline = text.partition("Observation:")
     below = islice(_REPORT_BELOW.finditer(text, 0, _LONGEST), _LOOKS)
     parts = [(text[: told.start()], text[told.end() :]) for told in below]
@@ -118,12 +118,12 @@ def _read_call(turn: Turn, content: str) -> Turn:
 
 
 def shown_call(turn: Turn) -> Turn | None:
-    """Give the call that a message may be, if a harness carries out what it shows: only then."""
+    """Return the call that a message shows; it is one only if a harness runs what is shown."""
     return _call_in(turn, turn.content or "", _shown)
 
 
 def spoken_call(turn: Turn) -> Turn:
-    """Give a message as the call that it is where what is said is done: its verb and the rest."""
+    """Return a message as a call of its first word, for a harness that runs what is said."""
     text = (turn.content or "").strip()
     verb, _, rest = text.partition(" ")
     tool, argument = (verb, rest) if verb.isidentifier() else (ACT, text)
@@ -131,7 +131,7 @@ def spoken_call(turn: Turn) -> Turn:
 
 
 def is_report(turn: Turn) -> bool:
-    """Tell a tool's report, sent in the user's name as some loops do, from a person."""
+    """Return whether this is a tool's report, which some loops send in the user's name."""
     text = turn.content
     if text is None or turn.tool or _ANSWERED.search(text[:_HEAD]):
         return False
@@ -142,12 +142,12 @@ def is_report(turn: Turn) -> bool:
 
 
 def reported(text: str) -> str:
-    """Give what a report reports, without what announces it or stands below each."""
+    """Return the content of a report, without its announcement and the text below each report."""
     text = text.partition(BELOW_EACH)[0]
-    if (bare := _unframed(text)) != text:  # a heading may stand over what announces it
+    if (bare := _unframed(text)) != text:  # a heading may precede the announcement
         announced = _REPORT_BELOW.search(bare, 0, _LONGEST_WORDS)
         text = bare[announced.end() :] if announced else bare
-    if _PROMPT_HINT in text:  # it stands at the end; a long line of them is read once
+    if _PROMPT_HINT in text:  # it is at the end, and only the end is searched
         text = text[:-_HEAD] + _PROMPT.sub("", text[-_HEAD:])
     text = text.rstrip()
     text = _CLOSED.sub("", text).rstrip() if text.endswith(">") else text
@@ -167,9 +167,9 @@ def reported(text: str) -> str:
     return text
 
 
-@functools.lru_cache(maxsize=1)  # asked of a message as a call, and again as a report
+@functools.lru_cache(maxsize=1)  # called for a message as a call, and again as a report
 def _unframed(text: str) -> str:
-    """Leave out the rules and walls around a text; what stands within a rule is a title."""
+    """Remove the rules and walls around a text; text within a rule is a title."""
     if not (any(map(text.__contains__, _RULES)) and _RULE_BELOW.search(f"\n{text[:_HEAD]}")):
         return text
     if any(map(text.__contains__, _WALLS)):
@@ -178,13 +178,13 @@ def _unframed(text: str) -> str:
 
 
 def _spoken(turn: Turn, call: _Call | None) -> Turn:
-    """Give a message that is written as a call as the message that it is."""
+    """Return a message that is written as a call as a plain message."""
     said = call[2].get("content") if call and call[1] in _KEYS["speaks"] else None
     return replace(turn, content=said) if isinstance(said, str) else turn
 
 
 def _call_in(turn: Turn, text: str, *readings: Callable[[str], _Call | None]) -> Turn | None:
-    """Give a turn as the first call that one of these reads in its text."""
+    """Return a turn as the first call that one of these readings finds in the text."""
     calls = filter(None, (read(text) for read in readings))
     if len(text) > _LONGEST or (call := next(calls, None)) is None:
         return None
@@ -200,7 +200,7 @@ def _tagged(text: str) -> _Call | None:
             return said, name, _fields(inner) or _arguments(inner) or {}
         if closed and script:
             return said, script[0], {script[1]: inner.strip()}
-        # One that is named in two words, as tools are, and ends the text.
+        # A tag whose name has two words, as tools' names do, at the end of the text.
         is_tool = "_" in tag and not tag.startswith(("tool_call", "function_call"))
         if closed and is_tool and not rest.strip(_SIGNS):
             return said, name, _fields(inner) or {"input": inner.strip()}
@@ -208,7 +208,7 @@ def _tagged(text: str) -> _Call | None:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """Give what stands between tags, by name; who opens tags without end gets a few looks."""
+    """Return the texts between tags, by tag name; only the first few tags are tried."""
     found, at = dict[str, str](), 0
     for opened in islice(_CHILD.finditer(text), _LOOKS):
         inner, closed, _ = text[opened.end() :].partition(f"</{opened[1]}>")
@@ -218,7 +218,7 @@ def _fields(text: str) -> dict[str, str]:
 
 
 def unescaped(text: str) -> str:
-    """Read HTML's references; a text that numbers a character too long to be read stays as it is.
+    """Decode HTML references; leave a text unchanged if a character's number is too long.
 
     >>> unescaped("&quot;a&quot;"), len(unescaped("&#" + "9" * 5000))
     ('"a"', 5002)
@@ -229,7 +229,7 @@ def unescaped(text: str) -> str:
 
 
 def _structured(text: str) -> _Call | None:
-    """Read a call that ends a text: a name, announced or alone, and what it is given."""
+    """Read a call at the end of a text: a name, announced or alone, and its arguments."""
     before, _, inner = text.partition("<tool_call>")
     text = before + inner.partition("</tool_call>")[0]
     has_arguments = " arguments" in text or " ARGUMENTS" in text
@@ -246,7 +246,7 @@ def _structured(text: str) -> _Call | None:
     for found in islice(_NAMED.finditer(lined), _LOOKS):
         below, args = lined[found.end() :], value
         rest = _GIVEN.sub("", below, count=1).strip()
-        if rest:  # a text alone is given where the log says so
+        if rest:  # plain text is an argument only where the log says so
             is_plain = rest[0] in "([" or any(map(str.isalpha, below.partition(rest)[0]))
             args = _arguments(rest, is_plain=is_plain) if value is None else None
         if args is not None:
@@ -257,7 +257,7 @@ def _structured(text: str) -> _Call | None:
 
 
 def _object_at_end(text: str) -> tuple[int, Mapping[str, Any] | None]:
-    """Give the outermost JSON object with which a text ends, and where it begins."""
+    """Return the outermost JSON object at the end of a text, and where it begins."""
     for _ in range(_DEEPEST):
         text = _CLOSING.sub("", text.rstrip(_SIGNS))
     at, looks = text.find("{"), 0
@@ -266,7 +266,7 @@ def _object_at_end(text: str) -> tuple[int, Mapping[str, Any] | None]:
             value, end = _read_json(text, at)
         except (ValueError, RecursionError):
             end = at + 1
-            if text[end : end + 1] == "'" and looks < _DEEPEST:  # as Python writes one
+            if text[end : end + 1] == "'" and looks < _DEEPEST:  # as Python writes an object
                 with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
                     value, end = ast.literal_eval(text[at:]), len(text)
         if end == len(text):
@@ -276,7 +276,7 @@ def _object_at_end(text: str) -> tuple[int, Mapping[str, Any] | None]:
 
 
 def _object_in(text: str) -> Mapping[str, Any] | None:
-    """Give the JSON object with which a text begins, perhaps written as a text itself."""
+    """Return the JSON object at the start of a text, even if it is encoded as a string."""
     try:
         value, _ = _read_json(text.lstrip() if text.startswith(("{", '"{')) else "")
         value = json.loads(value) if isinstance(value, str) else value
@@ -286,7 +286,7 @@ def _object_in(text: str) -> Mapping[str, Any] | None:
 
 
 def _scripted(code: object) -> _Call | None:
-    """Read a script that only calls one tool, and prints what it gives."""
+    """Read a script that only calls one tool and prints the result."""
     if not isinstance(code, str) or not _CALLED.fullmatch(code):
         return None
     with suppress(SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
@@ -305,7 +305,7 @@ def _typed(text: str) -> _Call | None:
 
 
 def _named(value: object, before: str, depth: int = 0) -> _Call | None:
-    """Find a name, the one that hands on nothing, and its arguments in a value or in a part."""
+    """Find a tool's name, preferably one that does not forward, and its arguments in a value."""
     if isinstance(value, Mapping):
         names = [it for key, it in value.items() if key in _KEYS["names"] and isinstance(it, str)]
         given = [value[key] for key in value if key in _KEYS["arguments"]]
@@ -325,12 +325,12 @@ def _named(value: object, before: str, depth: int = 0) -> _Call | None:
 
 
 def _arguments(text: str, *, is_plain: bool = True) -> Mapping[str, Any] | None:
-    """Read what a call is given: a line each, JSON, pairs, else a text of its own."""
+    """Read a call's arguments: one per line, JSON, pairs, or else plain text."""
     above, *lines = _LINES.split(text, maxsplit=_LOOKS)
     if lines and not above.strip():
         return {name.lower(): told.strip() for name, told in zip(*[iter(lines)] * 2, strict=True)}
     value = _object_in(f'"{text}' if text[:2] == "{\\" else "") or _object_at_end(text)[1]
-    if value is None and text.startswith(("{", "`")):  # something may be said below it
+    if value is None and text.startswith(("{", "`")):  # other text may follow it
         value = _object_at_end(text.partition("\n")[0])[1]
     if value is None and _PAIRS.match(text):
         return {name: told for name, _, told in _PAIRS.findall(text)}
@@ -339,7 +339,7 @@ def _arguments(text: str, *, is_plain: bool = True) -> Mapping[str, Any] | None:
 
 
 def _shown(text: str) -> _Call | None:
-    """Read the one fenced script at the end, a last line of code or of a shell, or an action."""
+    """Read a single fenced script at the end, a last line of code or shell, or an action."""
     before, *inner = text.rstrip().split("```")
     if len(inner) == 2 and not inner[1]:  # noqa: PLR2004 - a pair
         language, _, script = inner[0].partition("\n")

@@ -7468,13 +7468,13 @@ export interface components {
         };
         /**
          * ToolNature
-         * @description How a tool wants its repeats read; what it leaves out, the engine judges.
+         * @description How the repeats of a tool should be read; the engine judges what it leaves out.
          *
          *     Attributes:
          *         loop_key: The arguments that make two calls the same, as paths ("command",
-         *             "query.id"); empty: the tool's name alone. None: all that is meant.
-         *         progress_key: Paths in the result whose change is progress; as long as they
-         *             stand still the answer is the same, whatever else moves.
+         *             "query.id"); empty: only the tool's name. None: all that matter.
+         *         progress_key: Paths in the result whose change is progress; while they do not
+         *             change, the answer is the same, whatever else changes.
          *         retry: What asking again means.
          */
         ToolNature: {
@@ -7522,9 +7522,9 @@ export interface components {
          *
          *     A `done` turn with the `key` of a proposed one completes it: one turn, one
          *     `seq`. `seq` is the reader's numbering (the server's, or the position in a
-         *     file), never the client's. `nature` is what the caller says of the tool's
-         *     repeats; it wins over the policy's. With another `session` than the turns
-         *     before named, everything starts afresh.
+         *     file), never the client's. `nature` is what the caller declares about the tool's
+         *     repeats; it takes precedence over the policy's. When `session` differs from that
+         *     of the turns before, everything starts afresh.
          */
         Turn: {
             /**
