@@ -58,8 +58,8 @@ class Repeat(Section):
 class Errors(Section):
     """When failing in the same way is a loop."""
 
-    same: Annotated[int, within(3, 50), "failures in a row, whatever is tried"] = 5
-    near: Annotated[int, within(3, 50), "the same failure of nearly the same request"] = 3
+    same: Annotated[int, within(3, 50), "failures in a row, of whatever calls"] = 5
+    near: Annotated[int, within(3, 50), "same failure of nearly the same request"] = 3
     variants: Annotated[int, within(3, 50), "failing variants of one command"] = 7
     refused: Annotated[int, within(3, 50), "the same refusal of different commands"] = 4
 
@@ -70,9 +70,9 @@ class Stagnation(Section):
 
     questions: Annotated[int, within(3, 50), "different questions with the same answer"] = 6
     near: Annotated[int, within(3, 50), "nearly the same question with the same answer"] = 5
-    known: Annotated[int, within(3, 50), "questions whose answers were all known"] = 8
+    known: Annotated[int, within(3, 50), "questions whose answers are all known already"] = 8
     without_results: Annotated[
-        int, within(4, 40), "calls that ask for nothing new, where only requests are known"
+        int, within(4, 40), "calls that ask nothing new, where no results are reported"
     ] = 6
 
 
@@ -82,9 +82,9 @@ class Talk(Section):
 
     messages: Annotated[int, within(2, 50), "messages of one agent that say nothing new"] = 4
     rounds: Annotated[int, within(2, 10), "rounds of several agents that add nothing"] = 3
-    fresh: Annotated[float, within(0.0, 50.0), "new terms a message that still are nothing"] = 2.5
-    new_terms: Annotated[float, SHARE, "share of new terms among all that still is nothing"] = 0.35
-    embedding: Annotated[str, _TEXT, "what tells messages alike"] = "hashing"
+    fresh: Annotated[float, within(0.0, 50.0), "new terms it may have and say nothing new"] = 2.5
+    new_terms: Annotated[float, SHARE, "share of new terms it may have and say nothing new"] = 0.35
+    embedding: Annotated[str, _TEXT, "the embedding that compares messages"] = "hashing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +92,9 @@ class JudgeRule(Section):
     """When a judge is asked although no rule tripped, and what its answer does."""
 
     suspicions: Annotated[bool, _BOOL, "whether a model is asked at all"] = True
-    every: Annotated[int, within(1, 1000), "at most one such question in so many turns"] = 10
-    confidence: Annotated[float, SHARE, "how sure it must be of a loop to open a card"] = 0.8
-    drought: Annotated[int, within(4, 40), "attempts in vain before it is asked"] = 8
+    every: Annotated[int, within(1, 1000), "turns within which it is asked once at most"] = 10
+    confidence: Annotated[float, SHARE, "confidence from which its verdict opens a card"] = 0.8
+    drought: Annotated[int, within(4, 40), "unsuccessful attempts before it is asked"] = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +104,12 @@ class EscalationRule(Section):
     observe -> nudge -> escalate -> ask -> stop: higher ones can follow at higher counts.
     """
 
-    nudge: Annotated[str | None, one_of(("observe", "tell")), "what is done below the trip"] = None
-    nudge_at: Annotated[float | None, SHARE, "from which share of the way to the trip"] = None
+    nudge: Annotated[str | None, one_of(("observe", "tell")), "what happens below the trip"] = None
+    nudge_at: Annotated[float | None, SHARE, "the score from which a signal nudges"] = None
     trip: Annotated[str | None, _SEVERITY, "the severity of a trip"] = None
-    escalate_at: Annotated[Reached, "from so many repeats another strategy is asked for"] = None
-    ask_at: Annotated[Reached, "from so many a person"] = None
-    stop_at: Annotated[Reached, "from so many the run ends"] = None
+    escalate_at: Annotated[Reached, "repeats from which another strategy is asked for"] = None
+    ask_at: Annotated[Reached, "repeats from which a person is asked"] = None
+    stop_at: Annotated[Reached, "repeats from which the run ends"] = None
 
     def severity_of(self, signal: Signal) -> Severity:
         """Return a signal's severity: by its number of repeats, or else that of the trip."""
@@ -142,9 +142,11 @@ def tables_of(*shapes: type) -> dict[str, Any]:
 class CallPolicy(Section):
     """What the rules read about one call; a tool or an agent may set it."""
 
-    detectors: Annotated[tuple[str, ...], _NAMES, "the rules that look"] = DEFAULT_DETECTORS
+    detectors: Annotated[tuple[str, ...], _NAMES, "the rules in use"] = DEFAULT_DETECTORS
     sensitivity: Annotated[
-        float, within(0.5, 0.99), "the stuck score from which people are asked: less asks earlier"
+        float,
+        within(0.5, 0.99),
+        "the stuck score from which people are asked; lower asks earlier",
     ] = FITTED_AT
     repeat: Repeat = field(default_factory=Repeat)
     errors: Errors = field(default_factory=Errors)
@@ -158,7 +160,7 @@ class CallPolicy(Section):
 class RunPolicy(CallPolicy):
     """What applies to a whole run; a task type may set it."""
 
-    judged: Annotated[bool, _BOOL, "whether a judge hears a loop first"] = True
+    judged: Annotated[bool, _BOOL, "whether a judge is asked before a person"] = True
     judge: JudgeRule = field(default_factory=JudgeRule)
     budget: Annotated[Budget | None, _read_by(reader="guard.policy:read_budget")] = None
 
