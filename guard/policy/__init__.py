@@ -82,8 +82,12 @@ class Talk(Section):
 
     messages: Annotated[int, within(2, 50), "messages of one agent that say nothing new"] = 4
     rounds: Annotated[int, within(2, 10), "rounds of several agents that add nothing"] = 3
-    fresh: Annotated[float, within(0.0, 50.0), "new terms it may have and say nothing new"] = 2.5
-    new_terms: Annotated[float, SHARE, "share of new terms it may have and say nothing new"] = 0.35
+    fresh: Annotated[
+        float, within(0.0, 50.0), "new terms a message may have and say nothing new"
+    ] = 2.5
+    new_terms: Annotated[
+        float, SHARE, "share of new terms a message may have and say nothing new"
+    ] = 0.35
     embedding: Annotated[str, _TEXT, "the embedding that compares messages"] = "hashing"
 
 
