@@ -182,7 +182,7 @@ async def _directive(
 
 
 async def corrected_seq(run_id: UUID, control: ControlState, asked_seq: int | None) -> int | None:
-    """Return the turn asked about; None if it may run although other turns are held."""
+    """Return the turn asked about; None if it was let go while other turns are held."""
     if asked_seq is None or not directives.may_skip(control, asked_seq):
         return asked_seq
     is_let_go = await dispatcher.read(lambda: directives.is_let_go(run_id, asked_seq))
