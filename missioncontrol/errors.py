@@ -1,23 +1,23 @@
-"""What can go wrong, as one tree.
+"""All errors raised on purpose, as one tree.
 
     MissionControlError
-    ├── SettingInvalid          an environment variable has a value we cannot use
+    ├── SettingInvalid          an environment variable has an invalid value
     ├── InvalidRequest          400  the body or a parameter could not be read
     ├── NotSignedIn             401  no key, token or session
-    ├── Forbidden               403  a role or a project setting says no
+    ├── Forbidden               403  a role or a project setting does not allow it
     │   ├── ProjectArchived     403  the project can only be read
-    │   ├── SecondFactorNeeded  403  the project is closed to who has none
+    │   ├── SecondFactorNeeded  403  the project is closed to people without a second factor
     │   └── SignInAgain         403  prove who you are, then ask again
     ├── NotFound                404  does not exist, for you
     ├── WrongMethod             405  the address has another method
-    ├── NoSuchMove              409  the run's status has no such move
+    ├── NoSuchMove              409  the run's status does not allow it
     ├── AgentsWaiting           409  the project's agents wait for answers
     ├── LastOwner               409  the project would have no owner left
-    ├── StaleRun                409  the run moved on since you looked
-    ├── StalePolicy             409  the project's policy moved on since you looked
+    ├── StaleRun                409  the run has changed since you looked
+    ├── StalePolicy             409  the project's policy has changed since you looked
     ├── ActionUnavailable       409  this card does not offer that answer
-    ├── BodyTooLarge            413
-    ├── WrongMediaType          415  a body of a kind we do not read
+    ├── BodyTooLarge            413  the body exceeds the limit
+    ├── WrongMediaType          415  a body of an unsupported kind
     ├── KeyReused               422  the same key came with another body
     ├── TooManyRequests         429  wait a little
     ├── TooManyOpenRuns         429  end some runs first

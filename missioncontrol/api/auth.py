@@ -132,7 +132,7 @@ def find_project(request: Request, project_id: UUID) -> Project:
     """Return a project that the caller may read, in whatever role.
 
     Raises:
-        NotFound: there is none, for them.
+        NotFound: it does not exist, or they may not see it.
     """
     if project_id not in projects_of(request):
         raise NotFound("The project")
@@ -143,7 +143,7 @@ def find_run(request: Request, run_id: UUID) -> Run:
     """Return a run that the caller may see.
 
     Raises:
-        NotFound: there is none, for them.
+        NotFound: it does not exist, or they may not see it.
     """
     return runs.find_run(run_id, projects=projects_of(request))
 
@@ -224,7 +224,7 @@ def check_may_act(request: Request, project: UUID) -> None:
     Raises:
         NotFound: the project is not theirs at all.
         Forbidden: they may look but not act.
-        ProjectArchived: nobody may, until it is brought back.
+        ProjectArchived: nobody may act until it is restored.
     """
     _check_role(request, project, WRITERS, "A viewer can look but not act.")
 
@@ -237,7 +237,7 @@ def check_owns(
     Raises:
         NotFound: the project is not theirs at all.
         Forbidden: they do not own it.
-        ProjectArchived: nothing in it changes; unless `even_archived`.
+        ProjectArchived: it is archived, unless `even_archived`.
     """
     _check_role(request, project, frozenset({Role.OWNER}), refusal, even_archived=even_archived)
 
@@ -286,7 +286,7 @@ def owning(
     Raises:
         NotFound: the project is not theirs at all.
         Forbidden: they do not own it.
-        ProjectArchived: nothing in it changes; unless `even_archived`.
+        ProjectArchived: it is archived, unless `even_archived`.
     """
     # Checked before the lock too: nobody may lock the row of a project that is not theirs.
     check_owns(request, project, refusal, even_archived=even_archived)
@@ -361,7 +361,7 @@ def owned_projects(request: Request) -> list[UUID]:
 
 
 def owned_project(request: Request, named: UUID | None) -> UUID:
-    """Return the project a write of an owner is for: the named one, or the only one.
+    """Return the project that an owner writes to: the named one, or the only one.
 
     Raises:
         NotFound: it is not theirs at all.

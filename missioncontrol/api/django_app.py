@@ -36,7 +36,7 @@ from missioncontrol.api.limits import COME_AGAIN_S
 from missioncontrol.errors import Unavailable
 
 T = TypeVar("T")
-# For people's requests.
+# Threads for people's requests.
 THREADS = 6
 # Agents open runs and ask for rules here; their turns take another path (`endpoint`).
 AGENTS_THREADS = 4

@@ -88,7 +88,7 @@ def one_of(found: QuerySet[M], pk: Any, what: str) -> M:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some rows of a list, and the address of those that follow."""
+    """Some rows of a list, and the address of the next page."""
 
     results: Sequence[T]
     next: str | None = None

@@ -12,15 +12,15 @@ CannotStart
 ├── BrokerMissing       no Valkey or Redis server to start
 ├── BrokerUnreachable   REDIS_URL does not answer
 ├── NodeMissing         the front end must be built, and nothing can build it
-├── BuildFailed         npm or vite said no
+├── BuildFailed         npm or vite failed
 ├── ChildFailed         one of our processes does not stay up
-└── ChildSilent         one of them runs, and has not answered
+└── ChildSilent         one of them runs, but has not answered
 
 NotInstalled            nothing was ever started on this database
 
 BackupError
 ├── BackupFailed        the database could not be copied
-└── RestoreRefused      the file, or what it would replace, says no
+└── RestoreRefused      the file cannot be restored, or must not replace what is here
 """
 
 from __future__ import annotations

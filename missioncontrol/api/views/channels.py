@@ -1,4 +1,4 @@
-"""How people are reached: a project's channels, and what became of each delivery."""
+"""How people are notified: a project's channels, and the result of each delivery."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from missioncontrol.wire.costs import (
 api = Router()
 
 CostGroup = Literal["day", "agent", "model", "project", "run"]
-# A month, however long it is.
+# A month of any length.
 DAYS_A_PAGE = 31
 OWNERS = (auth.owners("Only an owner sets prices."),)
 

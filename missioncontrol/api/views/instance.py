@@ -169,7 +169,7 @@ def _parts() -> tuple[PartRow, ...]:
     broker = ""
     with app.connection_for_read() as link:
         channel: Any = link.default_channel
-        with suppress(Exception):  # it is away: `ok` says so
+        with suppress(Exception):  # it does not answer: `ok` says so
             info = channel.client.info("server")
             name = "Valkey" if "valkey_version" in info else "Redis"
             broker = f"{name} {info.get('valkey_version') or info.get('redis_version', '')}"
