@@ -34,7 +34,7 @@ MODULES = (
     "users",
 )
 TASKS = ("fix", "rename", "document", "speed-up", "test", "split", "type", "trace")
-# By day: how a person ended a run that repeated its reads; None: it ended by itself.
+# By day: how a person, asked or not, ended a run that repeated its reads; None: it ended by itself.
 STUCK: dict[int, InterventionAction | None] = {
     2: "inject",
     6: None,

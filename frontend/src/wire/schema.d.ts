@@ -5081,7 +5081,7 @@ export interface components {
         };
         /**
          * NewAgentKey
-         * @description A key to make; Give `project` if you are in several.
+         * @description A key to make; give `project` if you are in several.
          *
          *     It speaks for the runs it opens, or for those of `agent`, or for the whole project.
          *     Without `expires_at` it lives until it is revoked.
@@ -5114,7 +5114,7 @@ export interface components {
         };
         /**
          * NewAllowlistEntry
-         * @description A call to allow; Give `project` if you are in several.
+         * @description A call to allow; give `project` if you are in several.
          *
          *     Without a `scope` it is for the run or the agent that is named, else for the project.
          */
@@ -5407,7 +5407,7 @@ export interface components {
         };
         /**
          * NewView
-         * @description A line of search to keep; Give `project` if you are in several.
+         * @description A line of search to keep; give `project` if you are in several.
          */
         NewView: {
             /** Name */
