@@ -1,6 +1,6 @@
 """The ASGI application: thin endpoints, sockets, and Django for the rest.
 
-Server-neutral: Daphne is the default, Uvicorn is faster on the thin paths.
+It runs on any ASGI server: Daphne is the default, Uvicorn is faster on the thin paths.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
     ("POST", re.compile(r"^/v1/(?P<signal>traces|logs|metrics)/?$"), otlp.take),
 )
 
-# Addresses with one method; `turns/` has another, which Django answers.
+# Addresses with one method; `turns/` has a second one, which Django answers.
 AGENTS_ONLY = tuple(path for _, path, _ in THIN[1:])
 
 
@@ -63,7 +63,7 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
             if scope["method"] == method and (found := path.match(scope["path"])):
                 await endpoint.serve(handler, found.groupdict(), scope, receive, send)
                 return
-        # Else Django would draw a screen there.
+        # Otherwise Django would answer with a screen.
         if any(path.match(scope["path"]) for path in AGENTS_ONLY):
             wrong = WrongMethod(f"{scope['method']} is not offered here.")
             await endpoint.refuse(wrong, scope, send)
@@ -77,9 +77,9 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 
 
 async def lifespan(receive: Any, send: Any) -> None:
-    """Tell again what a killed process told nobody, at the start of a server that says when.
+    """When the server starts, tell screens again what a killed process may have told nobody.
 
-    Uvicorn does; Daphne has no `lifespan`.
+    Uvicorn reports its start; Daphne has no `lifespan`.
     """
     kind = ""
     while kind != "lifespan.shutdown":
@@ -90,11 +90,11 @@ async def lifespan(receive: Any, send: Any) -> None:
 
 
 def tell_again_beside() -> None:
-    """In a thread: a broker that does not answer keeps no server from serving."""
+    """Do it in a thread: a broker that does not answer must not keep a server from serving."""
     Thread(target=tasks.have_told_again, daemon=True).start()
 
 
-# Daphne serves us, and has not opened its sockets yet: its requests can be made of ours.
+# If Daphne runs us, it has not opened its sockets yet, and can still take our request classes.
 IS_ASKED_BEFORE = "daphne.server" in sys.modules
 if IS_ASKED_BEFORE:
     from missioncontrol.api import daphne_requests
@@ -103,10 +103,10 @@ if IS_ASKED_BEFORE:
     tell_again_beside()
 
 import_module(settings.ROOT_URLCONF)
-# Pauses of 108 to 219 ms shrink to 36 to 48.
+# Reduces pauses of 108 to 219 ms to 36 to 48.
 gc.collect()
 gc.freeze()
 gc.set_threshold(20_000, 20, 50)
-# A tap's thread asks for the interpreter after each of its queries; a crowd at the event loop
-# would let it wait 5 ms each time.
+# A tap's thread asks for the interpreter after each of its queries; with a crowd on the event loop
+# it would wait 5 ms each time.
 sys.setswitchinterval(0.0005)

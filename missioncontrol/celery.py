@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
-# By the `celery` command that loads us, if one does: a worker without a role would make itself a
-# secret of its own, and sign what nobody can verify.
+# Set if the `celery` command loads us: a worker without a role would make a secret of its own, and
+# sign what nobody can verify.
 _command = click.get_current_context(silent=True)
 if _command and _command.invoked_subcommand in {"worker", "beat"}:
     os.environ.setdefault("MISSIONCONTROL_ROLE", _command.invoked_subcommand)
 
 app = Celery("missioncontrol")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-# Celery's Django fixup closes the connection around every task: 4.5 ms a verdict
-# on PostgreSQL instead of 28. Only what is stale is dropped (`drop_stale_connection`).
+# Celery's Django fixup closes the connection around every task. Without that a verdict takes 4.5 ms
+# on PostgreSQL instead of 28. Only stale connections are dropped (`drop_stale_connection`).
 app.conf.CELERY_DB_REUSE_MAX = 1_000_000
 app.autodiscover_tasks(
     [
@@ -47,26 +47,26 @@ app.autodiscover_tasks(
 
 @task_prerun.connect
 def drop_stale_connection(sender: Task[..., Any], **_: object) -> None:
-    """Have each task ask the database anew where the last one lost it."""
-    # One that is called in the midst of somebody's transaction leaves that its connection.
+    """Before each task, drop a database connection that the last one lost."""
+    # A task called within somebody's transaction must leave that connection open.
     if not sender.request.is_eager:
         connection.close_if_unusable_or_obsolete()
 
 
 def enqueue(task: str, asked: object) -> None:
-    """Queue a task for what is asked for; what the broker loses is swept up, and nobody waits."""
+    """Queue a task for `asked`; the sweep makes up for a message that the broker loses."""
     try:
-        # Without retries: while the broker is away each would keep a request or a verdict waiting.
+        # Without retries: with the broker away, each would keep a request or a verdict waiting.
         app.send_task(task, (asked,), retry=False)
     except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
         logger.warning("queueing %s failed: %s", task, fault)
 
 
 def call_in(pool: ThreadPoolExecutor, call: Callable[[], object]) -> None:
-    """Have a thread of this process call somebody who may take their time.
+    """Have a thread of this process make a call that may take long.
 
-    Neither verdicts nor the sweep wait for it. What dies with this process was claimed for a
-    while, and is anybody's again after that.
+    Neither verdicts nor the sweep wait for it. Work that dies with this process was claimed only
+    for a while, and can be claimed by anybody after that.
     """
 
     def run() -> None:
@@ -75,7 +75,7 @@ def call_in(pool: ThreadPoolExecutor, call: Callable[[], object]) -> None:
         except Exception:
             logger.exception("%s failed", call)
         finally:
-            # No request or task ends in this thread: nobody else closes its connection.
+            # No request or task ends in this thread, so nobody else closes its connection.
             connection.close()
 
     pool.submit(run)
@@ -83,7 +83,7 @@ def call_in(pool: ThreadPoolExecutor, call: Callable[[], object]) -> None:
 
 @beat_init.connect
 def count_steadily(sender: Service, **_: object) -> None:
-    """Have beat go on while the clock is set back: it would rest for as long as it was set."""
+    """Keep beat running when the clock is set back: otherwise it would sleep for that long."""
     booted_at = now() - timedelta(seconds=time.monotonic())
 
     def steady_now() -> datetime:

@@ -12,7 +12,7 @@ from missioncontrol.errors import MissionControlError, SettingInvalid
 def main() -> None:
     """Run one command.
 
-    `up` is taken here, before Django reads its settings: it decides some of them.
+    `up` is handled here, before Django reads its settings, because it decides some of them.
     """
     safe_path.keep()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
@@ -39,12 +39,12 @@ def _run_djangos() -> None:
             database.check_installed()
         except MissionControlError as reason:
             sys.exit(f"mission control: {reason}")
-        # An older backup was restored, and nothing has started since. What `migrate` fails at is
-        # told by what it raises.
+        # An older backup was restored, and nothing was started since. If `migrate` itself fails,
+        # its own error says why.
         if sys.argv[1:2] != ["migrate"] and database.is_behind():
             sys.exit(
                 "mission control: The database is one of an older Mission Control:"
                 " run `manage.py migrate` first."
             )
-        # The database is there and answers: the fault is in what was asked.
+        # The database exists and answers, so the command itself is at fault.
         raise

@@ -1,4 +1,4 @@
-"""The one place that reads the time, and the zones it is told in. Everything else takes `at=`."""
+"""The only module that reads the clock, and its time zones. Everything else takes `at=`."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ def now() -> datetime:
 
 @cache
 def zone_of(name: str) -> tzinfo:
-    """Return a zone that was chosen before; UTC where this machine does not know it.
+    """Return a time zone that was chosen earlier; UTC if this machine does not know it.
 
-    Judging goes on: what a day costs and when people sleep is asked with every turn and card.
+    It never fails: every turn and card asks for a day's costs and for quiet hours.
     """
     if name == "UTC":
         return UTC
     zone = _find_zone(name)
     if zone is None:
-        # Once a process, for the answer is cached.
+        # Once per process, because the answer is cached.
         logger.warning("the time zone %s is not known here: UTC stands in", name)
     return zone or UTC
 
 
 def read_zone(name: str, *, field: str) -> ZoneInfo:
-    """Return the zone that a request names.
+    """Return the time zone that a request names.
 
     Raises:
-        InvalidRequest: it is none that this machine knows.
+        InvalidRequest: this machine does not know it.
     """
     zone = _find_zone(name)
     if zone is None:
@@ -48,10 +48,10 @@ def read_zone(name: str, *, field: str) -> ZoneInfo:
 
 
 def check_to_come(expires_at: datetime | None, *, at: datetime) -> None:
-    """Refuse an end that a request names and that is past.
+    """Refuse an expiry in the past.
 
     Raises:
-        InvalidRequest: what it ends would be over at once.
+        InvalidRequest: what it limits would expire at once.
     """
     if expires_at is not None and expires_at <= at:
         raise InvalidRequest("expires_at: expected a time in the future.", field="expires_at")
@@ -60,6 +60,6 @@ def check_to_come(expires_at: datetime | None, *, at: datetime) -> None:
 def _find_zone(name: str) -> ZoneInfo | None:
     try:
         return ZoneInfo(name)
-    # ValueError: a path out of the zones' folder. OSError: `Europe` is such a folder itself.
+    # ValueError: a path outside the zones' folder. OSError: `Europe` is such a folder itself.
     except (KeyError, ValueError, OSError):
         return None

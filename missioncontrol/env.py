@@ -1,5 +1,5 @@
-"""Typed readers of the environment. An empty environment runs; a wrong value
-fails loudly, by name.
+"""Typed readers of environment variables. An empty environment works; an invalid value
+raises an error that names its variable.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityProvider:
-    """Who tells by OpenID Connect who somebody is."""
+    """An OpenID Connect provider that vouches for who somebody is."""
 
     issuer: str
     client: str
     secret: str
     name: str
-    """As the sign-in page calls it."""
+    """Its name on the sign-in page."""
     groups_claim: str
 
 
@@ -43,7 +43,7 @@ def text(name: str, default: str = "") -> str:
 
 
 def web_address(name: str) -> str:
-    """Read where people reach this, without the slash: it stands before paths; empty: unknown."""
+    """Read the URL at which people reach this server, without a final slash; empty if unknown."""
     value = text(name).rstrip("/")
     if value and not is_web_address(value):
         raise SettingInvalid(name, value, "an address like https://mc.example.org")
@@ -51,7 +51,7 @@ def web_address(name: str) -> str:
 
 
 def is_web_address(value: str) -> bool:
-    """Tell whether it is a scheme and a host, with nothing behind: what an Origin is."""
+    """Return whether it is a scheme and a host with nothing after them, as in an Origin."""
     try:
         parts = urlsplit(value)
         parts.port  # noqa: B018 - says whether it is a number
@@ -66,9 +66,9 @@ def is_web_address(value: str) -> bool:
 
 
 def flag(name: str) -> bool:
-    """Read a yes or no; no where there is nothing."""
+    """Read a yes or no; an empty value is no."""
     value = text(name)
-    # Only words that are known: `MISSIONCONTROL_DEBUG=nein` must not switch it on.
+    # Only known words count: `MISSIONCONTROL_DEBUG=nein` must not switch it on.
     if value.lower() in _YES:
         return True
     if value.lower() in _NO:
@@ -113,9 +113,9 @@ def words(name: str) -> list[str]:
 
 
 def choices(name: str, offered: Collection[str]) -> frozenset[str]:
-    """Read a comma-separated list of words; one that is not offered is refused."""
+    """Read a comma-separated list of words; an unknown word is an error."""
     chosen = frozenset(words(name))
-    # The first one is enough: it is named, and the start ends.
+    # The first one is enough: the error names it and ends the start.
     for word in sorted(chosen - set(offered)):
         raise SettingInvalid(name, word, f"any of {', '.join(offered)}")
     return chosen
@@ -125,8 +125,8 @@ def identity_provider(prefix: str) -> IdentityProvider:
     """Read the provider whose people may sign in; plain http only on this machine."""
     issuer, client = text(f"{prefix}_ISSUER").rstrip("/"), text(f"{prefix}_CLIENT")
     parts = urlsplit(issuer)
-    # Whoever answers in the provider's place signs in as anybody: only TLS, or this machine itself,
-    # says that it is the provider.
+    # Whoever answers in the provider's place can sign in as anybody: only TLS, or this machine
+    # itself, proves that it is the provider.
     is_safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
     if not is_safe or not parts.hostname or parts.username is not None:
         raise SettingInvalid(f"{prefix}_ISSUER", issuer, "the https:// address of the provider")
@@ -142,14 +142,14 @@ def identity_provider(prefix: str) -> IdentityProvider:
 
 
 def kept_lines(path: Path) -> list[str]:
-    """Read the lines of a file that may not be there."""
+    """Read the lines of a file; none if it does not exist."""
     return path.read_text().split() if path.is_file() else []
 
 
 def secret_key(name: str, *, kept: Path, serving: bool) -> str:
-    """Read what sessions and the audit log are signed with, else the kept one, else make one.
+    """Read the secret that signs sessions and the audit log, or the stored one, or make one.
 
-    Not for a process that serves: each would sign with another, and none could be trusted again.
+    A process that serves makes none: each would sign with another, which nobody could verify.
     """
     found = text(name) or (kept.read_text().strip() if kept.is_file() else "")
     if not found and serving:
@@ -158,7 +158,7 @@ def secret_key(name: str, *, kept: Path, serving: bool) -> str:
 
 
 def counts(name: str, defaults: Mapping[str, int]) -> dict[str, int]:
-    """Read `word=number,…`, laid over the defaults; a word they do not have is refused."""
+    """Read `word=number,…` on top of the defaults; a word that they lack is an error."""
     values = dict(defaults)
     for part in words(name):
         word, _, value = part.partition("=")
@@ -181,11 +181,11 @@ def directory(name: str, default: Path) -> Path:
     return Path(text(name) or default).expanduser().absolute()
 
 
-# Seconds after which PostgreSQL ends the transaction of a process that says nothing in it.
+# Seconds after which PostgreSQL ends the transaction of a process that went silent in it.
 FROZEN_S = 15
-# How long libpq waits for a host that is silent, by its names for it: while it is connected to (s),
-# and once it was (idle s, s between questions, how many; ms without an acknowledgement). Left to
-# the system, a machine that went away keeps each process waiting for minutes, or hours.
+# How long libpq waits for a host that is silent, under libpq's option names: while connecting (s),
+# and after that (idle s, s between probes, number of probes; ms without an acknowledgement). With
+# the system's defaults, a machine that went away keeps each process waiting for minutes or hours.
 GIVES_UP = {
     "connect_timeout": "10",
     "keepalives_idle": "10",
@@ -193,9 +193,9 @@ GIVES_UP = {
     "keepalives_count": "3",
     "tcp_user_timeout": "25000",
 }
-# So long a request waits for a connection, and the pool tries to make one. It tries at growing
-# distances: left to its own 300 s, it would find a database that was away for two minutes only
-# two minutes after its return. Who asks after it gave up has it begin anew.
+# How long a request waits for a connection, and the pool tries to make one. The pool tries at
+# growing intervals: with its own 300 s, it would find a database that was away for two minutes only
+# two minutes after its return. A request after it gave up makes it start again.
 CONNECTING_S = 10
 
 
@@ -215,41 +215,43 @@ def database(
         return sqlite_database(Path(unquote(url.path)), durable=durable)
     if url.scheme not in {"postgres", "postgresql"}:
         raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
-    # What libpq knows, such as `sslmode`, is handed on to it; `options=` asks for none of ours.
+    # libpq's own parameters, such as `sslmode`, are passed on; `options=` replaces ours.
     options: dict[str, Any] = GIVES_UP | dict(parse_qsl(url.query, keep_blank_values=True))
-    # Of ours, not libpq's: for a pooler that gives each transaction another connection.
+    # Our parameter, not libpq's: for a pooler that gives each transaction another connection.
     prepared = options.pop("prepared", "yes")
     if prepared.lower() not in _YES | _NO:
         raise SettingInvalid(name, f"prepared={prepared}", "prepared=yes or prepared=no")
     if prepared.lower() in _NO:
         options["prepare_threshold"] = None
     if serving:
-        # One that froze, or whose machine went away, would keep the runs it locked, and all turns
-        # that are stored with theirs, for as long as PostgreSQL takes its connection for alive.
+        # A process that froze, or whose machine went away, would keep the runs it locked, and all
+        # turns stored together with theirs, for as long as PostgreSQL considers its connection
+        # alive.
         frozen = f"-c idle_in_transaction_session_timeout={FROZEN_S}s"
-        # What a connection asks time and again is planned once: else PostgreSQL plans it each time
-        # where it takes the lists of it for shorter than they might be.
+        # Plan a repeated query once: PostgreSQL would otherwise plan it each time when it estimates
+        # its lists as shorter than they may be.
         options.setdefault("options", f"{frozen} -c plan_cache_mode=force_generic_plan")
     if pooled:
         patience = {"timeout": CONNECTING_S, "reconnect_timeout": CONNECTING_S}
         options["pool"] = {"min_size": 2, "max_size": 24, **patience}
     return {
         "ENGINE": "missioncontrol.postgresql",
-        # Quoted in the address, where `/`, `@` and `:` mean something else.
+        # Percent-encoded in the URL, where `/`, `@` and `:` have another meaning.
         "NAME": unquote(url.path.lstrip("/")),
         "USER": unquote(url.username or ""),
         "PASSWORD": unquote(url.password or ""),
         "HOST": url.hostname or "",
         "PORT": str(url.port or ""),
-        # The pool keeps the connections; Django's own keeping beside it is refused.
+        # The pool keeps the connections; Django does not allow its own persistence beside it.
         "CONN_MAX_AGE": 0 if pooled else None,
-        # Of a pool by our backend: the pool asks `SELECT 1` whenever it lends one.
+        # For a pool our backend does this: the pool runs `SELECT 1` whenever it lends a connection.
         "CONN_HEALTH_CHECKS": not pooled,
         "OPTIONS": options,
     }
 
 
-# Pages of 4 kB in the write-ahead log from which a commit does not leave it to the sweeper.
+# The size of the write-ahead log, in pages of 4 kB, from which a commit checkpoints it instead of
+# leaving that to the sweeper.
 AUTOCHECKPOINT_PAGES = 16_384
 
 
@@ -262,12 +264,13 @@ def sqlite_database(path: Path, *, durable: bool) -> dict[str, Any]:
         "CONN_MAX_AGE": None,
         "OPTIONS": {
             "timeout": 20,
-            # A transaction that reads first could not begin to write while another does: SQLite
-            # fails it at once, whatever the time-out.
+            # A transaction that begins with a read could not start to write while another one
+            # writes: SQLite fails it at once, whatever the time-out.
             "transaction_mode": "IMMEDIATE",
             "init_command": (
                 f"PRAGMA journal_mode=WAL;PRAGMA synchronous={synchronous};"
-                # The sweeper checkpoints beside the writers; they do where it is not there.
+                # The sweeper checkpoints beside the writers; without a sweeper, they do it
+                # themselves.
                 f"PRAGMA wal_autocheckpoint={AUTOCHECKPOINT_PAGES};"
             ),
         },
@@ -275,7 +278,7 @@ def sqlite_database(path: Path, *, durable: bool) -> dict[str, Any]:
 
 
 def judge(prefix: str) -> LLMJudge | None:
-    """Read the model that judges, and the stronger one behind it; None: no URL is set."""
+    """Read the model that judges, and the stronger one behind it; None if no URL is set."""
     from guard.judge import LLMJudge
 
     if not text(f"{prefix}_URL"):
@@ -286,7 +289,7 @@ def judge(prefix: str) -> LLMJudge | None:
     second = None
     if text(f"{prefix}_SECOND_MODEL"):
         url = text(f"{prefix}_SECOND_URL", first.url)
-        # A key is sent to the address it was given for, and to no other.
+        # A key is only sent to the URL it was given for.
         shared = first.key if url == first.url else ""
         key = text(f"{prefix}_SECOND_KEY", shared)
         second = _judge_model(f"{prefix}_SECOND", url=url, key=key)

@@ -1,23 +1,23 @@
-"""What can go wrong, as one tree.
+"""All errors raised on purpose, as one tree.
 
     MissionControlError
-    ├── SettingInvalid          an environment variable has a value we cannot use
+    ├── SettingInvalid          an environment variable has an invalid value
     ├── InvalidRequest          400  the body or a parameter could not be read
     ├── NotSignedIn             401  no key, token or session
-    ├── Forbidden               403  a role or a project setting says no
+    ├── Forbidden               403  a role or a project setting does not allow it
     │   ├── ProjectArchived     403  the project can only be read
-    │   ├── SecondFactorNeeded  403  the project is closed to who has none
+    │   ├── SecondFactorNeeded  403  the project is closed to people without a second factor
     │   └── SignInAgain         403  prove who you are, then ask again
     ├── NotFound                404  does not exist, for you
     ├── WrongMethod             405  the address has another method
-    ├── NoSuchMove              409  the run's status has no such move
+    ├── NoSuchMove              409  the run's status does not allow it
     ├── AgentsWaiting           409  the project's agents wait for answers
     ├── LastOwner               409  the project would have no owner left
-    ├── StaleRun                409  the run moved on since you looked
-    ├── StalePolicy             409  the project's policy moved on since you looked
+    ├── StaleRun                409  the run has changed since you looked
+    ├── StalePolicy             409  the project's policy has changed since you looked
     ├── ActionUnavailable       409  this card does not offer that answer
-    ├── BodyTooLarge            413
-    ├── WrongMediaType          415  a body of a kind we do not read
+    ├── BodyTooLarge            413  the body exceeds the limit
+    ├── WrongMediaType          415  a body of an unsupported kind
     ├── KeyReused               422  the same key came with another body
     ├── TooManyRequests         429  wait a little
     ├── TooManyOpenRuns         429  end some runs first
@@ -35,22 +35,22 @@ Found = TypeVar("Found")
 
 
 class MissionControlError(Exception):
-    """Everything this package raises on purpose."""
+    """Base class of everything this package raises on purpose."""
 
-    # Programs tell errors apart by it: it stays when a sentence is put better.
+    # Programs distinguish errors by it: it stays the same when a sentence is reworded.
     code: ClassVar[str] = "error"
     status: ClassVar[int] = 500
     title: ClassVar[str] = "Something went wrong"
 
     wait_s = 0
-    """In how many seconds to ask again; 0: that would be in vain."""
+    """Seconds after which to try again; 0 if that is useless."""
 
     def extra(self) -> dict[str, Any]:
         """Return further members of the problem document."""
         return {}
 
     def headers(self) -> dict[str, str]:
-        """Return what else the answer's head says."""
+        """Return further headers of the response."""
         return {"Retry-After": str(self.wait_s)} if self.wait_s else {}
 
 
@@ -99,7 +99,7 @@ class Forbidden(MissionControlError):
     title = "Not allowed"
 
 
-# Below Forbidden, with codes of their own: a client that knows only 403 still understands them.
+# Subclasses of Forbidden with their own codes: a client that knows only 403 understands them too.
 class ProjectArchived(Forbidden):
     code = "project_archived"
     title = "The project is archived"
@@ -130,11 +130,11 @@ class SignInAgain(Forbidden):
         self.ways = ways
 
     def extra(self) -> dict[str, Any]:
-        # Theirs alone: the page offers no way that would lead to nothing.
+        # Only the ways this person has: the page must offer none that leads to nothing.
         return {"ways": list(self.ways)}
 
 
-# Also for what is there and belongs to others: a stranger is not told that it exists.
+# Also for what exists but belongs to others: a stranger must not learn that it exists.
 class NotFound(MissionControlError):
     code = "not_found"
     status = 404
@@ -148,7 +148,7 @@ def existing(found: Found | None, what: str) -> Found:
     """Return what was looked up.
 
     Raises:
-        NotFound: there is none; `what` names it in the sentence.
+        NotFound: it is None; `what` names it in the sentence.
     """
     if found is None:
         raise NotFound(what)
@@ -200,7 +200,7 @@ class StaleRun(MissionControlError):
         self.decision = decision
 
     def extra(self) -> dict[str, Any]:
-        # In the refusal itself: the screen shows what is true now without asking again.
+        # Part of the error, so that the screen shows the current state without another request.
         return {"run": self.run, "decision": self.decision}
 
 
@@ -229,7 +229,7 @@ class BodyTooLarge(MissionControlError):
     title = "The body is too large"
 
 
-# As the IETF's draft on the Idempotency-Key header has it: with another body it is refused.
+# As in the IETF's draft on the Idempotency-Key header: another body under the same key is refused.
 class KeyReused(MissionControlError):
     code = "key_reused"
     status = 422
@@ -262,7 +262,7 @@ class TooManyOpenRuns(MissionControlError):
     code = "too_many_open_runs"
     status = 429
     title = "Too many open runs"
-    # Only a run's end frees a place: to ask at once would be in vain.
+    # Only a run's end frees a place, so it is useless to try again at once.
     wait_s = 60
 
     def __init__(self, whose: str, most: int) -> None:

@@ -1,4 +1,4 @@
-"""Identifiers: UUIDv7, so that rows sort by birth and indexes stay compact."""
+"""Identifiers: UUIDv7, so that rows sort by creation and indexes stay compact."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def new_id() -> UUID:
 
 
 def earlier(made: UUID, *, by: timedelta) -> UUID:
-    """Return the id that would have been made so much earlier: its first 48 bits are the time."""
+    """Return the id that would have been made `by` earlier: its first 48 bits are the time."""
     milliseconds = by // timedelta(milliseconds=1)
     return UUID(int=max(0, made.int - (milliseconds << 80)))

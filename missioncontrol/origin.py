@@ -1,8 +1,7 @@
-"""What the head of a request says of where it comes from: its host, the address that asks, and
-our own cookies.
+"""What a request's headers say of its origin: the host, the caller's address, and our own cookies.
 
-Cookies know no ports: every page on this machine's loopback shares them. Ours have names of
-their own, and over HTTPS the prefix that makes browsers keep them to this very host.
+Cookies ignore ports: every page on this machine's loopback shares them. Ours have their own
+names, and over HTTPS the prefix that makes browsers keep them to this very host.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
 from rest_framework.request import Request
 
-# What the names of our cookies begin with.
+# The prefix of our cookies' names.
 OURS = "mc_"
 HOST_ONLY = "__Host-"
-# INET6_ADDRSTRLEN without its NUL: no address is written longer.
+# INET6_ADDRSTRLEN without its NUL: no address is longer in text.
 LONGEST_ADDRESS = 45
 
 
@@ -29,7 +28,7 @@ def is_our_host(host: str) -> bool:
 
 @lru_cache
 def _is_among(host: str, allowed: tuple[str, ...]) -> bool:
-    # As Django reads it, since both must refuse the same.
+    # Parsed as Django does, since both must refuse the same.
     name, _ = split_domain_port(host)
     return bool(name) and validate_host(name, allowed)
 
@@ -37,20 +36,20 @@ def _is_among(host: str, allowed: tuple[str, ...]) -> bool:
 def address_of(peer: str, forwarded: str) -> str:
     """Return the address behind a peer; `forwarded` is its `X-Forwarded-For`.
 
-    Anybody can write that header: it is read from its end, where the proxy next to us
-    wrote, and only as far as those who wrote it are named in `TRUSTED_PROXIES`.
+    Anybody can write that header: it is read from its end, which the proxy next to us
+    wrote, and only as far as the writers are listed in `TRUSTED_PROXIES`.
     """
     hops = [part.strip() for part in forwarded.split(",") if part.strip()]
-    # Each proxy appends whom it heard from, so the last
-    # entry is the only one that the peer vouches for.
+    # Each proxy appends the address it heard from, so the last entry is the only one that the peer
+    # vouches for.
     while hops and is_trusted_proxy(peer):
-        # Cut: it becomes the name of a bucket, and stands in the database.
+        # Cut, because it becomes the name of a bucket and is stored in the database.
         peer = hops.pop()[:LONGEST_ADDRESS]
     return peer
 
 
 def asked_from(request: HttpRequest | Request) -> str:
-    """Return the address that asks, as far as the proxies in between are trusted."""
+    """Return the caller's address, as far as the proxies in between are trusted."""
     peer = str(request.META.get("REMOTE_ADDR", ""))
     return address_of(peer, request.META.get("HTTP_X_FORWARDED_FOR", ""))
 
@@ -62,7 +61,7 @@ def is_trusted_proxy(peer: str) -> bool:
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Read an IP address; None: it is none, as behind a Unix socket."""
+    """Read an IP address; None if it is not one, as behind a Unix socket."""
     try:
         address = ip_address(text)
     except ValueError:

@@ -1,8 +1,8 @@
-"""Requests to addresses that others chose: only where they may lead.
+"""Requests to addresses that others chose, limited to where they may lead.
 
-An address is looked up once and that very address is connected to, so that a name
-cannot point elsewhere between the check and the call. Redirects are not followed. What was not
-taken is tried again, later each time, not before the other side wants it, and not for ever.
+A name is resolved once and that very address is connected to, so that it cannot point elsewhere
+between the check and the call. Redirects are not followed. What was not accepted is tried again,
+at growing intervals, not before the other side wants it, and not for ever.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from urllib.request import getproxies
 
 from missioncontrol.clock import now
 
-# As wide as the columns that keep such an address.
+# The width of the columns that store such an address.
 LONGEST_URL = 500
-# How long the other side may be silent.
+# How long the other side may stay silent.
 TIMEOUT_S = 10.0
-# How long a call may take, however often the other side says a little.
+# The longest a call may take, even if the other side keeps sending a little.
 LONGEST_CALL_S = 15.0
 MOST_READ = 65_536
-# The last one comes some ten minutes after the first, unless the other side asks for more: a longer
-# outage is told of as failed.
+# The last one comes some ten minutes after the first, unless the other side asks for more: after a
+# longer outage the delivery is reported as failed.
 MOST_TRIES = 8
 FIRST_PAUSE = timedelta(seconds=5)
-# What is asked of us beyond that would leave a card untold for days.
+# Waiting longer than this would leave a card undelivered for days.
 LONGEST_RETRY_AFTER = timedelta(hours=4)
-# Whose Retry-After says when to come again (RFC 9110, 10.2.3); a redirect's is not a pause.
+# Statuses whose Retry-After says when to try again (RFC 9110, 10.2.3); a redirect's is no pause.
 BUSY_STATUSES = frozenset({429, 503})
-# How long what was handed to a worker is left alone.
+# How long other processes leave alone what was handed to a worker.
 LEASE = timedelta(seconds=60)
-# How long anything may take to send one: less, so that nobody sends beside one under way.
+# How long one attempt to send may take: less than that, so that no second one runs beside it.
 LONGEST_TRY_S = 40.0
-# Not 408, 425, 429 and 5xx: those may pass.
+# Not 408, 425, 429 and 5xx, which may be temporary.
 FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 410, 413})
 NOT_PUBLIC = "it resolves to an address that is not public"
-# Addresses that a gateway translates to IPv4: they say nothing of where they lead.
+# Addresses that a gateway translates to IPv4: they do not show where they lead.
 _OWN = ipaddress.ip_network("64:ff9b::/96")
-# What `ipaddress` calls global and is not: IPv4 in other clothes, a site's own addresses.
+# What `ipaddress` calls global but is not: IPv4 in other forms, a site's own addresses.
 _INSIDE = tuple(
     ipaddress.ip_network(block)
     for block in ("::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "fec0::/10")
@@ -58,26 +58,26 @@ _INSIDE = tuple(
 
 
 class Unsendable(Exception):
-    """The request may not be made, or came to nothing; says why."""
+    """The request may not be made, or it failed; says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer: its status, and the beginning of what it says."""
+    """An answer: its status, and the beginning of its body."""
 
     status: int
     body: bytes = b""
     retry_after: timedelta = timedelta()
-    """How long it wants to be left alone; 0: it does not say."""
+    """How long it asks to be left alone; 0 if it does not say."""
 
     @property
     def is_good(self) -> bool:
-        """The other side has taken it."""
+        """Whether the other side accepted it."""
         return 200 <= self.status < 300  # noqa: PLR2004 - successes
 
 
 def check_url(url: str, *, private_hosts: Collection[str]) -> SplitResult:
-    """Read an address that we may be asked to call.
+    """Parse an address that we may be asked to call.
 
     Args:
         url: `https`, or `http` to one of `private_hosts`.
@@ -85,20 +85,20 @@ def check_url(url: str, *, private_hosts: Collection[str]) -> SplitResult:
             they are not public.
 
     Raises:
-        Unsendable: it is no such address.
+        Unsendable: it may not be called.
     """
     try:
         parts = urlsplit(url)
         is_private = is_named(parts.hostname or "", parts.port, private_hosts)
     except ValueError as error:
         raise Unsendable("is no address") from error
-    # ASCII alone: letters of other alphabets look like these and name another host.
+    # Only ASCII: letters of other alphabets look like these and name another host.
     if len(url) > LONGEST_URL or not url.isprintable() or " " in url or not url.isascii():
         raise Unsendable(f"must be at most {LONGEST_URL} printable ASCII characters without spaces")
-    # What is sent holds an agent's words: in the clear only inside the house.
+    # The body contains an agent's words: it is sent unencrypted only within the private network.
     if parts.scheme != "https" and not (parts.scheme == "http" and is_private):
         raise Unsendable("must begin with https://")
-    # A user's name before the host makes people read another host than is called.
+    # A user name before the host misleads people about which host is called.
     if not parts.hostname or parts.username is not None or parts.password is not None:
         raise Unsendable("must name a host and no user name")
     if not is_private:
@@ -107,17 +107,17 @@ def check_url(url: str, *, private_hosts: Collection[str]) -> SplitResult:
 
 
 def check_written(host: str) -> None:
-    """Refuse a host that names this machine, or an address that is not public, as it is written.
+    """Refuse a host that is written as this machine's name or as an address that is not public.
 
-    Nothing is looked up: where a name leads may be another place at each call.
+    Nothing is resolved: a name may lead elsewhere at each call.
 
     Raises:
-        Unsendable: it is one.
+        Unsendable: it is such a host.
     """
     name = host.lower().rstrip(".")
     is_here = name == "localhost" or name.endswith(".localhost")
     with suppress(OSError, UnicodeError):
-        # As a call would read it: 127.1 and 2130706433 are addresses too.
+        # Parsed as a call would: 127.1 and 2130706433 are addresses too.
         found = socket.getaddrinfo(name, None, flags=socket.AI_NUMERICHOST)
         is_here = not all(is_public(str(info[4][0])) for info in found)
     if is_here:
@@ -127,7 +127,7 @@ def check_written(host: str) -> None:
 def call(
     url: str, body: bytes | None, headers: Mapping[str, str], *, private_hosts: Collection[str]
 ) -> Reply:
-    """Post a body to an address, or get what is there if `body` is None; the first 64 kB of it.
+    """Post a body to an address, or get it if `body` is None; read the first 64 kB of the answer.
 
     Raises:
         Unsendable: the address may not be called, or nobody answered.
@@ -135,12 +135,12 @@ def call(
     parts = check_url(url, private_hosts=private_hosts)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     try:
-        # Looked up once, here: before a second look-up a name can be turned to lead inside.
+        # Resolved once, here: before a second look-up a name could be changed to lead inside.
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise Unsendable(f"{host} cannot be resolved") from error
     addresses = [str(info[4][0]) for info in found]
-    # All of them: a name that leads inside by one of several might be dialled there.
+    # All of them: the call might go to whichever address leads inside.
     is_private = is_named(host, parts.port, private_hosts)
     if not is_private and not all(is_public(address) for address in addresses):
         raise Unsendable(f"{host} resolves to an address that is not public")
@@ -151,7 +151,7 @@ def call(
             method = "GET" if body is None else "POST"
             connection.request(method, path, body=body, headers=dict(headers))
             response = connection.getresponse()
-            # No more than that: the other side may answer without end.
+            # No more than that: the other side may answer endlessly.
             return Reply(
                 status=response.status,
                 body=response.read(MOST_READ),
@@ -160,28 +160,28 @@ def call(
                 ),
             )
     except (OSError, http.client.HTTPException, ValueError) as error:
-        # Whatever the cut connection raised is only how the deadline showed.
+        # Past the deadline, the error is only the effect of our cutting the connection.
         if time.monotonic() >= deadline:
             raise Unsendable(f"{host} took longer than {LONGEST_CALL_S:g} s") from error
         raise Unsendable(f"{type(error).__name__}: {error}"[:300]) from error
 
 
 def read_retry_after(text: str | None, date: str | None = None) -> timedelta:
-    """Read how long a server wants to be left alone: seconds, or until a date.
+    """Read how long a server wants to be left alone, given as seconds or as a date.
 
     Args:
         text: Its `Retry-After`.
-        date: Its `Date`: what its clock says while it asks for that; ours counts without.
+        date: Its `Date`: the time of its own clock; without it, ours is used.
 
     Returns:
-        At most `LONGEST_RETRY_AFTER`; 0 for what is past, or neither.
+        At most `LONGEST_RETRY_AFTER`; 0 for a time in the past or without a valid header.
 
     >>> read_retry_after("120")
     datetime.timedelta(seconds=120)
     """
     text = (text or "").strip()
     if text.isascii() and text.isdigit():
-        # A float: of thousands of digits `int` makes no number.
+        # As a float, because `int` refuses thousands of digits.
         return timedelta(seconds=min(float(text), LONGEST_RETRY_AFTER.total_seconds()))
     until = _read_date(text)
     if until is None:
@@ -192,20 +192,20 @@ def read_retry_after(text: str | None, date: str | None = None) -> timedelta:
 def _read_date(text: str) -> datetime | None:
     try:
         date = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):  # the latter of a day or a zone of many digits
+    except (ValueError, OverflowError):  # OverflowError: a day or a zone of many digits
         return None
-    # Without a zone it is GMT, as in all of HTTP.
+    # Without a zone it is GMT, as everywhere in HTTP.
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
 def is_named(host: str, port: int | None, hosts: Collection[str]) -> bool:
-    """Tell whether a host is among these, which are named with or without a port."""
+    """Return whether a host is among these, which are named with or without a port."""
     known = {host.lower(), f"{host.lower()}:{port}"}
     return bool(host) and any(name.lower() in known for name in hosts)
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an address lies on the open internet.
+    """Return whether an address is on the public internet.
 
     >>> is_public("93.184.216.34"), is_public("10.0.0.7"), is_public("::ffff:127.0.0.1")
     (True, False, False)
@@ -214,7 +214,7 @@ def is_public(address: str) -> bool:
     if isinstance(known, ipaddress.IPv6Address):
         if any(known in block for block in _INSIDE):
             return False
-        # IPv4 within IPv6 is judged by where it leads in the end.
+        # IPv4 within IPv6 is judged by where it finally leads.
         inner = known.ipv4_mapped or known.sixtofour or (known.teredo or (None, None))[1]
         if known in _OWN:
             inner = ipaddress.IPv4Address(int(known) & 0xFFFFFFFF)
@@ -225,10 +225,10 @@ def is_public(address: str) -> bool:
 
 
 def check_host(host: str, port: int | None, *, private_hosts: Collection[str]) -> None:
-    """Refuse a host that lies inside, as far as this machine knows.
+    """Refuse a host inside the private network, as far as this machine can tell.
 
-    For calls that a proxy of the environment may make: our `Watch` sees the proxy alone. What
-    cannot be resolved here is the proxy's to decide.
+    For calls that a proxy from the environment may make: our `Watch` sees only the proxy. For a
+    name that cannot be resolved here, the proxy decides.
 
     Raises:
         Unsendable: it is an address that is not public, or a name of one.
@@ -242,7 +242,7 @@ def check_host(host: str, port: int | None, *, private_hosts: Collection[str]) -
 
 @dataclass(slots=True)
 class Watch:
-    """Where a library that calls out by itself may connect to, and what it was refused."""
+    """Where a library that makes its own calls may connect to, and what it was refused."""
 
     allowed: frozenset[tuple[str, int | None]]
     refused: str | None = None
@@ -250,11 +250,11 @@ class Watch:
     def check(self, address: object) -> None:
         """Refuse an address that is neither public nor allowed."""
         if not isinstance(address, tuple):
-            return  # a socket of this machine, by path
+            return  # a Unix socket
         host, port = str(address[0]), int(address[1])
         if self.allowed & {(host, port), (host, None)}:
             return
-        with suppress(ValueError):  # a name: nobody knows yet where it leads
+        with suppress(ValueError):  # a name: where it leads is not known yet
             if is_public(host):
                 return
         self.refused = NOT_PUBLIC
@@ -266,16 +266,16 @@ _watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def only_public(*, private_hosts: Collection[str]) -> Iterator[Watch]:
-    """Refuse, within, connections to addresses that are not public; for libraries.
+    """Within this context, refuse connections to addresses that are not public; for libraries.
 
-    The address that is connected to is looked at, not a name: whatever the name said
-    before, and wherever a redirect leads. `private_hosts` and this machine's own proxies
-    may be reached. Threads that carry this context along are watched too.
+    The check is of the address connected to, not of a name: whatever the name said before, and
+    wherever a redirect leads. `private_hosts` and this machine's own proxies may be reached.
+    Threads that run in this context are checked too.
     """
     _listen()
-    # A proxy of the environment is where every call of the library goes first.
+    # With a proxy in the environment, every call of the library goes there first.
     named = {*private_hosts, *(urlsplit(url).netloc for url in getproxies().values())}
-    # By addresses: when a connection is made, Python tells of no name any more.
+    # By address: when a connection is made, Python no longer knows the name.
     watch = Watch(allowed=frozenset(_addresses_of(named)))
     token = _watch.set(watch)
     try:
@@ -286,7 +286,7 @@ def only_public(*, private_hosts: Collection[str]) -> Iterator[Watch]:
 
 @cache
 def _listen() -> None:
-    """Have Python tell of every connection before it is made; that cannot be undone."""
+    """Have Python report every connection before it is made; this cannot be undone."""
 
     def hear(event: str, details: tuple[object, ...]) -> None:
         if event == "socket.connect" and (watch := _watch.get()) is not None:
@@ -307,9 +307,9 @@ def _addresses_of(named: Collection[str]) -> Iterator[tuple[str, int | None]]:
 def _reach(
     scheme: str, host: str, port: int, address: str, deadline: float
 ) -> Iterator[http.client.HTTPConnection]:
-    """Connect to the address, asking it for the host; cut off at the deadline."""
-    # Made for the name, connected to the address: so TLS
-    # checks the name, and nothing looks it up again.
+    """Connect to `address` and request `host` from it; cut off at the deadline."""
+    # Made for the name but connected to the address: TLS checks the name, and nothing resolves it
+    # again.
     connection = http.client.HTTPConnection(host, port)
     try:
         connection.sock = socket.create_connection((address, port), timeout=TIMEOUT_S)
@@ -317,7 +317,7 @@ def _reach(
         raise Unsendable(f"{host} cannot be reached: {error}"[:300]) from error
     with closing(connection), cut_off(connection.sock, deadline):
         if scheme == "https":
-            # Over the connection: the time-out and the deadline hold for the handshake too.
+            # Wrapped once connected, so that time-out and deadline apply to the handshake too.
             context = ssl.create_default_context()
             connection.sock = context.wrap_socket(connection.sock, server_hostname=host)
         yield connection
@@ -325,17 +325,17 @@ def _reach(
 
 @contextmanager
 def cut_off(connection: socket.socket, deadline: float) -> Iterator[None]:
-    """Hang up at the deadline, however often the other side says a little.
+    """Hang up at the deadline, even if the other side keeps sending a little.
 
-    A connection's own time-out starts anew with each byte.
+    A connection's own time-out restarts with each byte.
     """
-    line = connection.dup()  # encryption takes the socket over; this one stays ours
+    line = connection.dup()  # TLS takes the socket over; this copy stays ours
 
     def hang_up() -> None:
-        with suppress(OSError):  # the other side was first
+        with suppress(OSError):  # the other side hung up first
             line.shutdown(socket.SHUT_RDWR)
 
-    # A thread: a blocked `recv` can be ended from outside alone.
+    # A thread, because a blocked `recv` can only be ended from outside.
     timer = threading.Timer(max(0.0, deadline - time.monotonic()), hang_up)
     timer.start()
     try:
@@ -348,40 +348,40 @@ def cut_off(connection: socket.socket, deadline: float) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """`failure`: why it was not taken, in clear words and without the address; None: it was."""
+    """`failure`: None, or why it was not accepted, in plain words and without the address."""
 
     failure: str | None = None
     is_final: bool = False
-    """It would fail the same way again: no further try."""
+    """It would fail the same way again, so it is not retried."""
     is_gone: bool = False
-    """The target itself is no more: a subscription that ended is removed."""
+    """The target no longer exists: a subscription that ended is removed."""
     retry_after: timedelta = timedelta()
-    """The next try, if there is one, waits at least as long."""
+    """The next try, if there is one, waits at least this long."""
 
 
 SENT = Outcome()
 
 
 def of_status(status: int) -> Outcome:
-    """Read an HTTP status: taken, refused for good, or worth another try."""
+    """Classify an HTTP status: accepted, refused for good, or worth another try."""
     if 200 <= status < 300:  # noqa: PLR2004 - successes
         return SENT
     return Outcome(failure=f"it answered {status}", is_final=status in FINAL_STATUSES)
 
 
 def of_reply(reply: Reply) -> Outcome:
-    """Read an answer: its status, and when one that is busy wants to be asked again."""
+    """Classify an answer by its status, and by when a busy server wants to be asked again."""
     outcome = of_status(reply.status)
     is_busy = reply.status in BUSY_STATUSES
     return replace(outcome, retry_after=reply.retry_after) if is_busy else outcome
 
 
 def next_try(tries: int, at: datetime, retry_after: timedelta = timedelta()) -> datetime:
-    """Return when to try again after so many tries, and no sooner than the other side wants.
+    """Return when to try again after so many tries, but not before the other side wants it.
 
     >>> noon = datetime(2026, 11, 21, 12)
     >>> [(next_try(tries, noon) - noon).seconds for tries in (1, 2, 3, 7)]
     [5, 10, 20, 320]
     """
-    # Twice as long each time: whoever is down is not kept down by us.
+    # Twice as long each time, so that retries do not keep a failing server down.
     return at + max(FIRST_PAUSE * (1 << tries - 1), retry_after)

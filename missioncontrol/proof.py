@@ -3,8 +3,8 @@
     python proof.py audit.jsonl --key 5f0c… --heads PROJECT.jsonl
 
 Needs Python 3.11 and `cryptography`, and nothing else of Mission Control: copy this one
-file. The server verifies its database by the same classes. `docs/audit.md` tells what
-a chain, a checkpoint and the file of heads are, and what they do not protect.
+file. The server verifies its database with the same classes. `docs/audit.md` explains what
+a chain, a checkpoint and the file of heads are, and what they do not protect against.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 GENESIS = "0" * 64
 ANCHORED, AMENDED = "chain.anchored", "audit.amended"
-# What may name a person: rows of it may be blank, if a signed erasure lists them.
+# Rows that may name a person: they may be blank, if a signed erasure lists them.
 ACCESS = "access.changed"
-# What an erasure leaves: figures without words, so that costs can still be checked.
+# What an erasure keeps: figures without words, so that costs can still be checked.
 MONEY = "cost.attributed"
-# In no particular order here: the one text of a mapping is sorted by its keys.
+# In any order: the JSON text of a mapping is sorted by its keys.
 HEADER = ("project", "run", "seq", "type", "at", "by", "version", "status")
 ANCHOR_SIGNS = ("heads", "key", "head", "head_seq", "predecessor", "number")
 TURN_SIGNS = ("agent", "role", "phase", "tool", "args", "content", "result", "error", "files")
-# How long an event may take from its moment to its commit, and clocks may differ.
+# How long an event may take from its time to its commit, including differences between clocks.
 SLACK = timedelta(minutes=5)
 
-# Everything a verification can name, in plain words.
+# Every fault that a verification can find, in plain words.
 FAULTS = {
     "changed": "row {seq} was changed: it does not fit its own hash",
     "blanked": "row {seq} lost its payload or salt, and no signed erasure allows it",
@@ -78,7 +78,7 @@ class Fault:
 
     @property
     def words(self) -> str:
-        """Say it in a sentence."""
+        """Return the fault as a sentence."""
         where = f"run {self.run}" if self.run else f"project {self.project}"
         sentence = FAULTS[self.kind].format(
             seq=self.seq, what=self.what, found=self.found, expected=self.expected
@@ -88,7 +88,7 @@ class Fault:
 
 # A tuple, not a dataclass: an export may have millions, and they are only read.
 class Link(NamedTuple):
-    """One row of a chain, as plain values; `at` as it is hashed."""
+    """One row of a chain, as plain values; `at` is the text that was hashed."""
 
     id: str
     project: str
@@ -106,9 +106,9 @@ class Link(NamedTuple):
     hash: str
 
 
-# Hashed as text: the same value must be the same bytes in every program that verifies it.
+# Hashed as text: the same value must give the same bytes in every program that verifies it.
 canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
-"""Return the one JSON text of a value."""
+"""Return the canonical JSON text of a value."""
 
 
 def sha256(text: str) -> str:
@@ -116,14 +116,14 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# The salt is erased with the payload: a short text alone would be found by trying.
+# The salt is erased with the payload: a short text alone could be found by trying.
 def payload_digest(payload: str, salt: str) -> str:
     """Hash a payload with its salt, so that an erased one cannot be guessed."""
     return sha256(salt + payload)
 
 
 def turn_digest(fields: Mapping[str, Any]) -> str:
-    """Hash what a turn says, as its event names it."""
+    """Hash what a turn says, as its event records it."""
     return sha256(canonical(fields))
 
 
@@ -139,10 +139,10 @@ def anchor_statement(project: str, at: str, fields: Mapping[str, Any]) -> str:
 
 
 def amendment_statement(project: str, at: str, by: str, fields: Mapping[str, Any]) -> str:
-    """Return what the signature of an erasure or a restoration covers: all that is known."""
+    """Return what the signature of an erasure or a restoration covers: all known fields."""
     place = {"type": AMENDED, "project": project, "at": at, "by": by}
-    # All that is known, not a list of names: a later
-    # version's field is covered by its signature too.
+    # All known fields, not a fixed list, so that a later version's field is covered by its
+    # signature too.
     known = {k: v for k, v in fields.items() if k != "signature" and v is not None}
     return canonical({**place, **known})
 
@@ -153,7 +153,7 @@ def head_statement(line: Mapping[str, Any]) -> str:
 
 
 def is_signed(statement: str, signature: str, key: str) -> bool:
-    """Tell whether the holder of an Ed25519 key signed a statement; both in hex."""
+    """Return whether the holder of an Ed25519 key signed a statement; both in hex."""
     try:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
         public.verify(bytes.fromhex(signature), statement.encode("utf-8", "surrogatepass"))
@@ -163,7 +163,7 @@ def is_signed(statement: str, signature: str, key: str) -> bool:
 
 
 class Chain:
-    """One chain, walked row by row from its beginning."""
+    """One chain, read row by row from its beginning."""
 
     def __init__(self) -> None:
         self.head = GENESIS
@@ -171,35 +171,36 @@ class Chain:
         self.last: Link | None = None
 
     def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
-        """Walk over the next row; yield what does not hold of it."""
+        """Read the next row; yield what does not hold of it."""
         if link.seq != self.length:
             yield fault_at(link, "missing")
         elif link.previous != self.head:
             yield fault_at(link, "unlinked")
-        # Its place is hashed with it: a row that is right in itself cannot be moved elsewhere.
+        # Its position is hashed too: a row that is valid by itself cannot be moved elsewhere.
         header = {name: getattr(link, name) for name in HEADER}
         is_blank = link.payload is None or link.salt is None
-        # An erased payload leaves its digest: the row's own hash can still be checked.
+        # An erased payload leaves its digest, so that the row's own hash can still be checked.
         if row_hash(header, previous=link.previous, digest=link.digest) != link.hash or (
             not is_blank and payload_digest(link.payload or "", link.salt or "") != link.digest
         ):
             yield fault_at(link, "changed")
         if is_blank and not may_be_blank:
             yield fault_at(link, "blanked")
-        # Walked on from what the row says of itself, so that
-        # one fault is not told of each row after it.
+        # Continue from what the row says of itself, so that one fault is not reported for each row
+        # after it.
         self.head, self.length, self.last = link.hash, link.seq + 1, link
 
     def end(self, *, head: str, length: int, project: str, run: str | None) -> Iterator[Fault]:
         """Compare the end with where the database says that the chain ends."""
-        # Rows cut off at the end leave a chain that holds: what is kept beside it tells.
+        # A chain without its last rows still holds: what is stored beside it shows that they are
+        # gone.
         if (self.head, self.length) != (head, length):
             row = self.last.id if self.last else None
             yield Fault(kind="cut", project=project, run=run, seq=self.length - 1, row=row)
 
 
 class Head(NamedTuple):
-    """Where a run's chain stood at its last checkpoint, and the row that signs it."""
+    """Where a run's chain ended at its last checkpoint, and the row that signs it."""
 
     seq: int
     hash: str
@@ -207,23 +208,23 @@ class Head(NamedTuple):
 
 
 def heads_in(link: Link, payload: Mapping[str, Any]) -> dict[str, Head]:
-    """Return the heads that a checkpoint ties, by run."""
+    """Return the heads that a checkpoint names, by run."""
     return {run: Head(seq, hash_, link.id) for run, (seq, hash_) in payload["heads"].items()}
 
 
 class Erased(NamedTuple):
-    """How far a run's words were erased, by a signed event: rows and turns."""
+    """How far a run's words were erased, according to a signed event: rows and turns."""
 
     rows: int = -1
     turns: int = -1
 
 
 class ProjectChain(Chain):
-    """A project's own chain: also collects what its signed rows say of its runs.
+    """A project's own chain, which also collects what its signed rows say of its runs.
 
     `trusted`: the public keys that may sign; None: whichever signs first. `old_rule`
-    checks checkpoints from before there were keys; None: they are counted only. Of a project
-    that came from elsewhere nobody here can: there the first one with a key ties them.
+    checks checkpoints from before there were keys; None: they are only counted. For a project
+    that was imported nobody here can check them: there, the first one with a key ties them.
     """
 
     def __init__(
@@ -237,21 +238,21 @@ class ProjectChain(Chain):
         self.anchors = 0
         self.old_anchors = 0
         self.retired: set[str] = set()
-        # Kept apart from `trusted`, which is set as soon as a first key was met.
+        # Separate from `trusted`, which is set as soon as the first key is seen.
         self._adopts = trusted is None
         self.marked_at: str | None = None
         self.anchored_at: str | None = None
         self._last_anchor = ""
         self._is_rewritten = False
-        # A person's erasure lists the rows that it blanked, and comes after them in the chain.
+        # A person's erasure lists the rows that it blanked, and follows them in the chain.
         self._blank: dict[int, Fault] = {}
-        # Only the secret that made them checks checkpoints without a key: it may be elsewhere.
+        # Only the secret that made them can check checkpoints without a key: it may be elsewhere.
         self._unchecked: list[tuple[Link, Mapping[str, Any]]] = []
 
     def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
-        """Walk over the next row; a signed one is checked and remembered."""
+        """Read the next row; a signed one is checked and remembered."""
         before = self.head
-        # Its erasure stands in a later row: until the end nobody knows whether it was allowed.
+        # A later row may record its erasure: only the end shows whether it was allowed.
         waits = link.type == ACCESS and link.payload is None and link.salt is None
         if waits:
             self._blank[link.seq] = fault_at(link, "blanked")
@@ -261,18 +262,18 @@ class ProjectChain(Chain):
                 yield from self._take_anchor(link, before)
             elif link.type == AMENDED and link.payload is not None:
                 yield from self._take_amendment(link, json.loads(link.payload))
-        # Anybody may have written it: any shape that is not ours is no signature.
+        # Anybody may have written it: a payload of another shape counts as unsigned.
         except (ValueError, KeyError, TypeError):
             yield fault_at(link, "unsigned")
 
     def not_allowed(self) -> Iterator[Fault]:
-        """Name what no signed row of a later time allows; once the whole chain was walked."""
+        """Yield the blank rows that no later signed row allows; call it at the end of the chain."""
         yield from self._blank.values()
         for link, _ in self._unchecked:
             yield fault_at(link, "unsigned")
 
     def _take_anchor(self, link: Link, before: str) -> Iterator[Fault]:
-        # Each names the one before it: one that was taken out leaves a gap.
+        # Each names the one before it, so that a removed one leaves a gap.
         predecessor, self._last_anchor = self._last_anchor, link.hash
         self.anchors += 1
         if link.payload is None:
@@ -280,7 +281,7 @@ class ProjectChain(Chain):
         payload = json.loads(link.payload)
         if payload.get("key") is None:
             self.old_anchors += 1
-            # From before there were keys: once one was signed by a key, none may follow.
+            # From before there were keys: none may follow a checkpoint that was signed by a key.
             if self.marked_at is not None:
                 yield fault_at(link, "unsigned")
             elif self.old_rule and not self.old_rule(payload):
@@ -294,17 +295,17 @@ class ProjectChain(Chain):
             return
         place = (payload["head_seq"], payload["head"], payload["predecessor"])
         if payload["number"] != self.anchors:
-            # Counted on from there: one fault for all that are gone, and none for what follows.
+            # Continue from there: one fault for all that are missing, and none for what follows.
             self.anchors = int(payload["number"])
             yield fault_at(link, "dropped")
         elif place != (link.seq - 1, before, predecessor) and not self._is_rewritten:
-            self._is_rewritten = True  # every later one says the same
+            self._is_rewritten = True  # every later one would report the same
             yield fault_at(link, "rewritten")
         self._remember(link, payload)
 
     def _remember(self, link: Link, payload: Mapping[str, Any]) -> None:
         self.anchored_at = link.at
-        # The newest wins: it covers all that the earlier ones signed of this run.
+        # The newest counts: it covers all that the earlier ones signed of this run.
         self.heads |= heads_in(link, payload)
 
     def _take_amendment(self, link: Link, payload: Mapping[str, Any]) -> Iterator[Fault]:
@@ -312,7 +313,7 @@ class ProjectChain(Chain):
         if not self._is_signed(statement, payload):
             yield fault_at(link, "erasure")
         elif payload["change"] == "erased":
-            # The farthest of all: an erasure that is told again later never takes one back.
+            # The maximum: an erasure that is recorded again later never takes one back.
             before = self.erased.get(payload["of_run"], Erased())
             now = Erased(payload["through_seq"], payload["turns_through"])
             self.erased[payload["of_run"]] = Erased(*map(max, before, now))
@@ -320,18 +321,19 @@ class ProjectChain(Chain):
             for seq in payload["rows"]:
                 self._blank.pop(seq, None)
         elif payload["change"] == "rotated":
-            # Take leave of a key: from here on its successor signs, and it may not.
+            # Retire a key: from here on its successor signs, and the old one may not.
             self.retired.add(payload["key"])
             if self._adopts:
                 self.trusted = {*(self.trusted or ()), payload["successor"]}
         elif payload["change"] == "imported" and payload.get("former"):
             self.retired.add(payload["former"])
-            # What came was tied by a checkpoint that its own key signed.
+            # What was imported is tied by a checkpoint that its own key signed.
             while self._unchecked and self.marked_at is not None:
                 self.heads = heads_in(*self._unchecked.pop()) | self.heads
 
     def _is_signed(self, statement: str, payload: Mapping[str, Any]) -> bool:
-        # Without a key named, whichever signs first is held to: it is shown to be compared.
+        # If no key was given, the first one to sign is expected from then on, and shown for
+        # comparison.
         if self.trusted is None:
             self.trusted = {payload["key"]}
         if payload["key"] not in self.trusted or payload["key"] in self.retired:
@@ -344,22 +346,22 @@ class RunChain(Chain):
 
     def __init__(self, project: ProjectChain, run: str) -> None:
         super().__init__()
-        # Its project's chain was walked before: that says what was signed.
+        # Its project's chain was read before, and says what was signed.
         self._anchor = project.heads.get(run)
         self._erased_through = project.erased.get(run, Erased()).rows
         self._anchored_at = _moment(project.anchored_at)
         self._is_reported = False
 
     def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
-        """Walk over the next row."""
+        """Read the next row."""
         is_erased = link.seq <= self._erased_through and link.type != MONEY
         is_blank = link.payload is None and link.salt is None
         yield from super().take(link, may_be_blank=may_be_blank or (is_erased and is_blank))
         anchored_seq = self._anchor.seq if self._anchor else -1
-        # A chain can be written anew so that each row fits the next: the signed hash then differs.
+        # A chain can be rewritten so that each row fits the next: the signed hash then differs.
         if self._anchor and link.seq == anchored_seq and link.hash != self._anchor.hash:
             yield fault_at(link, "rewritten")
-        # The last checkpoint would know a row that old: it was put in afterwards.
+        # The last checkpoint would include a row that old, so it was inserted afterwards.
         anchored_at, at = self._anchored_at, _moment(link.at)
         is_old = anchored_at is not None and at is not None and at < anchored_at - SLACK
         if link.seq > anchored_seq and is_old and not self._is_reported:
@@ -374,14 +376,14 @@ class RunChain(Chain):
 
 
 def fault_at(link: Link, kind: str, **details: str) -> Fault:
-    """Name a fault of a row."""
+    """Return a fault of a row."""
     return Fault(
         kind=kind, project=link.project, run=link.run, seq=link.seq, row=link.id, **details
     )
 
 
 def missing_runs(project: str, chain: ProjectChain, seen: Collection[str]) -> Iterator[Fault]:
-    """Name the signed runs that are gone."""
+    """Yield the signed runs that are missing."""
     for run, head in chain.heads.items():
         if run not in seen:
             yield Fault(kind="run_missing", project=project, run=run, seq=head.seq, row=head.row)
@@ -392,9 +394,9 @@ def _moment(text: str | None) -> datetime | None:
 
 
 class Witness:
-    """A project's file of heads, compared with its chain as that is walked.
+    """A project's file of heads, compared with its chain while that is read.
 
-    Each line names a checkpoint: its number, its row's place and hash, signed. What the
+    Each line names a checkpoint: its number, its row's position and hash, signed. What the
     file knows, the chain must have. Only a line that differs has its signature checked.
     """
 
@@ -406,32 +408,32 @@ class Witness:
         self.last: dict[str, Any] | None = None
         self._project = project
         self._trusted = trusted
-        # Read as it is needed: a file of heads grows by a line a minute for years.
+        # Read on demand: a file of heads grows by a line a minute for years.
         self._texts = iter(lines)
         self._next = self._read_next()
         self._differs = False
 
     def take(self, link: Link) -> Iterator[Fault]:
-        """Look whether the file knows a checkpoint at this row, and the same one."""
+        """Check that a checkpoint in the file for this row is the same as the row."""
         while self._next is not None and self._place(self._next) <= link.seq:
             line, self._next = self._next, self._read_next()
-            # What agrees with a chain that holds needs no signature of its own: checking one
-            # costs more than all the rest.
+            # A line that agrees with a valid chain needs no check of its signature, which would
+            # cost more than all the rest.
             if (self._place(line), line.get("hash")) == (link.seq, link.hash):
                 continue
             if not self._is_ours(line):
                 yield self._unsigned(line)
-            elif not self._differs:  # after the first all differ
+            elif not self._differs:  # after the first, all differ
                 self._differs = True
                 yield fault_at(link, "other_history", what=_named(line))
 
     def end(self, last: Link | None) -> Iterator[Fault]:
-        """Name the checkpoints that only the file knows."""
+        """Yield a fault for the checkpoints that only the file knows."""
         known: list[dict[str, Any]] = []
         while self._next is not None:
             line, self._next = self._next, self._read_next()
             if self._is_ours(line):
-                # The first and the last are named: between them everything is missing.
+                # Name the first and the last: everything between them is missing.
                 known = [known[0] if known else line, line]
             else:
                 yield self._unsigned(line)
@@ -446,7 +448,7 @@ class Witness:
             )
 
     def _read_next(self) -> dict[str, Any] | None:
-        """Read the next line, what is no object as an empty one; None: there is no more."""
+        """Read the next line, a line that is no object as an empty one; None at the end."""
         text = next(self._texts, None)
         if text is None:
             return None
@@ -460,13 +462,13 @@ class Witness:
         return {**line, "line": self.lines}
 
     def _place(self, line: Mapping[str, Any]) -> int:
-        # -1: what names no row is looked at with the first, and told of if nobody signed it.
+        # -1: a line without a row is checked at the beginning, and reported if nobody signed it.
         seq = line.get("seq")
         return seq if isinstance(seq, int) else -1
 
     def _is_ours(self, line: Mapping[str, Any]) -> bool:
         signed = {name: value for name, value in line.items() if name != "line"}
-        # A line may hold anything: it is a file that somebody could have written.
+        # A line may contain anything, because anybody could have written the file.
         key = str(signed.get("key"))
         if self._trusted is not None and key not in self._trusted:
             return False
@@ -483,7 +485,7 @@ def _named(line: Mapping[str, Any]) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Verdict:
-    """What was found of an export."""
+    """The result of verifying an export."""
 
     rows: int = 0
     faults: list[Fault] = field(default_factory=list)
@@ -503,7 +505,7 @@ def verify_export(
         lines = one.read_text(encoding="utf-8").splitlines()
         project = json.loads(lines[0])["project"] if lines else one.stem
         witnesses[project] = Witness(project, lines, trusted=trusted)
-    # The project's own chain first: what it signs of a run is needed to check that run.
+    # The projects' own chains first: what they sign of a run is needed to check that run.
     for link in _in_order(link for link in read_export(path) if link.run is None):
         chain = verdict.projects.setdefault(link.project, ProjectChain(trusted=trusted))
         verdict.faults += chain.take(link)
@@ -516,7 +518,7 @@ def verify_export(
     runs: dict[tuple[str, str], RunChain] = {}
     for link in _in_order(link for link in read_export(path) if link.run is not None):
         key = (link.project, str(link.run))
-        # One without rows has signed nothing: its runs are only checked in themselves.
+        # A project without rows has signed nothing: its runs are only checked in themselves.
         of_project = verdict.projects.setdefault(link.project, ProjectChain(trusted=None))
         run_chain = runs.setdefault(key, RunChain(of_project, key[1]))
         verdict.rows += 1
@@ -536,8 +538,8 @@ def read_export(path: Path) -> Iterator[Link]:
         for line in lines:
             row = json.loads(line)
             payload = row["payload"]
-            # The export shows JSON, and what was hashed is its one text.
-            # Times too: `+00:00` and `Z` are the same moment and another hash.
+            # The export contains JSON, but what was hashed is its canonical text. Times too:
+            # `+00:00` and `Z` are the same time but give different hashes.
             text = None if payload is None else canonical(payload)
             at = datetime.fromisoformat(row["at"]).isoformat()
             yield Link(
@@ -546,22 +548,22 @@ def read_export(path: Path) -> Iterator[Link]:
 
 
 def _in_order(links: Iterable[Link]) -> Iterator[Link]:
-    """Give each chain's rows in order: two written in the same millisecond may be swapped."""
+    """Yield each chain's rows in order: two written in the same millisecond may be swapped."""
     due: dict[tuple[str, str | None], int] = defaultdict(int)
     early: dict[tuple[str, str | None], dict[int, Link]] = defaultdict(dict)
     for link in links:
         chain = (link.project, link.run)
-        # Kept until its turn: only rows that came too soon are in memory.
+        # Kept until its turn, so that only rows that came too soon are in memory.
         early[chain][link.seq] = link
         while due[chain] in early[chain]:
             yield early[chain].pop(due[chain])
             due[chain] += 1
-    for rows in early.values():  # behind a gap
+    for rows in early.values():  # after a gap
         yield from (rows[seq] for seq in sorted(rows))
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Verify an export; 0: it holds, 1: it does not, 2: it cannot be read."""
+    """Verify an export; return 0 if it holds, 1 if it does not, 2 if it cannot be read."""
     parser = argparse.ArgumentParser(description="Verify an exported audit log.")
     parser.add_argument("export", type=Path, help="JSON Lines, as /api/v1/audit/export/ gives them")
     parser.add_argument(
@@ -581,7 +583,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     try:
         verdict = verify_export(asked.export, trusted=asked.key, heads=asked.heads)
-    # 2, not 1: a file that is no export must not read like one that was tampered with.
+    # 2, not 1: a file that is no export must not look like one that was tampered with.
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.stderr.write(f"{asked.export} cannot be read: {type(error).__name__}: {error}\n")
         return 2
@@ -596,7 +598,7 @@ def main(arguments: list[str] | None = None) -> int:
                 f"  {chain.old_anchors} older ones are signed as only the server can check"
             )
         if asked.key is None and signed:
-            # Whoever rewrote the log could sign it anew, with a key of their own.
+            # Whoever rewrote the log could sign it again with their own key.
             key = ", ".join(chain.trusted or ())
             lines.append(f"  signed with {key}: compare it with your server's key")
     lines.append(f"{verdict.rows} rows: {'they do not hold' if verdict.faults else 'they hold'}")

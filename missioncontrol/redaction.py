@@ -1,7 +1,7 @@
-"""What a project masks besides what is always masked: its own rules, matched in linear time.
+"""A project's own masking rules, besides what is always masked; matched in linear time.
 
-A rule is a literal in which `#` stands for a digit and `?` for a letter; a `*` at its end takes
-the rest of the word. So a text is read once, and no rule can be made to read it again and again.
+A rule is a literal in which `#` stands for a digit and `?` for a letter; a `*` at its end matches
+the rest of the word. So a text is read only once, whatever the rules.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from missioncontrol.sealing import fingerprint
 
 MOST_RULES = 50
 LONGEST_RULE = 100
-# Signs before the star: fewer are met in every text.
+# Characters before the star: fewer would occur in every text.
 SHORTEST_RULE = 3
-# What is masked already stays as it is: a turn may come by more than one door.
+# What is masked already stays as it is, because a turn may pass through several maskings.
 _MARKED = r"\[masked(?: [a-p]{6})?\]"
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
-# Possessive (`+`): what blanks took is never tried again shorter, so time stays linear.
+# Possessive (`+`): no shorter match of the spaces is tried again, so time stays linear.
 _STANDS_FOR = {"#": r"\d", "?": r"[^\W\d_]", " ": r"\s{1,16}+"}
-# Characters read at a time: no other thread runs while an expression reads. What a rule meets is
-# shorter than the overlap, but for the rest of a word.
+# Characters searched at a time, because no other thread runs during a search. A match is shorter
+# than the overlap, except for the rest of a word.
 _PIECE, _OVERLAP = 16_384, 2_048
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """A project's rules, as they were read; without one, nothing is masked.
+    """A project's parsed rules; without any, nothing is masked.
 
-    With a `salt`, its project's id, equal words leave equal marks, which say nothing without
+    With a `salt`, its project's id, equal words get equal marks, which reveal nothing without
     the secret key: calls about a hundred customers stay a hundred calls, and do not look like
     one call a hundred times.
     """
@@ -58,7 +58,7 @@ class Redaction:
             if not match.lastgroup:
                 mask = match[0]
             elif self.salt:
-                # With the project's salt: equal words of two projects leave different marks.
+                # With the project's salt: equal words in two projects get different marks.
                 known = fingerprint(f"redaction {self.salt} {match[0].casefold()}")
                 mask = f"{MASK[:-1]} {known[:6].translate(_LETTERS)}]"
             parts += text[done : match.start()], mask
@@ -66,7 +66,7 @@ class Redaction:
         return "".join([*parts, text[done:]])
 
     def found(self, text: str) -> list[tuple[str, int, int]]:
-        """Say which rule matches from where to where, in the order of the text."""
+        """Return each match's rule, start and end, in the order of the text."""
         if not self.rules:
             return []
         return [
@@ -82,7 +82,7 @@ class Redaction:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, int | float):
-            # As it would be read: a customer's number is masked with or without quotes.
+            # As written: a customer's number is masked with or without quotes.
             written = str(value)
             masked = self.text(written)
             return value if masked == written else masked
@@ -96,17 +96,17 @@ NOTHING = Redaction()
 
 @lru_cache(maxsize=256)
 def _pattern(rules: tuple[str, ...]) -> re.Pattern[str]:
-    """Write rules as one expression, which tries them only where one of them may begin."""
-    # As accents are written: in one sign with their letter, and behind it.
+    """Return one pattern for all rules, which tries them only where one may begin."""
+    # In both forms of an accented letter: as one character, and as a letter with a combining mark.
     named = [
         (form, f"r{at}_{n}")
         for at, rule in enumerate(rules)
         for n, form in enumerate(sorted({unicodedata.normalize(f, rule) for f in ("NFC", "NFD")}))
     ]
-    # A rule that begins in a word must not begin within another one.
+    # A rule that begins with a word character must not match in the middle of a word.
     whole_words = [one for one in named if _is_of_a_word(one[0][0])]
     others = [one for one in named if not _is_of_a_word(one[0][0])]
-    # What is masked already comes first, so that no rule reads into a mark.
+    # Existing marks come first, so that no rule matches a part of one.
     parts = [_MARKED]
     parts += [rf"(?<!\w){_any_of(whole_words)}"] if whole_words else []
     parts += [_any_of(others)] if others else []
@@ -118,7 +118,7 @@ def _any_of(named: Sequence[tuple[str, str]]) -> str:
     each = []
     for rule, name in named:
         whole = rule.removesuffix("*")
-        # Where a rule ends in a word, so does what it meets.
+        # A rule that ends with a word character matches only to a word's end.
         ends = r"(?!\w)" if _is_of_a_word(whole[-1]) else ""
         rest = r"\w*+" if whole != rule else ends
         each.append(f"(?P<{name}>{''.join(map(_sign, whole))}{rest})")
@@ -130,7 +130,7 @@ def _sign(sign: str) -> str:
 
 
 def _matches(rules: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
-    """Find what rules match, and what is masked already, a piece of the text at a time."""
+    """Yield the matches of rules and existing marks, a piece of the text at a time."""
     pattern, at = _pattern(rules), 0
     while at < len(text):
         piece = at + _PIECE
@@ -140,7 +140,7 @@ def _matches(rules: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
         elif (whole := pattern.match(text, match.start())) is not None:
             yield whole
             at = whole.end()
-        else:  # it only seemed to end, where the piece does
+        else:  # it only seemed to end there, where the piece ends
             at = match.start() + 1
 
 
@@ -149,16 +149,16 @@ def _is_of_a_word(sign: str) -> bool:
 
 
 def read_rules(asked: Sequence[str]) -> Redaction:
-    """Read rules as a person wrote them; empty ones and repeats are left out.
+    """Read rules as a person wrote them, without empty ones and repeats.
 
     Raises:
-        InvalidRequest: one says nothing, too much or what no rule can say.
+        InvalidRequest: a rule is too short, too long, too broad or not a valid rule.
     """
     rules = tuple(dict.fromkeys(rule for one in asked if (rule := " ".join(one.split()))))
     if len(rules) > MOST_RULES:
         raise InvalidRequest(f"At most {MOST_RULES} rules.", field="redact_rules")
     for rule in rules:
-        # Refused while it is written: one that meets every text would blank all runs for good.
+        # Refused when it is written: a rule that matches every text would blank all runs for good.
         whole, fault = rule.removesuffix("*"), ""
         if len(rule) > LONGEST_RULE or not rule.isprintable():
             fault = f"at most {LONGEST_RULE} characters, all of which can be seen."

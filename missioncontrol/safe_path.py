@@ -1,7 +1,7 @@
 """Import nothing from the working directory, where agents write.
 
-`python -P` keeps it from the import path only at the start: Daphne and Celery then put it first,
-and each import after that would run what lies there under the right name. So our servers run as
+`python -P` keeps it off the import path only at the start: Daphne and Celery then put it first,
+and any later import would run a file there that has the right name. So our servers run as
 `python -P -m missioncontrol.safe_path MODULE ARGUMENT…`.
 """
 
@@ -14,7 +14,7 @@ from typing import SupportsIndex
 
 
 class SafePath(list[str]):
-    """An import path which the working directory cannot join."""
+    """An import path that the working directory cannot be added to."""
 
     def insert(self, index: SupportsIndex, entry: str) -> None:
         """Insert any other directory; what was on the path from the start stays."""

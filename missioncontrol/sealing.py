@@ -1,4 +1,4 @@
-"""What is read again and holds secrets, sealed: the key follows SECRET_KEY, not the database."""
+"""Encrypt stored secrets that must be read again: the key follows SECRET_KEY, not the database."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from django.conf import settings
 
 
 class Unreadable(Exception):
-    """It was sealed with another SECRET_KEY; says what to do."""
+    """The text was sealed with another SECRET_KEY; says what to do."""
 
     def __init__(self) -> None:
         super().__init__("It was kept with another secret key: enter its address again.")
 
 
 def seal(text: str) -> str:
-    """Return a text that says nothing without the key; each time another."""
+    """Return an encrypted text that reveals nothing without the key; different each time."""
     return _box(settings.SECRET_KEY).encrypt(text.encode()).decode()
 
 
 def unseal(sealed: str) -> str:
-    """Return what was sealed, with today's secret or a former one that is still known.
+    """Return what was sealed, with the current secret or a former one that is still known.
 
     Raises:
-        Unreadable: with an unknown key, or it was tampered with.
+        Unreadable: the key is unknown, or the text was tampered with.
     """
-    # Today's first, then the former ones: after a change of secret, until all is resealed.
+    # The current one first, then the former ones: after a change of secret, until all is resealed.
     boxes = [_box(secret) for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
     try:
         return MultiFernet(boxes).decrypt(sealed.encode()).decode()
@@ -38,7 +38,7 @@ def unseal(sealed: str) -> str:
 
 
 def fingerprint(text: str) -> str:
-    """Return what tells a text from others and cannot be turned back without the key."""
+    """Return a digest that distinguishes texts and cannot be reversed without the key."""
     return hmac.new(_key(settings.SECRET_KEY), text.encode(), hashlib.sha256).hexdigest()
 
 
@@ -48,5 +48,5 @@ def _box(secret_key: str) -> Fernet:
 
 
 def _key(secret_key: str) -> bytes:
-    # Part of the key: with another text nothing that is kept could be unsealed.
+    # Part of the key: with another label nothing that is stored could be unsealed.
     return hmac.new(secret_key.encode(), b"notify addresses", hashlib.sha256).digest()

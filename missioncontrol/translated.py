@@ -1,4 +1,4 @@
-"""What people are told, in German: texts that stand in English in classes, from `german.toml`."""
+"""German versions of the texts shown to people, which are English in classes; `german.toml`."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def both(english: T, table: str) -> Mapping[str, T]:
 
 
 def in_german(english: T, table: str) -> T:
-    """Return texts in German, as a table of the file has them; what is no text stays.
+    """Return texts in German from a table of the file; attributes that are no text stay.
 
     Raises:
-        LookupError: the table lacks one, or has one that English lacks.
+        LookupError: the table lacks a text, or has one that English lacks.
     """
     german: dict[str, Any] = _tables()[table]
     own = {name for kind in type(english).__mro__[:-1] for name in vars(kind) if name[0] != "_"}
     texts = {name for name in own if isinstance(getattr(english, name), str | tuple | dict)}
-    # As the process starts: a text that was forgotten would be said in English to somebody.
+    # Checked when the process starts: a forgotten text would be shown in English to somebody.
     if odd := texts ^ german.keys():
         raise LookupError(f"german.toml: [{table}] differs from English in {sorted(odd)}")
     other = copy.copy(english)
@@ -35,7 +35,7 @@ def in_german(english: T, table: str) -> T:
 
 
 def table_of(name: str) -> dict[str, Any]:
-    """Return a table of the file as it stands."""
+    """Return a table of the file unchanged."""
     found: dict[str, Any] = _tables()[name]
     return found
 
@@ -48,7 +48,7 @@ def _tables() -> dict[str, Any]:
 
 
 def _fixed(text: Any) -> Any:
-    """Return lists as the tuples that they are in English."""
+    """Return lists as tuples, as they are in English."""
     if isinstance(text, dict):
         return {name: _fixed(one) for name, one in text.items()}
     return tuple(text) if isinstance(text, list) else text

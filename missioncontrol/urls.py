@@ -1,4 +1,4 @@
-"""Every address Django answers. Thin endpoints stand in `asgi.py`."""
+"""Every address that Django answers. The thin endpoints are in `asgi.py`."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ ROUTERS = (
 api = [url for router in ROUTERS for url in router.urls]
 
 urlpatterns = [
-    # With a version: SDKs of the past go on asking the address that they were made for.
+    # With a version: old SDKs go on using the address that they were made for.
     path("api/v1/", include(api)),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("healthz", instance.healthz),
     path("readyz", instance.readyz),
-    # With or without the slash, as scrapers are set up either way.
+    # With or without the slash, because scrapers are configured either way.
     re_path(r"^metrics/?$", instance.metrics),
     re_path(r"^login/?$", ways_in.sign_in, name="how-to-sign-in"),
     *(re_path(f"^login/by/{way}/?$", view) for way, view in ways_in.PAGES.items()),
@@ -56,14 +56,14 @@ urlpatterns = [
     re_path(r"^pair/?$", signing_in.pair, name="pair"),
     re_path(r"^join/?$", signing_in.join, name="join"),
     path("shared/<str:secret>/", shares.shared, name="shared"),
-    # A picture of its own: messengers show it before anybody opens the link.
+    # A picture with its own address: messengers show it before anybody opens the link.
     path("shared/<str:secret>/image.png", shares.picture, name="shared-picture"),
     path("logout/", signing_in.sign_out, name="sign-out"),
-    # Every other address is a screen's: the app itself says where there is none.
+    # Every other address is a screen's: the app itself says if it does not exist.
     re_path(r"^(?!api/|ws/|v1/|assets/).*$", screen),
 ]
 
-# Django's own pages are HTML: an agent that asks a wrong address reads JSON.
+# Django's own error pages are HTML, but an agent with a wrong address expects JSON.
 handler400 = "missioncontrol.api.problems.bad_request"
 handler404 = "missioncontrol.api.problems.not_found"
 handler500 = "missioncontrol.api.problems.server_error"

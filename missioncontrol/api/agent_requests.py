@@ -1,13 +1,14 @@
-"""Agents' requests queue inside Daphne, and are read and answered past Twisted's requests.
+"""Queue agents' requests inside Daphne, and read and answer them without Twisted's requests.
 
-Twisted and Daphne take a head apart line by line and make a dozen objects of it: of a turn that
-costs the event loop more than all we do with it. Here a head is read by one expression, if
-it leaves no doubt; whatever else comes is left to Twisted, which decides what it means.
+Twisted and Daphne parse a head line by line and make a dozen objects of it: for a turn, that
+costs the event loop more than all our own work. Here one regular expression reads a head that is
+unambiguous; any other head is left to Twisted, which decides what it means.
 
-Twisted also reads whatever is there in one turn of the event loop: of three thousand agents that
-write at once it parsed, and refused, each before it came to a person's request among them.
-Here an agent's request is put aside unread as soon as its first bytes show whose it is, and
-the queue is gone through for a few milliseconds a turn. Whoever else calls is read at once.
+Twisted also reads all available input in one iteration of the event loop: when three thousand
+agents wrote at once, it parsed and refused every one of their requests before it reached a
+person's. Here an agent's request is put aside unread as soon as its first bytes show whose it
+is, and the queue is worked off for a few milliseconds per iteration. Other requests are read at
+once.
 """
 
 from __future__ import annotations
@@ -35,25 +36,25 @@ from missioncontrol.errors import TooManyRequests
 
 logger = logging.getLogger(__name__)
 
-# As far as Twisted takes a head to reach (`HTTPChannel.totalHeadersSize`).
+# The longest head that Twisted accepts (`HTTPChannel.totalHeadersSize`).
 HEAD_BYTES = 16 * 1024
-# Of a body; larger ones are read in pieces, with a look at the key in between.
+# The longest body; larger ones are read in pieces, and the key is checked in between.
 MOST_BYTES = 64 * 1024
 LENGTH_DIGITS = 9
-# What `api.limits` counts as turns and telemetry. Names and values without signs that servers read
-# differently.
+# The addresses that `api.limits` counts as turns and telemetry. Header names and values contain no
+# characters that servers interpret differently.
 _HEAD = re.compile(
     rb"POST (/api/v1/(?:runs/[0-9a-f-]{32,36}/turns|hooks/[a-z-]{1,40})/|/v1/[a-z]{1,20}/?)"
     rb" HTTP/1\.1\r\n"
     rb"((?:[A-Za-z0-9-]{1,64}:[ \t]*[!-~][ -~]*\r\n){1,64})\r\n"
 )
-# They say how a body or a connection is to be read, which is Twisted's.
+# These change how a body or a connection is read, which is left to Twisted.
 _NOT_OURS = frozenset({b"transfer-encoding", b"expect", b"upgrade"})
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A request's head, and where its body stands in what was read."""
+    """A request's head, and where its body lies in the bytes read so far."""
 
     path: bytes
     headers: list[tuple[bytes, bytes]]
@@ -62,7 +63,7 @@ class Head:
 
 
 def read_head(data: bytes) -> Head | None:
-    """Read the head of a request at the beginning of `data`; None: Twisted is to read it."""
+    """Read the head of a request at the beginning of `data`; None leaves it to Twisted."""
     found = _HEAD.match(data)
     if found is None or found.end() > HEAD_BYTES:
         return None
@@ -73,12 +74,12 @@ def read_head(data: bytes) -> Head | None:
     named = dict(headers)
     length = named.get(b"content-length", b"")
     if (
-        # Which of two that are alike holds is read differently too.
+        # Servers disagree on which of two equal headers counts.
         len(named) < len(headers)
         or not _NOT_OURS.isdisjoint(named)
         or named.get(b"connection", b"keep-alive").lower() != b"keep-alive"
         or not length.isdigit()
-        # Python reads no number of thousands of digits.
+        # Python refuses to parse a number of thousands of digits.
         or len(length) > LENGTH_DIGITS
         or int(length) > min(MOST_BYTES, settings.BODY_LIMIT)
     ):
@@ -87,7 +88,7 @@ def read_head(data: bytes) -> Head | None:
 
 
 class AgentRequest:
-    """One request whose body is there, served by the application from now on, beside the others.
+    """One request whose body has arrived, and which the application serves beside the others.
 
     To Twisted's channel it is one of its requests, to Daphne's server a protocol.
     """
@@ -115,7 +116,7 @@ class AgentRequest:
             "client": [getattr(peer, "host", ""), getattr(peer, "port", 0)],
             "server": None,
         }
-        # There Daphne finds whom to end when the server ends.
+        # Daphne looks here for the requests to end when the server ends.
         self._server.connections[self] = {
             "connected": time.time(),
             "application_instance": asyncio.ensure_future(self._serve()),
@@ -129,7 +130,7 @@ class AgentRequest:
                 await endpoint.refuse(error, self._scope, self._send)
             else:
                 await self._server.application(self._scope, self._receive, self._send)
-        except Exception:  # the application answers its own; this one would end unseen
+        except Exception:  # the application answers its own errors; this one would go unseen
             logger.exception("answering %s failed", self._scope["path"])
         finally:
             del self._server.connections[self]
@@ -163,13 +164,13 @@ class AgentRequest:
         self._has_left.set()
 
     def check_timeouts(self) -> None:
-        """Daphne asks each connection; ours end with the wait that they asked for."""
+        """Do nothing: Daphne asks each connection, and ours end with the wait they asked for."""
 
 
-# For agents' requests in one turn of the event loop; at least one is read.
+# Time for agents' requests in one iteration of the event loop; at least one is read.
 TURN_S = 0.004
-# What a request that is not whole has to bring within Twisted's minute to be given another, and
-# a peer to take of an answer: no head is longer, and a body that is slower than 273 bytes a second
+# The bytes of an incomplete request that have to arrive within Twisted's minute to extend it, and
+# that a peer has to take of an answer: no head is longer, and a body slower than 273 bytes a second
 # would take hours.
 PROGRESS_BYTES = HEAD_BYTES
 _AGENTS = re.compile(
@@ -182,30 +183,30 @@ class QueuedChannel(http.HTTPChannel):
 
     transport: Any
     _unread: list[bytes] | None = None
-    """What came while it waits; None: it does not."""
+    """What arrived while the connection waits in the queue; None when it does not wait."""
     _lacks = 0
-    """Bytes of a body that it waits for before it stands in the queue again."""
+    """Bytes of a body that are still missing before the connection joins the queue again."""
     _untaken: Any = None
-    """The request whose answer its peer has not taken yet."""
+    """The request whose answer the peer has not taken yet."""
     _waits = 0
-    """Bytes of that answer that waited for it when its minute began."""
+    """Bytes of that answer that were unsent when its current minute began."""
     _brought = 0
-    """Bytes that came within the minute that runs."""
+    """Bytes that arrived within the current minute."""
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
-        """Read on, or wait: then no more than one further piece is taken from the network."""
+        """Read on, or wait, in which case at most one more piece is taken from the network."""
         self._brought += len(data)
         if self._unread is not None:
             self._unread.append(data)
             if not self._lacks:
-                # Else a peer fills our memory while it waits for its turn.
+                # Otherwise a peer could fill our memory while it waits for its turn.
                 self.transport.pauseProducing()
             elif len(data) < self._lacks:
                 self._lacks -= len(data)
             else:
                 self._lacks = 0
                 queue.put(self)
-        # Only where a request begins: a body may hold any bytes.
+        # Only at the beginning of a request: a body may contain any bytes.
         elif self.line_mode and _AGENTS.search(data, 0, HEAD_BYTES):
             self._unread = [data]
             queue.put(self)
@@ -213,36 +214,37 @@ class QueuedChannel(http.HTTPChannel):
             super().dataReceived(data)  # type: ignore[no-untyped-call]
 
     def read_on(self) -> None:
-        """Read what waited, if the peer still does."""
+        """Read what waited, if the peer is still connected."""
         unread, self._unread = self._unread, None
         if unread is None:
             return
-        # Paused when a second piece came.
+        # It was paused when a second piece arrived.
         if len(unread) > 1:
             self.transport.resumeProducing()
         data = b"".join(unread)
-        # What Twisted has begun to read is no request's beginning, whatever it looks like.
+        # If Twisted has begun to read a request, this is not the beginning of one, whatever it
+        # looks like.
         head = None if self.requests or self._buffer else read_head(data)
         if head is None or len(data) > head.end:
             super().dataReceived(data)  # type: ignore[no-untyped-call]
         elif len(data) < head.end:
-            # Many clients send the body apart. Once for all its pieces: it comes within a minute.
+            # Many clients send the body separately. It has one minute for all its pieces.
             self._begin_minute()
             self._unread, self._lacks = [data], head.end - len(data)
         else:
-            # Served as Twisted does its own: what comes meanwhile waits for its answer.
+            # As with Twisted's own requests, what arrives meanwhile waits for the answer.
             self._begin_minute()
             self.requests.append(AgentRequest(self, head, data[head.begin :]))
-            # An empty line before a request is passed over once.
+            # One empty line before a request is skipped.
             self._HTTPChannel__first_line = 1
             self._handlingRequest = True
             self.setRawMode()  # type: ignore[no-untyped-call]
 
     def answer(self, request: AgentRequest, data: bytes) -> None:
-        """Send an answer, and read what comes next."""
+        """Send an answer, and go on to the next request."""
         transport = self.transport
         is_plain = isinstance(transport, tcp.Connection)
-        # At once where nothing waits to be sent: else the event loop is asked when it can be.
+        # Write at once if nothing waits to be sent; otherwise the event loop has to be asked first.
         if is_plain and not (transport.dataBuffer or transport._tempDataBuffer):  # noqa: SLF001
             sent = transport.writeSomeData(data)
             data = data[sent:] if isinstance(sent, int) and sent > 0 else data
@@ -252,8 +254,9 @@ class QueuedChannel(http.HTTPChannel):
         self.requestDone(request)
 
     def requestDone(self, request: Any) -> None:  # noqa: N802 - Twisted's name
-        """Go on to the next request, once the peer takes what it was answered."""
-        # Who sends hundreds at once, and reads nothing, would have us keep all their answers.
+        """Go on to the next request, once the peer takes its answer."""
+        # Otherwise a peer that sends hundreds at once and reads nothing would make us keep all
+        # answers.
         if self._waitingForTransport and self.persistent:
             self._untaken, self._waits = request, self._unsent()
             self.setTimeout(self._savedTimeOut or self.timeOut)  # type: ignore[no-untyped-call]
@@ -261,15 +264,16 @@ class QueuedChannel(http.HTTPChannel):
             super().requestDone(request)  # type: ignore[no-untyped-call]
 
     def resumeProducing(self) -> None:  # noqa: N802 - Twisted's name
-        """The peer has taken what waited."""
+        """The peer has taken what waited to be sent."""
         super().resumeProducing()  # type: ignore[no-untyped-call]
         if (request := self._untaken) is not None:
             self._untaken = None
             super().requestDone(request)  # type: ignore[no-untyped-call]
 
     def resetTimeout(self) -> None:  # noqa: N802 - Twisted's name
-        """Something came: a request that begins has a minute, and another if it gets on."""
-        # Twisted gives one for each byte: who sends one now and then would be served for ever.
+        """Something arrived: a new request gets a minute, and another one if it makes progress."""
+        # Twisted extends it for every byte: a peer that sends one now and then would hold on for
+        # ever.
         begins = self.line_mode and self._HTTPChannel__first_line and not self._buffer
         if begins or self._brought >= PROGRESS_BYTES:
             self._begin_minute()
@@ -279,38 +283,38 @@ class QueuedChannel(http.HTTPChannel):
         super().resetTimeout()  # type: ignore[no-untyped-call]
 
     def timeoutConnection(self) -> None:  # noqa: N802 - Twisted's name
-        """Nothing came for a while: that is no fault where a request waits for its answer."""
-        # What was taken of the answer meanwhile: a large one takes a slow peer some minutes.
+        """Nothing arrived for a while, which is no fault while a request waits for its answer."""
+        # Count what the peer took of the answer: a large one takes a slow peer several minutes.
         before, self._waits = self._waits, self._unsent()
         is_taken = self._untaken is None or before - self._waits >= PROGRESS_BYTES
-        # Looked at when the time is over: stopping and starting it costs each request more.
+        # Checked when the time is over: stopping and restarting the timer costs each request more.
         if self._handlingRequest and is_taken:
             self.setTimeout(self.timeOut)  # type: ignore[no-untyped-call]
         else:
             super().timeoutConnection()  # type: ignore[no-untyped-call]
 
     def _unsent(self) -> int:
-        # Below TLS, which passes on at once what it is given.
+        # The transport below TLS, because TLS passes on at once whatever it is given.
         plain = getattr(self.transport, "transport", self.transport)
         if not isinstance(plain, FileDescriptor):
             return 0
         return len(plain.dataBuffer) - plain.offset + plain._tempDataLen  # noqa: SLF001
 
     def connectionLost(self, reason: Any = connectionDone) -> None:  # noqa: N802 - Twisted's name
-        """The peer left; what it sent last is not read any more."""
+        """The peer left; what it sent last is no longer read."""
         self._unread, self._lacks, self._untaken = None, 0, None
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
 
 class AgentsQueue:
-    """Connections whose agents' requests were not read yet."""
+    """Connections whose agents' requests have not been read yet."""
 
     def __init__(self) -> None:
         self._waiting: deque[QueuedChannel] = deque()
 
     def put(self, channel: QueuedChannel) -> None:
-        """Have it read in one of the next turns of the event loop."""
-        # One call for the queue, not one for each connection: a crowd's would fill the loop.
+        """Have a connection read in one of the next iterations of the event loop."""
+        # One callback for the queue, not one for each connection: a crowd's would fill the loop.
         if not self._waiting:
             asyncio.get_running_loop().call_soon(self._read_some)
         self._waiting.append(channel)
@@ -321,7 +325,8 @@ class AgentsQueue:
             channel = self._waiting.popleft()
             try:
                 channel.read_on()
-            # Ended, as the reactor ends whom Twisted fails on: the others' turn must still come.
+            # Abort it, as the reactor does when Twisted fails: the others must still get their
+            # turn.
             except Exception as error:  # noqa: BLE001
                 logger.warning("what a caller sent could not be read: %s", error)
                 channel.transport.abortConnection()

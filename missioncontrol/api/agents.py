@@ -1,6 +1,6 @@
 """What an agent calls in its loop: post turns, ask for the directive.
 
-Of posted turns, good ones are kept, bad ones are refused one by one.
+Of posted turns, valid ones are kept and invalid ones are refused one by one.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ from missioncontrol.runs.models import Turn
 _replies: TypeAdapter[TurnsReply] = TypeAdapter(TurnsReply)
 _directives: TypeAdapter[Directive] = TypeAdapter(Directive)
 
-# Among other preferences, with or without quotes. RFC 7240 has whole seconds; parts are taken too.
+# It may stand among other preferences, with or without quotes. RFC 7240 has whole seconds;
+# fractions are accepted too.
 WAIT = re.compile(r'(?i)(?:^|[,;])\s*wait\s*=\s*"?(\d+(?:\.\d+)?)')
 MINIMAL = re.compile(r'(?i)(?:^|[,;])\s*return\s*=\s*"?minimal\b')
 
-# Between two requests of a keeper, a restart of its server included.
+# The gap allowed between two requests of a keeper, including a restart of its server.
 KEEPER_LATE_S = 20.0
 
 Sent = Callable[[], Awaitable[None]]
@@ -54,8 +55,8 @@ async def post_turns(request: Request) -> Response:
         key=request.key,
         redaction=request.key.redaction,
     )
-    # Stored first, whatever follows: an agent that hangs up
-    # has its turns kept, and is told of duplicates.
+    # Stored first, whatever follows: the turns of an agent that hangs up are kept, and it is told
+    # of duplicates when it sends them again.
     stored = await writer.put(arrival, size=size)
     await request.note_use(run_id)
     # RFC 7240: there may be several preferences, in several headers.
@@ -66,15 +67,15 @@ async def post_turns(request: Request) -> Response:
     if wait_s is None:
         dispatcher.dispatch(run_id, root=stored.run.root)
     else:
-        # Past the wait the agent goes on by what is known: it is never kept for want of a detector.
+        # After the wait the agent gets the state known so far: a missing detector never stops it.
         control = await dispatcher.judged(
             run_id, obs=stored.obs, timeout_s=wait_s, root=stored.run.root
         ) or await dispatcher.control_state(run_id)
-    # Not waited for, or its run is gone: the state as it was stored answers.
+    # If nothing was waited for, or the run is gone, answer the state as it was stored.
     control = control or directives.control_state_of(stored.run)
-    # Turns of several agents are sent by a client that has the ear of all of them.
+    # A client that sends turns of several agents reaches all of them.
     asked_by = stored.asked_seq if len({turn.agent for turn in turns}) == 1 else None
-    # An outbox tells what was done long ago: whoever is there to read is asked for later.
+    # An outbox reports what was done long ago: whether somebody is there to read is asked later.
     is_read = not MINIMAL.search(preferred) and not request.key.reports_only
     texts: Texts = ()
     if is_read:
@@ -99,7 +100,7 @@ async def post_turns(request: Request) -> Response:
 
 
 async def get_directive(request: Request) -> Response:
-    """Answer the directive now, or the next one newer than `after`; 204: none."""
+    """Answer the directive now, or the next one newer than `after`; 204 if there is none."""
     run_id = run_of(request)
     asked_seq = await dispatcher.read(lambda: _asked(run_id, request))
     await request.note_use(run_id)
@@ -109,15 +110,14 @@ async def get_directive(request: Request) -> Response:
     except ValueError:
         raise InvalidRequest("`after` must be a version, a whole number.") from None
     wait_s = wait_seconds(request.query("wait"))
-    # A keeper's question is not its agent's: only that one
-    # tells that an agent waits at a held call.
+    # A keeper's question is not its agent's: only the agent's shows that it waits at a held call.
     as_agent = request.query("keeper") is None and not request.key.reports_only
     if request.query("keeper") is not None and wait_s:
-        for_s = wait_s + KEEPER_LATE_S  # its open request is a sign of its life
+        for_s = wait_s + KEEPER_LATE_S  # its open request shows that it is alive
         await dispatcher.run(lambda: _vouch(run_id, for_s=for_s, witness="keeper"))
     control = await dispatcher.moved(
         run_id,
-        # No version is below 0: without `after` the one that stands answers at once.
+        # No version is below 0: without `after` the current one answers at once.
         after=-1 if after is None else after,
         as_agent=as_agent,
         timeout_s=wait_s if after is not None else 0,
@@ -126,18 +126,18 @@ async def get_directive(request: Request) -> Response:
     control = existing(control, "The run")
     if after is not None and control.version <= after:
         return Response(204)
-    # Who names no call may be any of the run's agents.
+    # A caller that names no call may be any of the run's agents.
     asked_by = asked_seq if request.query("call") else None
     control, texts = await _leaving(request, run_id, control, asked_by=asked_by, as_agent=as_agent)
     directive = await _directive(request, run_id, control, asked_seq=asked_seq, texts=texts)
-    # A keeper ends its agent, and does nothing else: what else it hears is not delivered yet.
+    # A keeper ends its agent and does nothing else: anything else it is told is not delivered yet.
     is_delivered = as_agent or (control.forbidden and not request.key.reports_only)
     sent = once_sent(run_id, control, asked_by=asked_by) if is_delivered else None
     return Response(200, _directives.dump_json(directive), sent=sent)
 
 
 async def post_presence(request: Request) -> Response:
-    """Take an agent's process's word that it lives; it is missed if it stops giving it."""
+    """Note that an agent's process is alive; it counts as gone when it stops reporting."""
     run_id = run_of(request)
     await dispatcher.read(lambda: selectors.check_reach(run_id, request.key))
     await request.note_use(run_id)
@@ -153,10 +153,10 @@ async def _leaving(
     asked_by: int | None,
     as_agent: bool = True,
 ) -> tuple[ControlState, Texts]:
-    """Return the texts that leave with an answer, and the state that it tells.
+    """Return the texts that leave with an answer, and the state that it reports.
 
-    A person's text is noted before it leaves: once the agent may have it, nobody takes it back.
-    None leaves with a hold, whose agent reads it when it goes on.
+    A person's text is noted before it leaves: once the agent may have it, nobody can take it back.
+    No text leaves with a hold; its agent reads the texts when it goes on.
     """
     while control.queued_messages and not (request.key.reports_only or control.on_hold):
         if not as_agent:
@@ -174,7 +174,7 @@ async def _leaving(
 async def _directive(
     request: Request, run_id: UUID, control: ControlState, *, asked_seq: int | None, texts: Texts
 ) -> Directive:
-    """Return the directive with the texts that wait; who only reports is told to go on."""
+    """Return the directive with the texts that wait; a key that only reports is told to go on."""
     if request.key.reports_only:
         return directives.go_on(control)
     asked_seq = await corrected_seq(run_id, control, asked_seq)
@@ -182,7 +182,7 @@ async def _directive(
 
 
 async def corrected_seq(run_id: UUID, control: ControlState, asked_seq: int | None) -> int | None:
-    """Return the turn that is asked about; None where it runs beside those that do not."""
+    """Return the turn asked about; None if it was let go while other turns are held."""
     if asked_seq is None or not directives.may_skip(control, asked_seq):
         return asked_seq
     is_let_go = await dispatcher.read(lambda: directives.is_let_go(run_id, asked_seq))
@@ -196,11 +196,11 @@ def once_sent(
     asked_by: int | None = None,
     texts: Collection[str] = (),
 ) -> Sent | None:
-    """Return what notes that a person's answer left, if one is on its way.
+    """Return what notes that a person's answer was sent, if one is on its way.
 
     `texts`: the ids of the messages that it carries, where they were claimed for it.
     """
-    # Held again meanwhile: what the agent reads is the hold, not the answer.
+    # If it was held again meanwhile, the agent reads the hold, not the answer.
     answer = UUID(control.unconfirmed) if control.unconfirmed and not control.on_hold else None
     if answer is None and not texts:
         return None
@@ -217,10 +217,10 @@ def once_sent(
 
 
 async def check_key_again(request: Request, run_id: UUID) -> None:
-    """Look the key up once more after a wait; an answer that came is not for a revoked one.
+    """Look the key up again after a wait: a revoked key gets no answer.
 
     Raises:
-        NotSignedIn: it was revoked, or is over.
+        NotSignedIn: it was revoked or has expired.
         ProjectArchived: its project takes nothing in.
     """
     try:
@@ -247,9 +247,9 @@ def _vouch(run_id: UUID, *, for_s: float, witness: str) -> None:
 
 
 def _asked(run_id: UUID, request: Request) -> int | None:
-    """Return the `seq` of the turn asked about: `call` names its key, else the last."""
+    """Return the `seq` of the turn asked about: the one whose key is `call`, or else the last."""
     last_seq = selectors.check_reach(run_id, request.key).meters.last_seq
-    # As the turn's own key was stored: PostgreSQL has no NUL in a text, not even in a question.
+    # Cleaned as the turn's own key was: PostgreSQL accepts no NUL in a text, not even in a query.
     key = storable_text(request.query("call") or "")
     named = Turn.objects.filter(run_id=run_id, key=key) if key else Turn.objects.none()
     return named.values_list("seq", flat=True).first() if key else last_seq
@@ -266,7 +266,7 @@ LONGEST = {
     "model": 100,
     "provider": 50,
 }
-# Far above what a call costs or uses, and within what the columns hold.
+# Far above what a call costs or uses, and within the range of the columns.
 HIGHEST_COST = Decimal(1_000_000)
 MOST_TOKENS = 10**10
 
@@ -278,7 +278,7 @@ class TurnsBody:
     turns: tuple[GuardTurn, ...]
 
 
-# What may have to be mended before it is stored; rare, so the slow way will do.
+# Traces of values that may need mending before they are stored; rare, so the slow path will do.
 UNSTORABLE = (b"\\u0000", b"\\ud", b"\\uD", b"NaN", b"Infinity")
 
 _bodies: TypeAdapter[TurnsBody] = TypeAdapter(TurnsBody)
@@ -291,14 +291,14 @@ def read_turns(body: bytes) -> tuple[tuple[GuardTurn, ...], tuple[Refusal, ...]]
     Raises:
         InvalidRequest: no turn could be read, or there are too many.
     """
-    # All at once is many times as fast, and right for nearly every body.
+    # All at once is many times faster, and right for nearly every body.
     if any(trace in body for trace in UNSTORABLE):
         return _one_by_one(body)
     try:
         turns = _bodies.validate_json(body).turns
     except ValidationError:
         return _one_by_one(body)
-    # One bad turn must not cost the good ones: an agent's outbox would send them for ever.
+    # One bad turn must not cost the good ones: an agent's outbox would resend them for ever.
     if any(fault_of(turn) for turn in turns) or not 0 < len(turns) <= MOST_TURNS:
         return _one_by_one(body)
     return turns, ()
@@ -311,7 +311,7 @@ def _one_by_one(body: bytes) -> tuple[tuple[GuardTurn, ...], tuple[Refusal, ...]
     taken: list[GuardTurn] = []
     refused: list[Refusal] = []
     for index, value in enumerate(given):
-        if isinstance(value, dict):  # ours to number: what a client says is left out
+        if isinstance(value, dict):  # the server numbers turns: a client's number is ignored
             value.pop("seq", None)
         try:
             turn = _turns.validate_python(value)
@@ -335,7 +335,7 @@ def fault_of(turn: GuardTurn) -> str | None:
     """Say what is wrong with a turn whose fields have the right types."""
     if turn.tool is None and turn.content is None:
         return "a turn needs `tool` or `content`"
-    # As long as their columns: beyond it PostgreSQL would refuse the whole request's turns.
+    # The lengths of the columns: one longer value would make PostgreSQL refuse all the turns.
     for name, most in LONGEST.items():
         text = getattr(turn, name)
         if text is not None and len(text) > most:

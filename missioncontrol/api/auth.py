@@ -1,4 +1,4 @@
-"""Who calls: an agent by its project's key, a person by session or token."""
+"""Who calls: an agent with its project's key, or a person with a session or token."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ WRITERS = frozenset({Role.OWNER, Role.OPERATOR})
 KEYS_ARE_OWNERS = "Only an owner makes and revokes keys."
 
 
-# Each looks at its own prefix alone: DRF asks one after the other, and who sends a key of one
-# kind must not be told about another.
+# Each checks only its own prefix: DRF tries one after the other, and a caller with a key of one
+# kind must not get an error about another.
 class AgentKeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer mc_…`."""
 
@@ -49,14 +49,14 @@ class AgentKeyAuthentication(BaseAuthentication):
         token = bearer_of(request.headers.get("Authorization", ""))
         if not token.startswith(AGENT_PREFIX):
             return None
-        # By the hash: what the database holds of a key is of no use to who reads it.
+        # By the hash: whoever reads the database cannot use what it holds of a key.
         key = find_holder(digest(token))
         if key is None:
             raise NotSignedIn("This agent key is unknown, revoked or expired.")
         keys.note_request(request, AgentKey, key.key)
         return key, token
 
-    # Without it DRF answers 403 where 401 is meant: an SDK would take its key for a right one.
+    # Without it DRF answers 403 instead of 401, and an SDK would take its key for a valid one.
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
 
@@ -71,7 +71,7 @@ class PersonalTokenAuthentication(BaseAuthentication):
         known = find_personal_token(token, at=now())
         if known is None:
             raise NotSignedIn("This token is unknown, revoked or expired.")
-        # Here, before any view: one that is added later cannot forget it.
+        # Checked here, before any view, so that a view that is added later cannot forget it.
         if known.scope == Scope.READ and request.method not in SAFE_METHODS:
             raise Forbidden("This token is read-only; make one that may act.")
         note_use(known, at=now())
@@ -107,21 +107,21 @@ class IsCaller(BasePermission):
 def projects_of(request: Request, *, even_archived: bool = True) -> list[UUID]:
     """Return the projects the caller may read, narrowed by `?project=`.
 
-    `even_archived`: those that are archived too, which can always be asked for by name.
+    `even_archived`: include archived projects, which can always be requested by name.
 
     Raises:
         NotFound: `?project=` names one that is not theirs.
     """
     caller = request.user
-    # A key has one project, whatever the address asks for.
+    # A key has one project, whatever the URL asks for.
     if isinstance(caller, KeyHolder):
         return [caller.project]
     wanted = request.query_params.get("project")
-    # By name an archived one is found: its page can still be read.
+    # An archived project is found by name: its page can still be read.
     mine = _memberships(request, even_archived=even_archived or bool(wanted))
     if not wanted:
         return mine
-    # Compared as texts: what is no id at all is none of theirs either.
+    # Compared as text: a value that is not an id is none of theirs either.
     named = [project for project in mine if str(project) == wanted]
     if not named:
         raise NotFound("The project")
@@ -132,7 +132,7 @@ def find_project(request: Request, project_id: UUID) -> Project:
     """Return a project that the caller may read, in whatever role.
 
     Raises:
-        NotFound: there is none, for them.
+        NotFound: it does not exist, or they may not see it.
     """
     if project_id not in projects_of(request):
         raise NotFound("The project")
@@ -143,12 +143,12 @@ def find_run(request: Request, run_id: UUID) -> Run:
     """Return a run that the caller may see.
 
     Raises:
-        NotFound: there is none, for them.
+        NotFound: it does not exist, or they may not see it.
     """
     return runs.find_run(run_id, projects=projects_of(request))
 
 
-# What operations depend on. Of a list the schema says that `?project=` narrows it.
+# What operations depend on. For a list, the schema says that `?project=` narrows it.
 Projects = Annotated[list[UUID], Depends(projects_of, query=("project",))]
 Readable = Annotated[list[UUID], Depends(projects_of)]
 FoundProject = Annotated[Project, Depends(find_project)]
@@ -156,7 +156,7 @@ FoundRun = Annotated[Run, Depends(find_run)]
 
 
 def check_reach(request: Request, run_id: UUID) -> None:
-    """Refuse an agent whose key does not reach this run; to it, there is none.
+    """Refuse an agent whose key does not reach this run; to that agent the run does not exist.
 
     Raises:
         NotFound: it is another key's run, or there is none.
@@ -173,7 +173,7 @@ def note_run(request: Request, run_id: UUID) -> None:
 
 
 def check_obeys(request: Request) -> None:
-    """Refuse an agent whose key only reports: nobody answers it, so it brings no answer.
+    """Refuse an agent whose key only reports: it gets no answers, so it cannot report one.
 
     Raises:
         Forbidden: it is such a key.
@@ -191,7 +191,7 @@ def the_project(request: Request, named: UUID | None) -> UUID:
     """
     if named is not None:
         return check_belongs(request, named)
-    # An archived one takes no writes: somebody's only live project needs no naming.
+    # An archived project takes no writes, so the only live one need not be named.
     live = _memberships(request, even_archived=False)
     if len(live) != 1:
         raise InvalidRequest("project: required, since you are in several.", field="project")
@@ -224,7 +224,7 @@ def check_may_act(request: Request, project: UUID) -> None:
     Raises:
         NotFound: the project is not theirs at all.
         Forbidden: they may look but not act.
-        ProjectArchived: nobody may, until it is brought back.
+        ProjectArchived: nobody may act until it is restored.
     """
     _check_role(request, project, WRITERS, "A viewer can look but not act.")
 
@@ -237,13 +237,13 @@ def check_owns(
     Raises:
         NotFound: the project is not theirs at all.
         Forbidden: they do not own it.
-        ProjectArchived: nothing in it changes; unless `even_archived`.
+        ProjectArchived: it is archived, unless `even_archived`.
     """
     _check_role(request, project, frozenset({Role.OWNER}), refusal, even_archived=even_archived)
 
 
 def owners(refusal: str, *, even_archived: bool = False) -> Callable[..., None]:
-    """Return the check that lets owners of the project in the address do an operation."""
+    """Return the check that only owners of the project in the URL may call an operation."""
 
     def check(request: Request, project_id: UUID) -> None:
         check_owns(request, project_id, refusal, even_archived=even_archived)
@@ -252,7 +252,7 @@ def owners(refusal: str, *, even_archived: bool = False) -> Callable[..., None]:
 
 
 def owners_of_any(refusal: str) -> Callable[..., None]:
-    """Return the check that lets who owns a project, whichever, do an operation."""
+    """Return the check that only people who own some project may call an operation."""
 
     def check(request: Request) -> None:
         if not owned_projects(request):
@@ -269,7 +269,7 @@ def _check_role(
     *,
     even_archived: bool = False,
 ) -> None:
-    # The role first, then the archive: a viewer learns nothing of what an owner might do.
+    # The role first, then the archive: a viewer learns nothing about what an owner could do.
     mine = _membership(request, project)
     if mine.role not in roles:
         raise Forbidden(refusal)
@@ -281,14 +281,14 @@ def _check_role(
 def owning(
     request: Request, project: UUID, refusal: str, *, even_archived: bool = False
 ) -> Iterator[None]:
-    """Hold a project's row while its owner changes it; who was lowered meanwhile does not.
+    """Lock a project's row while its owner changes it; refuse one who lost the role meanwhile.
 
     Raises:
         NotFound: the project is not theirs at all.
         Forbidden: they do not own it.
-        ProjectArchived: nothing in it changes; unless `even_archived`.
+        ProjectArchived: it is archived, unless `even_archived`.
     """
-    # Looked at first too: nobody holds the row of a project that is not theirs.
+    # Checked before the lock too: nobody may lock the row of a project that is not theirs.
     check_owns(request, project, refusal, even_archived=even_archived)
     with journal.holding_project(project):
         check_owns(request, project, refusal, even_archived=even_archived)
@@ -296,9 +296,11 @@ def owning(
 
 
 class LookedUp(Container[UUID]):
-    """Projects that are looked up when one is asked for: under the lock of who asks.
+    """Projects that are looked up only when `in` is evaluated, under the lock of the code that
+    asks.
 
-    So who lost their role while waiting for it does nothing. A refusal is raised as it is.
+    So a person who lost their role while waiting for the lock does nothing. A refusal other than
+    NotFound is raised as it is.
     """
 
     def __init__(self, check: Callable[[UUID], None]) -> None:
@@ -307,7 +309,7 @@ class LookedUp(Container[UUID]):
     def __contains__(self, project: object) -> bool:
         try:
             self._check(cast(UUID, project))
-        # `in` is asked under the lock; refusals that say why go on to whoever asked.
+        # A refusal that gives a reason is passed on to the caller.
         except NotFound:
             return False
         return True
@@ -315,41 +317,41 @@ class LookedUp(Container[UUID]):
 
 def acting_in(request: Request) -> Container[UUID]:
     """Return the projects that the caller may act in."""
-    # Not a list: it would be of before the lock.
+    # Not a list, which would be read before the lock is taken.
     return LookedUp(partial(check_may_act, request))
 
 
 def owned_with_keys(request: Request) -> Container[UUID]:
-    """Return the projects whose keys the caller may end, archived ones too."""
+    """Return the projects whose keys the caller may revoke, including archived ones."""
     return LookedUp(partial(check_owns, request, refusal=KEYS_ARE_OWNERS, even_archived=True))
 
 
 def check_by_hand(request: Request) -> None:
-    """Refuse a token: one that leaked must make no other way in, nor lock its person out.
+    """Refuse a token: a leaked one must not create another way in, nor lock its person out.
 
     Raises:
-        Forbidden: a token asks, not a signed-in browser.
+        Forbidden: the caller uses a token, not a browser session.
     """
     if request.auth is not None:
         raise Forbidden("This needs a signed-in session; a token is not enough.")
 
 
 def check_recent(request: Request) -> None:
-    """Ask who signed in a while ago to prove who they are, before what would outlast a theft.
+    """Ask a person who signed in a while ago for a fresh proof, before what would outlast a theft.
 
-    Nobody is asked who has no way but links, nor a token, which says only that it is one.
+    Not asked for a proof: people whose only way in is a link, and tokens.
 
     Raises:
         SignInAgain: names the ways they have.
     """
     if request.auth is not None:
         return
-    # What outlasts a session takes a fresh proof: a stolen browser makes no key.
+    # What outlasts a session takes a fresh proof: a stolen session cannot make a key.
     if mine := ways.to_prove(person_of(request), request.session, at=now()):
         raise SignInAgain(mine)
 
 
-# What makes another way in, or lets somebody in, takes a person at a browser, and a fresh proof.
+# What creates another way in, or lets somebody in, takes a person at a browser and a fresh proof.
 PROVED = (check_by_hand, check_recent)
 
 
@@ -359,7 +361,7 @@ def owned_projects(request: Request) -> list[UUID]:
 
 
 def owned_project(request: Request, named: UUID | None) -> UUID:
-    """Return the project a write of an owner is for: the named one, or the only one.
+    """Return the project that an owner writes to: the named one, or the only one.
 
     Raises:
         NotFound: it is not theirs at all.
@@ -372,7 +374,7 @@ def owned_project(request: Request, named: UUID | None) -> UUID:
 
 
 def person_of(request: Request) -> User:
-    """Return the person who calls, where `IsPerson` let nobody else in."""
+    """Return the person who calls; for views where `IsPerson` admits only people."""
     return cast(User, request.user)
 
 
@@ -383,7 +385,7 @@ def name_of(request: Request | HttpRequest) -> str:
 
 
 def agent_of(request: Request) -> KeyHolder:
-    """Return the agent that calls, where `IsAgent` let nobody else in."""
+    """Return the agent that calls; for views where `IsAgent` admits only agents."""
     return cast(KeyHolder, request.user)
 
 
@@ -393,7 +395,7 @@ By = Annotated[str, Depends(name_of)]
 
 
 def _membership(request: Request, project: UUID) -> Membership:
-    """Return what lets the caller into a project."""
+    """Return the membership that lets the caller into a project."""
     user = person_of(request)
     mine = ways.open_memberships_of(user, token=request.auth).filter(project=project).first()
     if mine is None:

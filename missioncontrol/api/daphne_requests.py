@@ -1,8 +1,8 @@
-"""Requests and sockets as Daphne takes them, refused before they fill disk or memory.
+"""Daphne's requests and sockets, refused before they fill disk or memory.
 
 Daphne writes a whole body into a temporary file before it tells the application of the
-request, whoever sends it. Ours counts the request and looks at the announced length when
-the head is there, and counts what comes: few bytes pass unasked; for more, reading rests
+request, whoever sends it. Ours counts the request and checks the announced length as soon as
+the head is there, and counts what arrives: a few bytes pass unchecked; for more, reading pauses
 until the key is known.
 """
 
@@ -34,22 +34,22 @@ from missioncontrol.errors import (
     Unavailable,
 )
 
-reactor: Any = twisted_reactor  # a module that is replaced by an object: no types
-# Connections in one turn of the event loop.
+reactor: Any = twisted_reactor  # a module that an object replaces, so it has no types
+# Connections accepted in one iteration of the event loop.
 ACCEPTS = 8
 # Bytes of one message on a socket; screens send none.
 MOST_READ = 4096
-# Of what a socket is sent behind a message that its peer still takes: a screen that is so far
-# behind is better served by a new snapshot.
+# Bytes that may queue on a socket behind a message its peer still takes: a new snapshot serves a
+# screen that is further behind better.
 MOST_UNSENT = 512 * 1024
 LINGER_S = 5.0
-# Who was refused may send on for so long: closing at once would reset the connection, and a client
-# that writes first and reads afterwards would never see its answer.
+# How much a refused sender may go on sending: closing at once would reset the connection, and a
+# client that writes first and reads afterwards would never see its answer.
 LINGER_BYTES = 32 * 1024 * 1024
 
 
 class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne has no types
-    """A request whose body is read as far as its sender may send."""
+    """A request whose body is read only as far as its sender is allowed to send."""
 
     _received = 0
     _has_key = _is_whole = _is_refused = False
@@ -61,21 +61,21 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Twisted reads each Content-Type with `email`, a sixth of what a turn costs the loop,
-        # to take forms apart that Django, or nobody, will read.
+        # Twisted parses each Content-Type with `email`, a sixth of what a turn costs the loop, in
+        # order to parse forms that Django parses itself, or that nobody needs.
         self._parsePOSTFormSubmission = False
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802 - Twisted's name
         """The head is there; `length` is None for a body in chunks."""
         super().gotLength(length)
-        # Daphne believes it of anybody: Django would answer at addresses that no limit knows.
+        # Daphne trusts it from anybody: Django would answer at addresses that no limit knows.
         self.requestHeaders.removeHeader(b"daphne-root-path")
         raw = self.requestHeaders.getAllRawHeaders()
         peer = self.channel.getPeer()
-        # What an application will read of the head, which Twisted tells only with the body.
+        # What an application reads of the head, which Twisted gives only together with the body.
         self._head = {
             "method": self.channel._command.decode("latin1"),  # noqa: SLF001 - told to us later
-            # Decoded as Daphne decodes it for the application: `%6C` is an `l` for both.
+            # Decoded as Daphne decodes it for the application, so that `%6C` is an `l` for both.
             "path": unquote(self.channel._path.partition(b"?")[0].decode("latin1")),  # noqa: SLF001
             "client": (getattr(peer, "host", ""), getattr(peer, "port", 0)),
             "headers": [(name.lower(), value) for name, values in raw for value in values],
@@ -99,7 +99,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     def requestReceived(self, *line: bytes) -> None:  # noqa: N802 - Twisted's name
         """The body is there."""
-        # A place is taken now, not with the head: a body that never ends must hold none.
+        # The place is taken now, not with the head: a body that never ends must not hold one.
         if not self._is_refused and self._enter is not None:
             try:
                 self._leave = self._enter()
@@ -113,22 +113,22 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     def connectionLost(self, reason: Any) -> None:  # noqa: N802 - Twisted's name
         """The peer left."""
-        # Twisted would call it on a connection that is no more.
+        # Otherwise Twisted would call it on a closed connection.
         if self._lingering is not None and self._lingering.active():
             self._lingering.cancel()
         self._end()
         super().connectionLost(reason)
 
     def handle_exception(self, exception: BaseException) -> None:
-        """Break off an answer whose rest will not come, so that nobody takes it for whole."""
-        # Daphne would begin another, fail, and look after no request any more for good.
+        """Abort an answer that will not be completed, so that nobody takes it for complete."""
+        # Daphne would begin a second answer, fail, and never check on any application again.
         if self._response_started and self._is_connected:
             self.channel.transport.abortConnection()
         else:
             super().handle_exception(exception)
 
     def finish(self) -> None:
-        """The answer has left."""
+        """The answer was sent."""
         self._end()
         super().finish()
 
@@ -140,11 +140,11 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         try:
             limits.check_size(size, has_key=self._has_key)
         except BodyTooLarge as error:
-            # Who shows nothing that looks like a key is not worth a look into the database.
+            # A caller without anything that looks like a key is not worth a database query.
             if self._has_key or not endpoint.may_send_much(self._head):
                 self._refuse(error)
             else:
-                self._has_key = True  # until it is known to be none
+                self._has_key = True  # until it turns out not to be one
                 self._check(size)
                 if not self._is_refused:
                     self.channel.transport.pauseProducing()
@@ -156,7 +156,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         except MissionControlError as error:
             self._refuse(error)
         finally:
-            # Also after a refusal: what still comes must be read to be thrown away.
+            # After a refusal too: the rest must be read to be thrown away.
             if self._is_connected:
                 self.channel.transport.resumeProducing()
 
@@ -165,12 +165,12 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         return getattr(self, "channel", None) is not None
 
     def _refuse(self, error: MissionControlError) -> None:
-        """Answer without the application; what still comes is thrown away."""
-        # The application has it by now, and answers by itself.
+        """Answer without the application, and throw away what still arrives."""
+        # The application already has the request, and answers it.
         if self._is_whole or not self._is_connected:
             return
         self._is_refused = True
-        self.requestHeaders.removeHeader(b"expect")  # else Twisted says 100 after all
+        self.requestHeaders.removeHeader(b"expect")  # otherwise Twisted would still answer 100
         response = endpoint.refusal(self._head, error)
         lines = (
             f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
@@ -181,13 +181,13 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         )
         head = "".join(f"{line}\r\n" for line in lines)
         self.channel.transport.write(f"{head}\r\n".encode() + response.body)
-        # Some clients read only once they have written all:
-        # closing at once resets what we answered.
+        # Some clients read only once they have written everything: closing at once would reset the
+        # connection and lose our answer.
         self._lingering = reactor.callLater(LINGER_S, self.channel.loseConnection)
 
 
 async def check_sender(scope: dict[str, Any]) -> None:
-    """Refuse who announces much without being somebody who may send it.
+    """Refuse a caller who announces a large body and has no valid credential.
 
     Raises:
         NotSignedIn: no key, token or session that is known.
@@ -198,24 +198,24 @@ async def check_sender(scope: dict[str, Any]) -> None:
         return
 
     def is_person() -> bool:
-        # Any scheme but `Bearer` finds no token either.
+        # Any scheme other than `Bearer` finds no token either.
         kind, _, token = endpoint.header(scope, b"authorization").partition(" ")
         if kind:
             return find_personal_token(token.strip(), at=now()) is not None
-        # A proxy may have spoken HTTPS to them: either name will do, its key proves who it is.
+        # A proxy may have spoken HTTPS to them: accept either name, since its key proves who it is.
         base, schemes = settings.SESSION_COOKIE_NAME, ("http", "https")
         names = {origin.cookie_name(base, scheme) for scheme in schemes}
         cookie = endpoint.header(scope, b"cookie")
         return any(sessions.person_of(cookie, name) for name in names)
 
-    # In a thread: both ask the database, which would stop the event loop.
+    # In a thread: both query the database, which would block the event loop.
     if not await web_process.dispatcher.run(is_person):
         raise NotSignedIn
 
 
 class SchemeTellingServer(server.Server):  # type: ignore[misc]  # Daphne has no types
-    """Tells of a socket whether it is encrypted, which Daphne leaves out: an Origin is
-    compared with it.
+    """Tells the application whether a socket is encrypted, which Daphne leaves out: the check of
+    its Origin needs it.
     """
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
@@ -227,23 +227,24 @@ class SchemeTellingServer(server.Server):  # type: ignore[misc]  # Daphne has no
 
 
 class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daphne has no types
-    """A socket whose peer has nothing to say: what it sends is not gathered and not passed on.
+    """A socket whose peer has nothing to say: what it sends is neither collected nor passed on.
 
-    Daphne has one limit for messages of both directions, and ours are large: a stranger's
-    pieces would lie in memory together, and each of a flood of messages wait for a consumer.
+    Daphne has one size limit for messages of both directions, and ours are large: the pieces of a
+    stranger's message would add up in memory, and each of a flood of messages would wait for a
+    consumer.
     """
 
     _takes = True
-    """Its peer has taken what it was sent."""
+    """Whether its peer has taken what was sent."""
     _room = 0
-    """Bytes that it may be sent until then."""
+    """Bytes that may still be sent before it has."""
 
     def connectionMade(self) -> None:  # noqa: N802 - Autobahn's name
-        """Say with a code why a socket ends, instead of dropping the connection."""
+        """Have a socket closed with a code instead of dropping the connection."""
         super().connectionMade()
-        # A dropped connection tells a browser no code.
+        # A dropped connection gives a browser no code.
         self.failByDrop = False
-        # The request's channel is told, until now, what its peer takes.
+        # Until now the request's channel is the one that is told whether the peer takes data.
         self.unregisterProducer()
         self.registerProducer(self, streaming=True)
 
@@ -252,23 +253,23 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
         self._takes = False
 
     def resumeProducing(self) -> None:  # noqa: N802 - Twisted's name
-        """The peer has taken all."""
+        """The peer has taken everything."""
         self._takes = True
 
     def stopProducing(self) -> None:  # noqa: N802 - Twisted's name
-        """The connection is lost, which Autobahn is told as well."""
+        """The connection is lost; Autobahn is told as well."""
 
     def serverSend(self, content: str | bytes, binary: bool = False) -> None:  # noqa: N802 - Daphne's
-        """Send a message, unless the peer has left most of the last ones where they are."""
+        """Send a message, unless the peer left too much of the earlier ones unread."""
         if self.state != self.STATE_OPEN:
-            return  # it is being closed: the application does not know yet
+            return  # it is closing, which the application does not know yet
         if self._takes:
-            # A board's snapshot is a megabyte: taking it lasts, and more happens meanwhile.
+            # A board's snapshot is a megabyte: it takes a while, and more happens meanwhile.
             self._room = len(content) + MOST_UNSENT
         else:
             self._room -= len(content)
         if self._room < 0:
-            # With what waits: a goodbye would only wait behind it.
+            # Drop what waits too: a close frame would only wait behind it.
             self.transport.abortConnection()
             return
         super().serverSend(content, binary)
@@ -282,14 +283,15 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
             )
 
     def onMessage(self, payload: bytes, isBinary: bool) -> None:  # noqa: N802, N803 - the same
-        """A message is there: nobody waits for it."""
+        """A message has arrived, and nobody waits for it."""
 
 
 def install() -> None:
-    """Have Daphne make its requests of ours, and Twisted accept a few connections at a time.
+    """Have Daphne make its requests of our class, and Twisted accept a few connections at a time.
 
-    Twisted takes hundreds in one turn of the event loop when a crowd comes, and raises that
-    number as it goes on: a person's request, read in the next turn, would wait for them all.
+    When a crowd connects, Twisted accepts hundreds of connections in one iteration of the event
+    loop, and raises that number as it goes on: a person's request, read in the next iteration,
+    would wait for all of them.
     """
     http_protocol.WebRequest = BoundedRequest
     http_protocol.HTTPFactory.protocol = QueuedChannel

@@ -1,13 +1,14 @@
-"""Django behind ASGI: the whole chain of a request in one kept thread.
+"""Django behind ASGI: all middleware and the view of a request run in one long-lived thread.
 
-Django's own handler goes from the event loop to a fresh thread and back for every
-synchronous middleware, and each such thread opens the database anew. Our middleware
-and views are synchronous: one hop does, into a thread that keeps its connection. On a
+Django's own handler goes from the event loop to a new thread and back for every
+synchronous middleware, and each such thread opens a database connection. Our middleware
+and views are synchronous: one switch is enough, into a thread that keeps its connection. On a
 busy server a tap reached its view in 11 ms instead of 18 to 22 (docs/measurements.md).
-The thread stays, what a request sets does not: each runs in a copy of its own context.
+The thread lives on, but what a request sets does not: each runs in a copy of its own context.
 
-Agents, people and probes have threads of their own: however many agents wait, a person's
-request and `/healthz` wait for none of them. Too many agents are told to come again.
+Agents, people and probes have separate threads: however many agents wait, a person's
+request and `/healthz` do not wait for them. When there are too many agents, they are told to
+come again.
 """
 
 from __future__ import annotations
@@ -35,28 +36,29 @@ from missioncontrol.api.limits import COME_AGAIN_S
 from missioncontrol.errors import Unavailable
 
 T = TypeVar("T")
-# For people's requests.
+# Threads for people's requests.
 THREADS = 6
-# Agents open runs and ask for rules there; their turns take another way (`endpoint`).
+# Agents open runs and ask for rules here; their turns take another path (`endpoint`).
 AGENTS_THREADS = 4
-# For a thread. Our SDK gives up after 10 s, and would ask again on top of what waits.
+# How long an agent's request waits for a thread. Our SDK gives up after 10 s, and its next attempt
+# would join those that wait.
 AGENTS_WAIT_S = 4.0
 PROBE = "/healthz"
 
 
 class RequestPool:
-    """Threads for one kind of caller, in which nobody waits longer than is of use."""
+    """Threads for one kind of caller, for which nobody waits longer than is useful."""
 
     def __init__(self, name: str, threads: int, *, patience_s: float = math.inf) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._patience_s = patience_s
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Have a thread do it in the caller's context.
+        """Have a thread run `work` in the caller's context.
 
         The future raises Unavailable if no thread was free in time.
         """
-        # A copy: the thread stays, and what one request sets must not be there for the next.
+        # A copy: the thread lives on, and what one request sets must not be there for the next.
         context, asked_at = copy_context(), time.monotonic()
 
         def begin() -> T:
@@ -68,7 +70,7 @@ class RequestPool:
 
 
 class DjangoApplication(ASGIHandler):
-    """Answer what the thin endpoints do not."""
+    """Answers the requests that the thin endpoints do not."""
 
     def __init__(self) -> None:
         BaseHandler.__init__(self)
@@ -78,10 +80,10 @@ class DjangoApplication(ASGIHandler):
         self._probes = RequestPool("django-probes", 1)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one request; if its client leaves, see the view to its end all the same.
+        """Answer one request; if its client leaves, still run the view to its end.
 
-        Django's own way starts two threads a request, and waits on the event loop until the
-        busy machine has begun them: 300 to 500 ms in a crowd, for everybody.
+        Django's own handler starts two threads per request, and blocks the event loop until the
+        busy machine has started them: 300 to 500 ms in a crowd, for everybody.
         """
         try:
             body = await self.read_body(receive)
@@ -94,13 +96,13 @@ class DjangoApplication(ASGIHandler):
                 await self.send_response(refused, send)
                 return
             serving = asyncio.ensure_future(self._serve(request, send))
-            # After the body the next message is the client's leaving.
+            # After the body, the next message says that the client left.
             gone = asyncio.ensure_future(receive())
             try:
                 await asyncio.wait({serving, gone}, return_when=asyncio.FIRST_COMPLETED)
             finally:
                 gone.cancel()
-                serving.cancel()  # nothing happens to what is done
+                serving.cancel()  # has no effect if it is done
                 with suppress(asyncio.CancelledError):
                     await serving
 
@@ -110,21 +112,21 @@ class DjangoApplication(ASGIHandler):
             await self.send_response(response, send)
             return
         try:
-            async with ThreadSensitiveContext():  # its parts are made in a thread of its own
+            async with ThreadSensitiveContext():  # a streamed answer is made in its own thread
                 await self.send_response(response, send)
         finally:
-            # Closing ends what reads the database, and blocks: in a thread, not on the event loop.
+            # In a thread, not on the event loop: closing ends the database cursors, and blocks.
             self._people.submit(response.close)
 
     async def run_get_response(self, request: Any) -> Any:
         """Run middleware and view in a thread for this kind of caller."""
-        # A probe that waited behind people's requests would have a busy server restarted.
+        # Probes have their own: one that waited behind people would get a busy server restarted.
         pool = self._probes if request.scope["path"] == PROBE else self._people
         if endpoint.bears_agent_key(request.scope):
             pool = self._agents
 
         def respond() -> Any:
-            # As Django's handlers do; `request_finished` comes with the answer's `close`.
+            # As Django's handlers do; `request_finished` is sent by the answer's `close`.
             request_started.send(sender=self.__class__, scope=request.scope)
             try:
                 response = self.get_response(request)
@@ -132,7 +134,7 @@ class DjangoApplication(ASGIHandler):
                     response.close()
                 return response
             finally:
-                # The thread is kept: a connection that broke must not meet the next request.
+                # The thread lives on: the next request must not get a broken connection.
                 close_old_connections()
 
         begun = pool.submit(respond)
@@ -141,7 +143,7 @@ class DjangoApplication(ASGIHandler):
         except Unavailable as error:
             response = problems.problem_response(error)
         except asyncio.CancelledError:
-            # The client left; its view is seen to its end before the body it reads is closed.
+            # The client left; the view must end before the body that it reads is closed.
             if not begun.cancelled():
                 await asyncio.wait([asyncio.wrap_future(begun)])
             raise

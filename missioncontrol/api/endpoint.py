@@ -1,5 +1,5 @@
 """Thin ASGI endpoints: authentication, body limit, problem documents, and a wait
-that ends when the caller hangs up. No Django in the path.
+that ends when the caller hangs up. Django is not involved.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LONGEST_WAIT_S = 60.0
-# With what a handler is cancelled whose caller went away; a server that ends says nothing.
+# The message a handler is cancelled with when its caller hangs up; a server that ends gives none.
 HUNG_UP = "the caller hung up"
 PROTOBUF = "application/x-protobuf"
 GZIP_MAGIC = b"\x1f\x8b"
@@ -49,7 +49,7 @@ _AGENT = f"bearer {AGENT_PREFIX}"
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What goes back; `body` is JSON bytes. `sent` runs after it left."""
+    """The answer; `body` is JSON bytes. `sent` runs after it was sent."""
 
     status: int
     body: bytes = b""
@@ -72,16 +72,16 @@ class Request:
         return [value.decode("latin1") for key, value in self.scope["headers"] if key == name]
 
     async def check_key(self) -> None:
-        """Look its key up once more: it may have been revoked while this request waited.
+        """Look the key up again: it may have been revoked while this request waited.
 
         Raises:
-            NotSignedIn: it was revoked, or is over.
+            NotSignedIn: it was revoked or has expired.
             ProjectArchived: its project takes nothing in.
         """
         await keys.holder_of(bearer(self.scope))
 
     async def note_use(self, run: UUID | None = None) -> None:
-        """Note from where its key is used, once a minute; `run`: one that it reaches."""
+        """Note where the key is used from, once a minute; `run`: a run that it reaches."""
         use = keys.due(
             AgentKey,
             self.key.key,
@@ -94,7 +94,7 @@ class Request:
 
     def query(self, name: str) -> str | None:
         """Return a query parameter's last value."""
-        # The last, as Django's own requests have it.
+        # The last, as in Django's own requests.
         values = parse_qs(self.scope.get("query_string", b"").decode("latin1")).get(name)
         return values[-1] if values else None
 
@@ -107,11 +107,11 @@ async def serve(
 ) -> None:
     """Run one handler; stop waiting when the caller hangs up."""
     try:
-        # First: a Host that is not ours costs no look into the database.
+        # First: a Host that is not ours must not cost a database query.
         check_host(scope)
         token = bearer(scope)
         key = await keys.holder_of(token)
-        # The key before the body: a stranger's is not even gathered.
+        # The key before the body: a stranger's body is not even collected.
         body = await _read_body(receive)
         limits.limiter.count_taken(
             limits.kind_of(scope["method"], scope["path"]),
@@ -127,7 +127,7 @@ async def serve(
     except DATABASE_AWAY as fault:
         logger.warning("%s %s: %s", scope["method"], scope["path"], fault)
         response = refusal(scope, database_away(fault))
-    # The outermost place: without an answer the agent would wait for its time-out.
+    # The last resort: without an answer the agent would wait for its time-out.
     except Exception:
         logger.exception("%s %s failed", scope["method"], scope["path"])
         response = refusal(scope, MissionControlError("The server failed; the log says how."))
@@ -139,11 +139,11 @@ Leave = Callable[[], None]
 
 
 def admit(scope: Scope) -> Callable[[], Leave]:
-    """Let a request in by its head alone.
+    """Admit a request by its head alone.
 
-    Call what is returned once its body is there: it takes a place, and returns what gives it
-    back. It raises Unavailable if too many of its kind are under way. Nobody holds a place
-    who has only begun to send: a stranger's body may never end.
+    Call the returned function once the body is there: it takes a place, and returns the function
+    that gives it back. It raises Unavailable if too many requests of its kind are being served. A
+    request whose body is still arriving holds no place: a stranger's body may never end.
 
     Raises:
         TooManyRequests: its address or its key has sent too many.
@@ -152,7 +152,7 @@ def admit(scope: Scope) -> Callable[[], Leave]:
     if kind is None:
         return _no_place
     proof = header(scope, b"authorization") or header(scope, b"cookie")
-    # A key or token is counted by the hash that it is kept as, whatever stands around it.
+    # A key or token is counted by the hash it is stored as, whatever whitespace surrounds it.
     is_bearer = proof.strip().lower().startswith("bearer ")
     key = digest(proof.strip()[len("bearer ") :].strip() if is_bearer else proof)
     limits.limiter.count(kind, address=address_of(scope), key=key)
@@ -160,16 +160,16 @@ def admit(scope: Scope) -> Callable[[], Leave]:
 
 
 def address_of(scope: Scope) -> str:
-    """Return the address that asks, as far as the proxies in between are trusted."""
-    # Behind a Unix socket a server tells of no peer.
+    """Return the caller's address, as far as the proxies in between are trusted."""
+    # Behind a Unix socket a server reports no peer.
     peer = (scope.get("client") or ("", 0))[0]
-    # Some proxies tell in a line of their own, below what the caller made up.
+    # Some proxies add a header line of their own, below what the caller made up.
     forwarded = (value for key, value in scope["headers"] if key == b"x-forwarded-for")
     return origin.address_of(peer, b",".join(forwarded).decode("latin1"))
 
 
 def _no_place() -> Leave:
-    """Most requests hold none, and have nothing to give back."""
+    """Return what gives nothing back: most requests hold no place."""
     return lambda: None
 
 
@@ -189,10 +189,10 @@ def bounded(scope: Scope, receive: Receive) -> Receive:
     """Return a `receive` that raises BodyTooLarge past what this caller may send.
 
     Raises:
-        BodyTooLarge: so much was announced; also later, when so much was read.
+        BodyTooLarge: more was announced; `receive` raises it when more is read.
     """
     announced, has_key, size = header(scope, b"content-length"), may_send_much(scope), 0
-    # Without a length, or with nonsense for one, what is read is counted all the same.
+    # Without a valid length, the bytes read are counted all the same.
     limits.check_size(int(announced) if announced.isdecimal() else 0, has_key=has_key)
 
     async def counted() -> MutableMapping[str, Any]:
@@ -206,7 +206,7 @@ def bounded(scope: Scope, receive: Receive) -> Receive:
 
 
 async def refuse(error: MissionControlError, scope: Scope, send: Send) -> None:
-    """Answer an error in the caller's words."""
+    """Answer an error in the format that the caller reads."""
     await _send(send, refusal(scope, error))
 
 
@@ -221,7 +221,7 @@ def check_host(scope: Scope) -> None:
 
 
 def refusal(scope: Scope, error: MissionControlError) -> Response:
-    """Answer in the caller's words: who sends protobuf reads a google.rpc.Status (OTLP)."""
+    """Answer in the format that the caller reads: for protobuf, a google.rpc.Status (OTLP)."""
     lines = tuple((name.encode(), value.encode()) for name, value in error.headers().items())
     if header(scope, b"content-type") == PROTOBUF:
         body = rpc_status(error.status, str(error))
@@ -237,13 +237,14 @@ def read_json_object(body: bytes) -> dict[str, Any]:
         InvalidRequest: it is not.
     """
     try:
-        # PostgreSQL stores neither NUL nor half of a character in a text: mended here, for all.
+        # PostgreSQL stores neither NUL nor half of a surrogate pair in a text: mended here, for
+        # all.
         try:
             value = storable(json.loads(body))
         except RecursionError:
-            # Refused, such a call would run unseen where its agent fails open.
+            # If it were refused, such a call would run unseen where its agent fails open.
             value = storable(json.loads(shallow(body)))
-    except (ValueError, RecursionError):  # the latter: nested deep, and never closed
+    except (ValueError, RecursionError):  # RecursionError: nested deep and never closed
         packed = body.startswith(GZIP_MAGIC)
         what = "gzip, which only telemetry may be. Send plain JSON." if packed else "not JSON."
         raise InvalidRequest(f"The body is {what}") from None
@@ -253,21 +254,21 @@ def read_json_object(body: bytes) -> dict[str, Any]:
 
 
 def wait_seconds(text: str | None) -> float:
-    """Read a wait, at most a minute; nonsense is no wait."""
+    """Read a wait in seconds, at most a minute; an invalid value is no wait."""
     try:
         seconds = float(text or 0)
     except ValueError:
         return 0.0
-    # `float` also reads "nan", of which min and max make whatever stands first.
+    # `float` also reads "nan", for which min and max return whichever argument stands first.
     return min(max(seconds, 0.0), LONGEST_WAIT_S) if math.isfinite(seconds) else 0.0
 
 
 async def _until_hang_up(work: Awaitable[Response], receive: Receive) -> Response | None:
-    """Do some work, cancelled when its caller goes away; None: it went."""
+    """Await some work, and cancel it when its caller hangs up; None if it did."""
     mine = asyncio.current_task()
 
     async def hang_up() -> None:
-        # The body is there already: all that may still come is the end of the connection.
+        # The body has arrived: only the end of the connection can still come.
         while (await receive())["type"] != "http.disconnect":
             pass
         if mine is not None:
@@ -278,7 +279,8 @@ async def _until_hang_up(work: Awaitable[Response], receive: Receive) -> Respons
         return await work
     except asyncio.CancelledError:
         if mine is not None and listening.done() and not listening.cancelled():
-            # It was ours and is dealt with: a time-out further up must not take it for its own.
+            # This cancellation was ours and is handled: a time-out further up must not take it for
+            # its own.
             mine.uncancel()
             return None
         raise
@@ -302,13 +304,13 @@ async def _send(send: Send, response: Response) -> None:
     headers = [
         (b"content-type", response.content_type),
         (b"content-length", str(len(response.body)).encode()),
-        # What an agent is told holds for this moment, and no cache in between may tell it again.
+        # What an agent is told holds for this moment only: no cache in between may repeat it.
         (b"cache-control", b"no-store"),
         *response.headers,
     ]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body})
-    # After it left: what notes that an answer was delivered must not do so of one that never went.
+    # Only after it was sent: an answer that never left must not be noted as delivered.
     if response.sent is not None:
         await response.sent()
 
@@ -326,20 +328,20 @@ def bearer(scope: Scope) -> str:
 
 
 def bears_agent_key(scope: Scope) -> bool:
-    """Say whether the caller calls itself an agent; its key may be anything yet."""
-    # By its beginning alone: this is asked of every request before anything of it is looked up.
+    """Say whether the caller presents itself as an agent; its key is not checked yet."""
+    # By its beginning alone: this is asked of every request before anything is looked up.
     return header(scope, b"authorization")[: len(_AGENT)].lower() == _AGENT
 
 
 def may_send_much(scope: Scope) -> bool:
-    """Say whether the caller calls itself an agent, or a person who uploads a file."""
+    """Say whether the caller presents itself as an agent, or as a person who uploads a file."""
     is_upload = scope["method"] == "POST" and limits.UPLOADS.match(scope["path"])
     proof = header(scope, b"authorization") or header(scope, b"cookie")
     return bears_agent_key(scope) or bool(is_upload and proof)
 
 
 def header(scope: Scope, name: bytes) -> str:
-    """Return the first value of a header; empty: there is none."""
+    """Return the first value of a header; an empty text if there is none."""
     for key, value in scope["headers"]:
         if key == name:
             text: str = value.decode("latin1")

@@ -1,9 +1,9 @@
-"""How much a caller may send, and how often: what `settings` says, held to before a body
+"""How much and how often a caller may send: the limits in `settings`, enforced before a body
 is buffered.
 
 Daphne buffers whole bodies before an application hears of them, so its requests ask here
-by themselves (`daphne_requests`); other servers hand a body on piece by piece. Counts are
-this process's own, on its event loop: several web processes allow that many times as much.
+by themselves (`daphne_requests`); other servers hand a body on piece by piece. Counts belong to
+this process and its event loop: several web processes together allow that many times as much.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from django.conf import settings
 
 from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable
 
-# What is posted there is counted, by kind.
+# POST requests to these addresses are counted, by kind.
 LIMITED = re.compile(
     r"(?P<turns>/api/v1/(?:runs/[^/]+/turns|hooks/[^/]+)/)$|(?P<runs>/api/v1/runs/)$"
     r"|(?P<otlp>/v1/[a-z]+/?)$|(?P<taps>/api/v1/runs/[^/]+/interventions/)$"
 )
-# Where a person who has signed in may post as much as an agent.
+# Where a signed-in person may post as much as an agent.
 UPLOADS = re.compile(r"^/api/v1/recordings/$")
-# Of a key or project: no rate; whoever opens a run looks at them.
+# A limit per key or project, not a rate; it is checked when a run is opened.
 OPEN_RUNS = "open_runs"
-# Bounded: addresses and keys are what strangers choose.
+# Bounded: strangers choose addresses and keys.
 KEPT_NAMES = 20_000
 MINUTE_S = 60.0
 COME_AGAIN_S = 2
@@ -42,17 +42,17 @@ class Buckets:
         self._spent: dict[str, tuple[float, float]] = {}
 
     def take(self, name: str, tokens: int = 1) -> float:
-        """Take tokens; return in how many seconds they are there, if they are not now.
+        """Take tokens; return 0, or if there are too few, the seconds until they are there.
 
-        More than a minute's at once are taken from a bucket that is full.
+        More than a minute's worth at once can be taken from a full bucket.
         """
         now = self._clock()
-        # One pair a name, refilled when it is looked at: nothing runs in between.
+        # One pair per name, refilled when it is read: nothing runs in between.
         spent = self._left(*self._spent.get(name, (0.0, now)), now=now)
         if self._a_minute and spent and spent + tokens > self._a_minute:
             return min(spent, spent + tokens - self._a_minute) * MINUTE_S / self._a_minute
         if len(self._spent) >= KEPT_NAMES:
-            # Drop the names whose minute is over, or all: there are too many to be agents.
+            # Drop the names whose minute is over, or else all: there are too many to be agents.
             recent = now - MINUTE_S
             self._spent = {name: kept for name, kept in self._spent.items() if kept[1] > recent}
             if len(self._spent) >= KEPT_NAMES:
@@ -61,19 +61,19 @@ class Buckets:
         return 0.0
 
     def spent(self) -> dict[str, int]:
-        """Return what each name has taken of its minute; who took nothing is not named."""
+        """Return what each name has taken of its minute; a name that took nothing is left out."""
         now = self._clock()
         left = {name: self._left(*kept, now=now) for name, kept in list(self._spent.items())}
         return {name: math.ceil(spent) for name, spent in left.items() if spent}
 
     def _left(self, spent: float, at: float, *, now: float) -> float:
-        # Without a limit nothing refills at its pace: what was taken is over within a minute.
+        # Without a limit there is no refill rate: what was taken is forgotten within a minute.
         a_second = (self._a_minute or spent) / MINUTE_S
         return max(spent - (now - at) * a_second, 0.0)
 
 
 class RateLimiter:
-    """Counts requests of each kind by address, then by what the caller sends as its proof; once
+    """Counts requests of each kind by address, then by the credential that the caller sends; once
     its key is known, requests and bytes of its project, and bytes of the key.
     """
 
@@ -93,14 +93,14 @@ class RateLimiter:
         """Count a request.
 
         Raises:
-            TooManyRequests: it is one too many, and says how long to wait.
+            TooManyRequests: it is one too many; says how long to wait.
         """
-        # The address first: who tries keys is stopped by it, without a bucket for each key tried.
+        # The address first: it stops a caller who tries keys, without a bucket for each key tried.
         if wait_s := self._by_address[kind].take(address) or self._by_key[kind].take(key):
             self._refuse(wait_s, kind, key)
 
     def count_taken(self, kind: str | None, size: int, *, key: str, project: str) -> None:
-        """Count a request with its body, whose key is one of a project's.
+        """Count a request with its body, once its key is known to be valid.
 
         Raises:
             TooManyRequests: the project has sent too many, or it or the key too many bytes.
@@ -114,7 +114,7 @@ class RateLimiter:
                 self._refuse(wait_s, what, name)
 
     def _refuse(self, wait_s: float, kind: str, name: str) -> NoReturn:
-        # Bounded: anybody can send a key that is none.
+        # Bounded: anybody can send an invalid key.
         if len(self.refused) < KEPT_NAMES:
             self.refused[kind, name] += 1
         raise TooManyRequests(wait_s=math.ceil(wait_s))
@@ -126,7 +126,7 @@ class RateLimiter:
 
 
 class Room:
-    """How many requests may be under way at once, those that wait for a thread among them."""
+    """A limit on the requests under way at once, including those that wait for a thread."""
 
     def __init__(self, most: int) -> None:
         self._most, self._present = most, 0
@@ -137,11 +137,11 @@ class Room:
         Raises:
             Unavailable: there is none.
         """
-        # Refused at once: waiting in a longer queue would end in the client's own time-out.
+        # Refused at once: a wait in a longer queue would end in the client's own time-out.
         if self._present >= self._most:
             raise Unavailable("Too many requests at once.", wait_s=COME_AGAIN_S)
         self._present += 1
-        # Given back once, however often an ending request says that it ends.
+        # Given back once, however often a request reports its end.
         held = [None]
 
         def leave() -> None:
@@ -162,7 +162,7 @@ openings = Room(settings.MOST_OPENINGS)
 
 
 def kind_of(method: str, path: str) -> str | None:
-    """Return as what a request is counted; None: it is not."""
+    """Return the kind that a request is counted as; None if it is not counted."""
     if method != "POST":
         return None
     found = LIMITED.match(path)

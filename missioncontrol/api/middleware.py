@@ -1,5 +1,5 @@
-"""What stands around every view: cookies by the names browsers have for them, and headers that
-keep a browser from helping an attacker; JSON for our own pages, gzipped to a tenth of its size.
+"""Middleware around every view: browsers' names for our cookies, headers that keep a browser from
+helping an attacker, and JSON for our own pages, gzipped to a tenth of its size.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from missioncontrol import origin
 from missioncontrol.accounts.sessions import SessionStore
 from missioncontrol.clock import now
 
-# `data:` for QR codes, which are drawn into the answer that has their secret.
+# `data:` is for QR codes, which are part of the answer that contains their secret.
 POLICY = (
     "default-src 'self'; connect-src 'self'{sockets}; img-src 'self' data:; object-src 'none'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
-# Built files whose names stay while what they hold changes: no cache may keep them.
+# Built files whose names stay while their content changes: no cache may keep them.
 ASK_EACH_TIME = ("/sw.js", "/manifest.webmanifest", "/index.html")
 
 
 def OwnCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
-    """Translate our cookies: over HTTPS they are `__Host-`, and no other counts.
+    """Translate our cookies: over HTTPS their names begin with `__Host-`, and only those count.
 
-    A page of a neighbouring host may set `mc_session` for us too, but no `__Host-` one.
+    A page of a neighbouring host may set `mc_session` for us too, but no `__Host-` cookie.
     """
     ours = f"{origin.HOST_ONLY}{origin.OURS}"
 
@@ -51,7 +51,7 @@ def OwnCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # n
         for name in [name for name in response.cookies if name.startswith(origin.OURS)]:
             cookie = response.cookies.pop(name)
             renamed = origin.cookie_name(name, request.scheme)
-            # A Morsel cannot be renamed once it is set: a new one takes its attributes.
+            # A Morsel cannot be renamed once it is set: copy its attributes to a new one.
             response.cookies[renamed] = cookie.value
             response.cookies[renamed].update(cookie)
             response.cookies[renamed]["secure"] = True
@@ -61,10 +61,11 @@ def OwnCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # n
 
 
 class KeptSession(SessionMiddleware):
-    """Django's, but sessions are given other keys, and an unknown key is left to the browser.
+    """Django's middleware, but it renews session keys, and leaves a cookie with an unknown key
+    alone.
 
-    A request that was under way while the session took another key would else take the new
-    one out of the browser with its late answer.
+    Otherwise the late answer of a request that was under way while the session changed its key
+    would delete the new key's cookie.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> Any:
@@ -79,20 +80,20 @@ class KeptSession(SessionMiddleware):
 
 
 class CompressedAnswers(GZipMiddleware):
-    """Compress what a page of this very origin asked for, and nothing else.
+    """Compress only what a page of our own origin requested.
 
-    The size of a compressed answer tells of its secrets to who sees it on the line and can have
-    it asked again and again with guesses in it (BREACH, Gluck, Harris and Prado 2013). Another
-    site cannot ask by itself: browsers say where a request comes from, and no page can say it
-    for them. Who opens our pages with guesses in their address, or writes them as an agent, is
-    slowed by the up to 100 random bytes that Django adds to each answer (Heal the
-    Breach, Palacios and others, IEEE Access 2022): it takes hundreds of tries for one guess.
+    The size of a compressed answer reveals its secrets to an attacker who sees it on the network
+    and can have it requested again and again with guesses in it (BREACH, Gluck, Harris and Prado
+    2013). Another site cannot do that by itself: browsers say where a request comes from, and no
+    page can forge it. An attacker who opens our pages with guesses in their address, or writes
+    guesses as an agent, is slowed by the up to 100 random bytes that Django adds to each answer
+    (Heal the Breach, Palacios and others, IEEE Access 2022): one guess takes hundreds of tries.
     """
 
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Leave alone what is no JSON, is streamed, or was asked from elsewhere."""
+        """Leave alone what is not JSON, is streamed, or was requested from elsewhere."""
         is_ours = request.headers.get("Sec-Fetch-Site") == "same-origin"
         is_json = response.headers.get("Content-Type") == "application/json"
         if response.streaming or not (is_ours and is_json):
@@ -101,15 +102,15 @@ class CompressedAnswers(GZipMiddleware):
 
 
 def SecurityHeaders(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
-    """Add a Content-Security-Policy to all that Django answers; no cache keeps the API's."""
+    """Add a Content-Security-Policy to all of Django's answers; the API's are never cached."""
 
     def guarded(request: Any) -> Any:
         response = get_response(request)
-        # A default: pages that are drawn for who is not signed in bring a stricter one.
+        # A default: the pages for people who are not signed in set a stricter one.
         response.headers.setdefault("Content-Security-Policy", policy_of(request))
         response.headers.setdefault("X-Frame-Options", "DENY")
         if request.is_secure():
-            # Also those that Django set, whose settings know nothing of this request's scheme.
+            # Django's own cookies too: its settings do not know this request's scheme.
             for cookie in response.cookies.values():
                 cookie["secure"] = True
         # What one person read must not be shown to the next one at the same machine.
@@ -125,12 +126,12 @@ def SecurityHeaders(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def policy_of(request: Any) -> str:
     """Return what a page of ours may load and call: its own host, and nothing inline.
 
-    Its sockets are named: Safari before 15.4 takes `'self'` for http and https alone. A proxy
-    in front may speak https where it speaks http to us, so both kinds are.
+    Its sockets are listed by name, because Safari before 15.4 applies `'self'` to http and https
+    only. Both `ws` and `wss` are, because a proxy may speak https where it speaks http to us.
     """
     hosts = {urlsplit(settings.PUBLIC_URL).netloc}
     with suppress(DisallowedHost):  # such a request is refused anyway
         hosts.add(request.get_host())
-    # A policy has no way to write an IPv6 address: browsers would complain, and leave it out.
+    # A policy cannot express an IPv6 address: browsers would complain and ignore it.
     named = sorted(host for host in hosts if host and not host.startswith("["))
     return POLICY.format(sockets="".join(f" ws://{host} wss://{host}" for host in named))

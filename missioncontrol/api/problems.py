@@ -1,4 +1,4 @@
-"""Errors as application/problem+json (RFC 9457); to who sends protobuf, as a google.rpc.Status."""
+"""Errors as application/problem+json (RFC 9457), or for protobuf clients as a google.rpc.Status."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from missioncontrol.errors import (
 
 logger = logging.getLogger(__name__)
 
-# The latter from PostgreSQL where this process was frozen within a transaction.
+# PostgreSQL raises InternalError if this process was frozen within a transaction.
 DATABASE_AWAY = (OperationalError, InternalError)
-# SQLite's word and PostgreSQL's number for it.
+# SQLite's error name and PostgreSQL's error code for it.
 NO_ROOM = ("SQLITE_FULL", "53100")
 # HTTP status -> google.rpc.Code.
 CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 413: 8, 415: 3, 503: 14}
@@ -40,8 +40,8 @@ SEVEN_BITS = 0x7F
 
 
 def handle_error(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
-    """Return the problem document of an error; None: not one of ours."""
-    # In order: a subclass stands before what it is one of.
+    """Return the problem document of an error; None if it is not one of ours."""
+    # In order: a subclass stands before its base class.
     for kind, mended in MENDED:
         if isinstance(error, kind):
             if kind is DATABASE_AWAY:
@@ -51,18 +51,19 @@ def handle_error(error: Exception, context: dict[str, Any]) -> HttpResponse | No
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer an address that is not there."""
+    """Answer a request for an address that does not exist."""
     return problem_response(NotFound("That address"))
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer a request Django itself refused, such as one for another Host."""
+    """Answer a request that Django itself refused, such as one for another Host."""
     return problem_response(InvalidRequest("The request could not be taken."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer a fault of ours; the log says what it was."""
-    # From around the views, as where a session is looked up. Django calls this while it handles it.
+    """Answer an internal error; the log says what it was."""
+    # Raised outside the views, such as in the session look-up. Django calls this while it handles
+    # the error.
     if isinstance(fault := sys.exception(), DATABASE_AWAY):
         return problem_response(database_away(fault))
     return problem_response(MissionControlError("The server failed; the log says how."))
@@ -83,7 +84,7 @@ def document(error: MissionControlError) -> dict[str, Any]:
     return {
         "type": "about:blank",
         "title": error.title,
-        # In the body too: what is logged of a body alone still says it (RFC 9457).
+        # In the body too, so that a log of the body alone contains it (RFC 9457).
         "status": error.status,
         "code": error.code,
         "detail": str(error),
@@ -97,36 +98,36 @@ def rpc_status(http_status: int, message: str) -> bytes:
     >>> rpc_status(400, "no")
     b'\x08\x03\x12\x02no'
     """
-    # Half of a character, as JSON may hold one, has no UTF-8.
+    # Half of a surrogate pair, which JSON may contain, has no UTF-8.
     text = message.encode("utf-8", "replace")
-    # Protobuf's base 128: the low seven bits first, and a high bit where more follow.
+    # Protobuf's base 128: the low seven bits first, and the high bit set where more follow.
     length, left = bytearray(), len(text)
     while left > SEVEN_BITS:
         length.append(left & SEVEN_BITS | 0x80)
         left >>= 7
     length.append(left)
     code = CODES.get(http_status, UNKNOWN)
-    # Tags of fields 1 (a number) and 2 (a text of a length).
+    # The tags of field 1 (a number) and field 2 (a length-prefixed text).
     return b"\x08" + bytes([code]) + b"\x12" + bytes(length) + text
 
 
 def database_away(fault: Exception) -> Unavailable:
-    """Say what the database fails at: nothing was stored, and the same may be sent again."""
+    """Say what is wrong with the database: nothing was stored, and the request may be repeated."""
     cause = fault.__cause__
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
     if code in NO_ROOM:
         disk.note_full()
         return Unavailable("The disk of the database is full.")
-    return Unavailable("The database does not answer.")  # locked for long, or being restarted
+    return Unavailable("The database does not answer.")  # locked for long, or restarting
 
 
 def _of_framework(error: exceptions.APIException) -> MissionControlError:
-    """A 405, 406 or 415 keeps its status; a parse error is a bad request."""
+    """Keep the status of a 405, 406 or 415; turn a parse error into a bad request."""
     known = InvalidRequest(str(error.detail))
-    # On this one error: the class is everybody's.
+    # Set on this one instance: the class is shared.
     known.status = error.status_code  # type: ignore[misc]
     known.code = str(error.default_code)  # type: ignore[misc]
-    # Its own words have a placeholder.
+    # The class's own title has a placeholder.
     known.title = HTTPStatus(error.status_code).phrase  # type: ignore[misc]
     return known
 
@@ -135,12 +136,12 @@ def _of_framework(error: exceptions.APIException) -> MissionControlError:
 MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (MissionControlError, lambda error: error),
     (DATABASE_AWAY, database_away),
-    # PostgreSQL alone counts characters; of a number SQLite's driver raises Python's own error.
+    # Only PostgreSQL checks lengths; for a number, SQLite's driver raises Python's own error.
     (
         (DataError, OverflowError),
         lambda _: InvalidRequest("A value is too long or too large to be stored."),
     ),
-    # Every wrong field is told, each with what was expected.
+    # Every wrong field is reported, each with what was expected.
     (
         PolicyInvalid,
         lambda error: InvalidRequest(
@@ -150,7 +151,7 @@ MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
         ),
     ),
     (Http404, lambda _: NotFound()),
-    # What the page at /login/ shows to anybody.
+    # The same that the page at /login/ shows to anybody.
     (exceptions.NotAuthenticated, lambda _: NotSignedIn(ways=settings.SIGN_IN)),
     (exceptions.AuthenticationFailed, lambda _: NotSignedIn()),
     (exceptions.PermissionDenied, lambda error: Forbidden(str(error.detail))),

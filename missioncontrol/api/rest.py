@@ -1,4 +1,4 @@
-"""Bodies in and out of REST views: the same wire classes, no serializers; files of any length."""
+"""Bodies of REST views as wire classes, without serializers; files of any length."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from missioncontrol.errors import InvalidRequest, existing
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
-# Made once for each class: making one takes far longer than its use.
+# Cached per class: building one takes far longer than using it.
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 PAGE = 100
 LONGEST_PAGE = 500
-# No calendar of ours reaches further, and databases stumble over what lies far outside.
+# No date of ours is outside these years, and databases fail on dates far outside.
 YEARS = range(2000, 2201)
 BEHIND_DAY = len("2026-11-21 ")
 LIMITS = re.compile(r"[1-9][0-9]{0,5}")
@@ -39,9 +39,9 @@ LIMITS = re.compile(r"[1-9][0-9]{0,5}")
 
 @dataclass(frozen=True, slots=True)
 class Depends:
-    """In `Annotated`: the function whose answer a parameter is, called as an operation is.
+    """In `Annotated`: the function that provides a parameter, called as an operation is.
 
-    `query`: what it reads of the query by itself.
+    `query`: the query parameters that it reads by itself.
     """
 
     source: Callable[..., Any]
@@ -55,20 +55,20 @@ def read_body(request: Request, kind: type[T]) -> T:
         InvalidRequest: says which field is wrong and what was expected.
     """
     try:
-        # Not `request.data`: what PostgreSQL cannot store is mended on this way.
+        # Not `request.data`: this way mends what PostgreSQL cannot store.
         body = read_json_object(request.body)
         read: T = _adapter(kind).validate_python(body)
     except ValidationError as error:
-        # One fault at a time, and without the input, which may be a secret.
+        # One error at a time, and without the input, which may be a secret.
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "body"
-        # The kind of fault, for screens that say it in another language.
+        # The kind of error, for screens that show it in another language.
         raise InvalidRequest(f"{where}: {first['msg']}", field=where, fault=first["type"]) from None
     return read
 
 
 def changes_in(asked: Any) -> dict[str, Any]:
-    """Return what a patch changes: what is absent stays."""
+    """Return what a patch changes; absent fields stay as they are."""
     return {name: value for name, value in asdict(asked).items() if value is not None}
 
 
@@ -81,14 +81,14 @@ def one_of(found: QuerySet[M], pk: Any, what: str) -> M:
     """Return one of the rows that the caller may see.
 
     Raises:
-        NotFound: it is none of them, or there is none.
+        NotFound: it does not exist, or is not one of them.
     """
     return existing(found.filter(pk=pk).first(), what)
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some rows of a list, and the address of those that follow."""
+    """Some rows of a list, and the address of the next page."""
 
     results: Sequence[T]
     next: str | None = None
@@ -102,13 +102,13 @@ def page_of(request: Request, found: QuerySet[Any], show: Callable[[Any], T]) ->
 def page_shown_together(
     request: Request, found: QuerySet[Any], show: Callable[[list[Any]], Iterable[T]]
 ) -> Page[T]:
-    """Return one page of rows that are shown all at once."""
-    # One row more than is shown tells whether there is another page.
+    """Return one page of rows, which `show` renders together."""
+    # One row more than is shown says whether there is another page.
     limit = page_size(request)
     after = request.query_params.get("cursor")
     if after:
         descending = bool(found.query.order_by) and found.query.order_by[0] == "-id"
-        # Ids are made in the order of time: what comes meanwhile moves no page.
+        # Ids are ordered by time: rows added meanwhile move no page.
         cursor = read_id("cursor", after)
         found = found.filter(id__lt=cursor) if descending else found.filter(id__gt=cursor)
     rows = list(found[: limit + 1])
@@ -117,17 +117,17 @@ def page_shown_together(
 
 
 def following(request: Request, cursor: Any) -> str | None:
-    """Return the address of the page after `cursor`; None: there is no more."""
-    # With the filters that it was asked by: the next page is of the same list.
+    """Return the address of the page after `cursor`; None if there is none."""
+    # With the filters of this request, so that the next page is of the same list.
     query = {**request.query_params.dict(), "cursor": str(cursor)}
     return f"{address_of(request)}?{urlencode(query)}" if cursor else None
 
 
 def address_of(request: Request | HttpRequest) -> str:
-    """Return the address that was asked, as the caller knows it.
+    """Return the requested address, as the caller knows it.
 
-    A proxy speaks HTTP to us, whatever it speaks to them: who came by the public name
-    came by its scheme too.
+    A proxy speaks HTTP to us, whatever it speaks to the caller: a caller who used the public host
+    also used its scheme.
     """
     if request.get_host() == urlsplit(settings.PUBLIC_URL).netloc:
         return f"{settings.PUBLIC_URL.rstrip('/')}{request.path}"
@@ -137,17 +137,17 @@ def address_of(request: Request | HttpRequest) -> str:
 def page_size(request: Request) -> int:
     """Read `?limit=`, 1 to 500."""
     text = request.query_params.get("limit", str(PAGE))
-    # `int` would take `+5`, `1_0` and the digits of every script.
+    # `int` would accept `+5`, `1_0` and the digits of every script.
     if not LIMITS.fullmatch(text):
         raise InvalidRequest(f"limit: expected 1 to {LONGEST_PAGE}, got {text!r}.", field="limit")
-    # Less than was asked for is no fault: `next` leads on.
+    # A shorter page than requested is no error: `next` leads on.
     return min(int(text), LONGEST_PAGE)
 
 
 Limit = Annotated[int, Depends(page_size, query=("limit",))]
 
 
-# What stands in the query, by its name there; each raises InvalidRequest where it is nothing such.
+# Readers of query parameters by name; each raises InvalidRequest for an invalid value.
 def read_whole(name: str, text: str) -> int:
     """Read a whole number."""
     try:
@@ -157,8 +157,8 @@ def read_whole(name: str, text: str) -> int:
 
 
 def read_moment(name: str, text: str) -> datetime:
-    """Read an RFC 3339 time, with a `T` or a blank behind the day; without a zone it is UTC."""
-    # Further on a blank is the `+` of a zone that was not percent-encoded.
+    """Read an RFC 3339 time, with a `T` or a space after the day; without a zone it is UTC."""
+    # A later space is the `+` of a zone that was not percent-encoded.
     day, rest = text[:BEHIND_DAY], text[BEHIND_DAY:]
     try:
         read = datetime.fromisoformat(day + rest.replace(" ", "+"))
@@ -179,7 +179,7 @@ def read_day(name: str, text: str) -> date:
     try:
         read = date.fromisoformat(text)
     except ValueError:
-        # Refused below, in the same words as a year that is out of reach.
+        # Refused below, with the same error as a year out of range.
         read = date.min
     if read.year not in YEARS:
         raise InvalidRequest(
@@ -197,7 +197,7 @@ def read_id(name: str, text: str) -> UUID:
 
 
 def read_choice(name: str, text: str, known: tuple[str, ...]) -> str:
-    """Read one of a few words; the first where there is none."""
+    """Read one of a few words; the first if the text is empty."""
     if (chosen := text or known[0]) in known:
         return chosen
     expected = ", ".join(known)
@@ -205,19 +205,19 @@ def read_choice(name: str, text: str, known: tuple[str, ...]) -> str:
 
 
 def read_word(name: str, text: str) -> str:
-    """Read the name of something stored, none of which holds a NUL."""
+    """Read the name of something stored; no such name contains a NUL."""
     if "\0" in text:
         raise InvalidRequest(f"{name}: expected a text without NUL characters.", field=name)
     return text
 
 
 def read_words(name: str, text: str) -> list[str]:
-    """Read names with commas between them; none: it asks for all."""
+    """Read names separated by commas; an empty list asks for all."""
     return [word for word in read_word(name, text).split(",") if word]
 
 
 def read_text(name: str, text: str) -> str:
-    """Read a text that is looked for, as it would be stored; empty: it asks for all."""
+    """Read a text to search for, as it would be stored; an empty one asks for all."""
     return text.replace("\0", "")
 
 
@@ -230,10 +230,10 @@ QUERY: Mapping[Any, Callable[[str, str], Any]] = {
     list[str]: read_words,
     str: read_text,
 }
-"""By the type of a parameter of the query. What may be None is, where nothing stands."""
+"""Readers by the type of a query parameter. A parameter that may be None is None if absent."""
 
 
-# A frame for each line would be more headers than text.
+# With one frame per line there would be more headers than text.
 BYTES_AT_ONCE = 64 * 1024
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 
@@ -241,9 +241,9 @@ TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 def stream(
     request: Request, lines: Iterator[bytes], *, kind: str, name: str
 ) -> StreamingHttpResponse:
-    """Answer lines as a file, as fast as they are taken.
+    """Answer lines as a file, as fast as the client takes them.
 
-    Under ASGI Django would first gather an ordinary iterator in memory.
+    Under ASGI Django would first collect an ordinary iterator in memory.
     """
     parts = _gathered(lines)
 
@@ -253,7 +253,8 @@ def stream(
             # With a default: a StopIteration cannot be raised into a future.
             return next(parts, None)
         finally:
-            # The thread is this answer's own: a pool would never get back what it holds.
+            # The thread belongs to this answer: a connection pool would never get its connection
+            # back.
             close_old_connections()
 
     async def later() -> AsyncIterator[bytes]:
@@ -267,7 +268,7 @@ def stream(
 
 
 def _gathered(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield lines in parts that are worth a frame each."""
+    """Yield lines in parts that are large enough for a frame each."""
     part = bytearray()
     for line in lines:
         part += line

@@ -1,8 +1,8 @@
 """Routes: an operation is a function, and its signature is its schema.
 
 A function's name is the operation's id, its docstring the description. Its parameters are read in
-their order: what the address names, `request`, what it `Depends` on, a wire class as the body,
-anything else as a parameter of the query by its type.
+order: those in the path, `request`, what it `Depends` on, a wire class as the body, and anything
+else as a query parameter by its type.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ Check = Callable[..., None]
 
 PROBLEM = "application/problem+json"
 REF = "#/components/schemas/{model}"
-# Filled while the views are imported: every class that some operation takes.
+# Filled while the views are imported: every class that an operation takes as input.
 INPUTS: dict[str, type[Any]] = {}
 PEOPLE = cast(type[BasePermission], api_settings.DEFAULT_PERMISSION_CLASSES[0])
 IN_PLACE = re.compile(r"<\w+:(\w+)>")
 
 
 class Call:
-    """How a function is called for a request, and what it takes of it."""
+    """How a function is called for a request, and what it takes from it."""
 
     def __init__(self, function: Callable[..., Any], place: Collection[str]) -> None:
         self._function, self._place = function, place
@@ -62,7 +62,7 @@ class Call:
         self._readers = {
             name: self._reader(name, hints[name])
             for name, parameter in signature(function).parameters.items()
-            # What can only be named is for other callers, and keeps its default here.
+            # A keyword-only parameter is for other callers, and keeps its default here.
             if parameter.kind is not Parameter.KEYWORD_ONLY
         }
 
@@ -86,7 +86,7 @@ class Call:
         if is_dataclass(kind) and isinstance(kind, type):
             self.takes = kind
             return lambda request, _: read_body(request, kind)
-        # `with_`: a word of Python's own.
+        # `with_`: a keyword of Python.
         asked = name.rstrip("_")
         self.query.append(asked)
         is_choice = get_origin(kind) is Literal
@@ -101,10 +101,10 @@ class Call:
 
 
 class Answer:
-    """How what a function returns is answered, by its annotation.
+    """How a function's return value is answered, according to its annotation.
 
-    A row, a `Page` or a list of rows, a row and whether it is new (201, or 200 where the same was
-    made before), nothing (204), or a response.
+    A row, a `Page` or a list of rows, a row and whether it is new (201, or 200 if it had been made
+    before), nothing (204), or a response.
     """
 
     def __init__(self, returned: Any, *, status: int | None, files: tuple[str, ...]) -> None:
@@ -115,7 +115,7 @@ class Answer:
         self.responses: dict[Any, Any] = {
             (self._status, *files): body,
             **({200: body} if self._or_known else {}),
-            # `default`: every refusal has this shape, whatever its status.
+            # `default`: every error has this shape, whatever its status.
             ("default", PROBLEM): reference(Problem, "serialization"),
         }
 
@@ -131,7 +131,7 @@ class Answer:
 
 
 class Unparsed(BaseParser):
-    """Leaves a body of any kind to the view: the check of a session's token asks for a form."""
+    """Leaves any body to the view, because the check of a session's token asks for a form."""
 
     media_type = "*/*"
 
@@ -145,27 +145,28 @@ class Unparsed(BaseParser):
 
 
 class UnparsedJSON(Unparsed):
-    """Leaves JSON to `read_body`: one reader for all."""
+    """Leaves JSON to `read_body`, the one reader for all."""
 
     media_type = "application/json"
 
 
 class Resource(APIView):
-    """One address: its methods are operations, each for callers of its own."""
+    """One address: its methods are operations, each with its own kind of callers."""
 
-    # DRF's own reads a body as soon as a session's token is checked, and fails where it nests deep.
+    # DRF's own parser reads a body as soon as a session's token is checked, and fails on deep
+    # nesting.
     parser_classes = [UnparsedJSON]
     callers: ClassVar[dict[str, type[BasePermission]]]
 
     def get_permissions(self) -> list[Any]:
-        # Who may ask nothing here is not told what else could be asked.
+        # A caller who may call nothing here does not learn which methods exist.
         first, *_ = self.callers.values()
         asked = "GET" if self.request.method == "HEAD" else str(self.request.method)
         return [self.callers.get(asked, first)()]
 
 
 class Router:
-    """The operations of one module; `checks` hold for each, before anything of it is read."""
+    """The operations of one module; `checks` apply to each, before anything of it is read."""
 
     def __init__(self, *checks: Check) -> None:
         self._checks = checks
@@ -173,7 +174,7 @@ class Router:
 
     @property
     def urls(self) -> list[URLPattern]:
-        """The addresses, in the order in which they were named."""
+        """The addresses, in the order in which they were added."""
         return [path(place, one.as_view()) for place, one in self._resources.items()]
 
     def get(self, place: str, **options: Any) -> Callable[[F], F]:
@@ -205,11 +206,11 @@ class Router:
         takes_file: bool = False,
         query: tuple[str, ...] = (),
     ) -> F:
-        """Describe a view and have it called; return it as it is.
+        """Describe a view and register it; return it unchanged.
 
-        `caller`: for whom it is, if not for people. `checks` refuse before anything is read.
-        `takes_file`: the body is a file as it is; `files`: so is the answer, of these media types.
-        `query`: what the view reads of it by itself, otherwise than its signature can.
+        `caller`: who may call it, if not people. `checks` refuse before anything is read.
+        `takes_file`: the body is a file as it is; `files`: the answer is a file of these media
+        types. `query`: query parameters that the view reads by itself, beyond its signature.
         """
         names = IN_PLACE.findall(place)
         call = Call(view, names)
@@ -225,7 +226,7 @@ class Router:
         taken = call.takes and {"application/json": reference(call.takes, "validation")}
         described = extend_schema(
             operation_id=view.__name__,
-            # Added for all of them in one place (`complete`).
+            # Added for all operations in one place (`complete`).
             auth=[],
             request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else taken,
             responses=answer.responses,
@@ -242,22 +243,22 @@ class Router:
 
 
 def reference(kind: type[Any], mode: str) -> dict[str, str]:
-    """Refer to a class's schema; one that is taken is an input from now on."""
+    """Refer to a class's schema; in validation mode, register the class as an input."""
     if mode == "validation":
-        # What is taken has optional fields, what is answered has none: two schemas of one class.
+        # An input has optional fields, an answer has none: two schemas of one class.
         INPUTS[kind.__name__] = kind
     return {"$ref": REF.format(model=kind.__name__)}
 
 
 def _body_of(returned: Any) -> dict[str, Any] | None:
-    """Describe what a view returns; None: nothing, or a response of its own."""
+    """Describe what a view returns; None if nothing, or a response of its own."""
     row = (get_args(returned) or (returned,))[0]
     if not is_dataclass(row):
         return None
     body: dict[str, Any] = reference(cast(type[Any], row), "serialization")
     if get_origin(returned) not in {Page, list}:
         return body
-    # Every list is a page, so that a short one can grow without another shape.
+    # Every list is a page, so that a short one can grow without a change of shape.
     results = {"type": "array", "items": body}
     following = {"type": ["string", "null"]}
     return {

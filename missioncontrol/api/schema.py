@@ -1,7 +1,7 @@
 """OpenAPI 3.1: the REST views, the thin endpoints and every event, from one place.
 
 Component schemas come from the wire dataclasses through pydantic, so that nothing
-is typed twice; drf-spectacular lists the paths.
+is declared twice; drf-spectacular lists the paths.
 """
 
 from __future__ import annotations
@@ -30,36 +30,36 @@ Mode = Literal["validation", "serialization"]
 def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
     """Add the wire's components and the thin endpoints (spectacular's hook)."""
     components = result.setdefault("components", {})
-    # One place for all of them, so that the screens' types are made of one document.
+    # In one place, so that the screens' types are made from one document.
     components.setdefault("schemas", {}).update(wire_schemas())
     components["securitySchemes"] = SECURITY_SCHEMES
     result["paths"].update(THIN_PATHS)
-    # Reading turns is REST, posting them a thin endpoint: two descriptions of one address.
+    # Reading turns is REST, posting them a thin endpoint: one address, two descriptions.
     result["paths"]["/api/v1/runs/{run_id}/turns/"]["post"] = POST_TURNS
     for operations in result["paths"].values():
         for operation in operations.values():
-            # Said in the schema, as it holds: no address is open unless it is named here.
+            # The schema says what is enforced: no address is open unless it is named here.
             if operation["operationId"] in PUBLIC:
                 operation["security"] = []
             elif not operation.get("security"):
                 operation["security"] = [{"session": []}, {"token": []}, {"agent": []}]
-    # In one order, whatever was imported first: the types made of it are compared in CI.
+    # In a fixed order, whatever was imported first: CI compares the types made from it.
     result["paths"] = dict(sorted(result["paths"].items()))
     return result
 
 
 class WireSchema(GenerateJsonSchema):
-    """Asks of an answer every field, and of a request those without a default."""
+    """Requires every field in an answer, and in a request those without a default."""
 
     def field_is_required(self, field: Any, total: bool) -> bool:
-        # Defaults are always serialised, so that a literal `type` is never optional.
+        # Defaults are always serialised, so a literal `type` is never optional.
         return self.mode == "serialization" or super().field_is_required(field, total)
 
 
 @cache
 def wire_schemas() -> dict[str, Any]:
     """Return the JSON Schema of every wire class, by name."""
-    # By looking, not by a list: a class that nobody named would be missing from the types.
+    # By inspection, not from a list: a forgotten class would be missing from the types.
     modules = [import_module(m.name) for m in iter_modules(wire.__path__, f"{wire.__name__}.")]
     declared = [
         kind
@@ -79,13 +79,13 @@ def wire_schemas() -> dict[str, Any]:
         ("Turn", "validation", TypeAdapter(Turn)),
         ("Event", "serialization", TypeAdapter(Event)),
     ]
-    # All at once: pydantic gives two classes of one name two names only where it sees both.
+    # All at once: only then does pydantic give two classes of the same name two names.
     schemas, shared = TypeAdapter.json_schemas(
         [*named, *inputs, *outputs], ref_template=REF, schema_generator=WireSchema
     )
     found = {**shared.get("$defs", {})}
     for (name, _), schema in schemas.items():
-        # What is referred to stands there already, under the same name.
+        # A schema that is referred to is already there under the same name.
         found.setdefault(name, schema)
     return dict(sorted(found.items()))
 
@@ -119,7 +119,7 @@ def _operation(
     others: dict[str, Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Describe an operation by what it answers; `others`: by their statuses."""
+    """Describe an operation by what it answers; `others`: other answers by status."""
     problems = {PROBLEM: {"schema": reference(Problem, "serialization")}}
     return {
         "operationId": name,
@@ -137,7 +137,7 @@ def _operation(
 def _open_to_all(
     name: str, statuses: dict[str, str], kinds: tuple[str, ...] = ("application/json",)
 ) -> dict[str, Any]:
-    """Describe an endpoint that needs no sign-in, by what each status says."""
+    """Describe an endpoint that needs no sign-in, by what each status means."""
     content = {kind: {"schema": _OBJECT} for kind in kinds}
     answered = {
         status: {"description": text, "content": content} for status, text in statuses.items()
@@ -146,8 +146,8 @@ def _open_to_all(
 
 
 def _otlp(signal: str, rejected: str) -> dict[str, Any]:
-    """Describe one of OTLP/HTTP's addresses."""
-    # A text: protobuf's JSON writes 64-bit numbers so.
+    """Describe one of OTLP/HTTP's endpoints."""
+    # A string: protobuf's JSON writes 64-bit numbers that way.
     counted = {rejected: {"type": "string"}, "errorMessage": {"type": "string"}}
     partial = {
         "type": "object",
@@ -168,7 +168,7 @@ _OPENAPI = "application/vnd.oai.openapi"
 SCHEMA_KINDS = (_OPENAPI, f"{_OPENAPI}+json", "application/yaml", "application/json")
 PUBLIC = frozenset({"healthz", "readyz", "schema", "setup_codes_exchange"})
 
-# By hand: these never pass through Django, so that spectacular cannot find them.
+# Written by hand: these never pass through Django, so spectacular cannot find them.
 THIN_PATHS: dict[str, Any] = {
     "/api/v1/runs/{run_id}/directive/": {
         "get": _operation(
@@ -229,7 +229,7 @@ THIN_PATHS: dict[str, Any] = {
                 requestBody={"content": _json(_OBJECT)},
             )
         }
-        # An agent that is added stands in the schema with its adapter.
+        # An agent's adapter adds its hook to the schema.
         for client in ADAPTERS
     },
 }

@@ -1,4 +1,4 @@
-"""What this web process has: the dispatcher, the ingest thread, and whether its disk has room."""
+"""What this web process holds: the dispatcher, the ingest thread, and whether its disk has room."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from missioncontrol.runs.ingest import Writer
 dispatcher = Dispatcher()
 writer = Writer()
 
-# What SQLite's log grows to between two checkpoints, some times over.
+# Several times the size that SQLite's log reaches between two checkpoints.
 LEAST_FREE_BYTES = 16_000_000
-# PostgreSQL's disk is seen by what it refuses alone; agents try a refused write again by then.
+# That PostgreSQL's disk is full shows only in its errors; agents retry a refused write by then.
 REMEMBERED_S = 30.0
 
 
 class Disk:
-    """Where this process writes to, and what was refused there."""
+    """The disk this process writes to, and whether it recently refused a write."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._full_until = clock, 0.0
@@ -31,14 +31,14 @@ class Disk:
         self._full_until = self._clock() + REMEMBERED_S
 
     def has_room(self) -> bool:
-        """Say whether a write would find room, as far as that is known."""
+        """Say whether a write would find room, as far as is known."""
         if self._clock() < self._full_until:
             return False
         try:
             there = shutil.disk_usage(settings.DATA_DIR)
         except FileNotFoundError:
-            return True  # beside PostgreSQL nothing may have been kept there yet
-        # Some mounts tell no figures at all.
+            return True  # with PostgreSQL nothing may have been stored there yet
+        # Some mounts report no figures.
         return there.total == 0 or there.free >= LEAST_FREE_BYTES
 
 

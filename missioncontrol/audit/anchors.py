@@ -1,8 +1,8 @@
-"""Tie runs' chains into their project's, and tell what `checking` finds of all of them.
+"""Tie runs' chains into their project's, and report what `checking` finds in all of them.
 
 A checkpoint (a `chain.anchored` row on the project's chain) names `seq` and hash of each
-head that moved since the last one, the project's own head, the checkpoint before and its
-number, signed with a key outside the database. `heads` keeps it in a file besides.
+head that moved since the last one, the project's own head, the previous checkpoint and its own
+number, signed with a key outside the database. `heads` also stores it in a file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 Heads = dict[str, tuple[int, str]]
 
-# In one checkpoint: nobody waits long for the project's lock, or for SQLite's.
+# Per checkpoint, so that nobody waits long for the project's lock, or for SQLite's.
 RUNS_AT_ONCE = 500
 MOST_FAULTS = 100
 
@@ -39,26 +39,26 @@ MOST_FAULTS = 100
 def anchor_heads(*, at: datetime, since: datetime | None = None) -> list[UUID]:
     """Write the heads that moved into each project's chain; return the projects that moved.
 
-    A project whose own chain alone moved is anchored too. `since`: look at the runs that
-    something happened to since then, as all others were anchored; None: at every run.
+    A project of which only its own chain moved is anchored too. `since`: look only at runs with
+    events since then, as all others were anchored; None: at every run.
     """
     last = JournalRow.objects.filter(project=OuterRef("pk"), run=None).order_by("-seq")
     projects = Project.objects.filter(event_seq__gte=0).annotate(
         last_type=Subquery(last.values("type")[:1]), last_text=Subquery(last.values("payload")[:1])
     )
-    # Checkpoints of earlier versions have no number: one of today's kind follows them.
+    # Checkpoints of earlier versions have no number: a current one must follow them.
     going_on = projects.exclude(last_type=ANCHORED, last_text__contains='"number":').order_by("pk")
     moved: dict[UUID, list[RunMeters]] = {pk: [] for pk in going_on.values_list("pk", flat=True)}
     unanchored = RunMeters.objects.filter(event_seq__gt=F("anchored_seq")).order_by("pk")
     unanchored = unanchored.annotate(project_id=F("run__project_id"))
     if since is not None:
-        # No index is over what moves, as every turn would write it: the events have one.
+        # The heads that move have no index, which every turn would write: the events have one.
         events = JournalRow.objects.filter(project__in=Project.objects.all(), at__gte=since)
         unanchored = unanchored.filter(pk__in=events.values("run"))
-    for run in unanchored.only("event_seq", "head"):  # in the order of locks
+    for run in unanchored.only("event_seq", "head"):  # in the order in which they are locked
         moved.setdefault(run.project_id, []).append(run)
     for project_id, runs in moved.items():
-        # At least once: where a project's own chain alone moved there are no runs.
+        # At least once: a project of which only its own chain moved has no runs here.
         for first in range(0, len(runs) or 1, RUNS_AT_ONCE):
             _anchor(project_id, runs[first : first + RUNS_AT_ONCE], at=at)
         try:
@@ -69,7 +69,7 @@ def anchor_heads(*, at: datetime, since: datetime | None = None) -> list[UUID]:
 
 
 def verify(*, projects: Collection[UUID]) -> Verification:
-    """Walk every chain of these projects, and compare what stands beside them."""
+    """Verify every chain of these projects, and compare it with what is stored beside it."""
     walk = checking.Walk()
     head = ""
     faults: list[Fault] = []
@@ -102,11 +102,11 @@ def verify(*, projects: Collection[UUID]) -> Verification:
 def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> None:
     tied: Heads = {str(run.pk): (run.event_seq, run.head) for run in runs}
     with journal.holding_project(project_id) as project:
-        # Under the lock: two beats at once must not give one number twice.
+        # Under the lock, because two beats at once must not give one number twice.
         anchors = JournalRow.objects.filter(project=project, run=None, type=ANCHORED)
         last = anchors.order_by("-seq").first()
         known = json.loads(last.payload or "{}") if last else {}
-        # Older ones have no number: how many there are says it.
+        # Older checkpoints have no number: count them.
         number = known.get("number") or anchors.count()
         fields = {
             "heads": {run: list(head) for run, head in tied.items()},

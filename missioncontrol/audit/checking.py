@@ -1,7 +1,7 @@
 """Check the database against its own audit log: chains, turns and runs' rows.
 
 Chains are read in pages and runs one after the other, so that neither a long run nor a
-large project is ever in memory as a whole. Nothing is locked: a run that moved while it
+large project is ever in memory as a whole. Nothing is locked at first: a run that moved while it
 was read is read again.
 """
 
@@ -44,9 +44,9 @@ from missioncontrol.runs.statements import pages_of
 M = TypeVar("M", bound=models.Model)
 
 ROWS_AT_ONCE = 1000
-# How often a run that moves meanwhile is read again, before its row is locked for it.
+# How often a moving run is read again before its row is locked for it.
 TRIES = 3
-# Beyond it PostgreSQL gives back a float as a whole number.
+# Above it PostgreSQL returns a float as an integer.
 EXACT = 2**53
 
 
@@ -54,21 +54,21 @@ _COMPARED = Run.objects.select_related("meters").defer("metadata", "workspace")
 
 
 class Walk:
-    """One verification: counts what it walks over."""
+    """One verification, which counts what it reads."""
 
     def __init__(self) -> None:
         self.rows = 0
         self.compared_since: str | None = None
 
     def faults_of(self, project: Project) -> Iterator[Fault]:
-        """Walk a project's chain, then those of its runs; yield what does not hold."""
-        # The project's chain first: what its signed rows say
-        # of a run is compared with the run's own.
+        """Check a project's chain, then those of its runs; yield what does not hold."""
+        # The project's chain first: what its signed rows say of a run is compared with the run's
+        # own chain.
         chain = ProjectChain(
             trusted=signing.trusted_keys(),
             old_rule=partial(signing.is_signed_as_before, str(project.id)),
         )
-        # The file before the database: what is appended later is younger than what is read.
+        # The file before the database, so that lines appended meanwhile are not compared.
         lines = heads.lines_of(project.id)
         witness = Witness(str(project.id), lines, trusted=signing.trusted_keys())
         project = Project.objects.get(pk=project.id)
@@ -83,11 +83,11 @@ class Walk:
         )
         yield from witness.end(chain.last)
         if witness.since is not None:
-            # The latest: what was compared of all projects is what the youngest file knows.
+            # The latest of the projects: only since then were all of them compared.
             self.compared_since = max(witness.since, self.compared_since or witness.since)
         seen: set[str] = set()
         runs = Run.objects.filter(project=project).order_by("id")
-        # As text: in SQLite anything may have been written there.
+        # As text, because in SQLite anything may have been written there.
         for text in runs.values_list(Cast("id", models.TextField()), flat=True):
             try:
                 run_id = UUID(text)
@@ -113,7 +113,7 @@ class Walk:
                 what = "turn or event"
                 return self._settled_faults(run, chain)
             what, found = "row of meters", "missing"
-        # What SQLite took into a column of ids or sums, and what the id was written like.
+        # Values that SQLite accepted into a column of ids or sums, and malformed ids.
         except (TypeError, ValueError, Run.DoesNotExist) as error:
             found = f"unreadable ({error})"[:200]
         rows = JournalRow.objects.filter(run=run_id).count()
@@ -134,11 +134,11 @@ class Walk:
             later = RunMeters.objects.filter(run=run, event_seq__gt=run.meters.event_seq)
             if not faults or not later.exists():
                 break
-            # In one statement: of two, a move between them would look like an edited row.
+            # In one statement: between two, a move would look like an edited row.
             run = _COMPARED.get(pk=run.pk)
             length, faults = _run_faults(run, chain)
         else:
-            # It moves on and on: under its lock nobody writes while it is read.
+            # It keeps moving: nobody writes while it is read under its lock.
             with journal.writing([run.id], at=run.started_at) as tx:
                 length, faults = _run_faults(tx.run(run.id), chain)
         self.rows += length
@@ -146,7 +146,7 @@ class Walk:
 
 
 def link_of(row: JournalRow) -> Link:
-    """Show a row as a link of its chain."""
+    """Return a row as a link of its chain."""
     return Link(
         **header(row),
         id=str(row.id),
@@ -159,10 +159,10 @@ def link_of(row: JournalRow) -> Link:
 
 
 def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
-    """Check one run; its row and its turns only where its chain holds."""
+    """Check one run; its row and its turns only if its chain holds."""
     name, of = str(run.id), str(run.project_id)
-    # A chain alone cannot tell that its tail was cut or the
-    # run is gone: the project's checkpoints can.
+    # A chain alone cannot show that its tail was cut off or the run is gone: the project's
+    # checkpoints can.
     chain, replayed = RunChain(project, name), Replayed()
     faults: list[Fault] = []
     rows = JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq)
@@ -174,7 +174,7 @@ def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
     end = list(
         chain.end(head=run.meters.head, length=run.meters.event_seq + 1, project=of, run=name)
     )
-    # A broken chain says nothing of rows beside it: their faults would only repeat its own.
+    # With a broken chain, faults of the rows beside it would only repeat its own.
     faults += end or chain.end_signed(project=of, run=name)
     if not faults and chain.last is not None:
         faults += _row_faults(run, replayed, chain.last)
@@ -183,10 +183,10 @@ def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
 
 
 class Replayed:
-    """What a run's events tell of its row and its turns, taken in in order."""
+    """What a run's events say of its row and its turns, applied in order."""
 
     TELLING = frozenset({"run.opened", "run.moved", MONEY, "turn.recorded", "turn.completed"})
-    """Events whose payload says more than their header; no other is parsed."""
+    """Events whose payload says more than their header; no others are parsed."""
 
     def __init__(self) -> None:
         self.row: dict[str, Any] = {}
@@ -196,10 +196,10 @@ class Replayed:
         self.usage: Counter[str] = Counter()
 
     def apply(self, link: Link) -> None:
-        """Take in one event."""
+        """Apply one event."""
         self.row |= {"status": link.status, "version": link.version}
         self.turn_count += link.type == "turn.recorded"
-        # Of an erased one, a later event tells again what it told; others tell nothing more.
+        # A later event repeats what an erased one said; other types say nothing more.
         if link.payload is None or link.type not in self.TELLING:
             return
         payload = json.loads(link.payload)
@@ -207,11 +207,11 @@ class Replayed:
             opened = payload["row"]
             self.row |= {name: opened[name] for name in ("mode", "name", "goal", "ended_at")}
             self.row |= {name: opened[name] for name in ("key", "started_at") if name in opened}
-            # No event tells of a name that came later.
+            # No event reports a name that was set later.
             self.row |= {"agent": opened["agent"]} if opened.get("agent") else {}
         elif link.type == "run.moved":
             self.row |= {"mode": payload["mode"], "ended_at": payload["ended_at"]}
-            # Named only where the run was renamed.
+            # Present only if the run was renamed.
             renamed = {name: payload.get(name) for name in ("name", "goal")}
             self.row |= {name: text for name, text in renamed.items() if text is not None}
         elif link.type != MONEY:
@@ -264,7 +264,7 @@ def _row_faults(run: Run, replayed: Replayed, last: Link) -> Iterator[Fault]:
 
 
 def _capped(cost: Decimal) -> Decimal:
-    # The column ends there; what a run told goes on.
+    # The column's maximum; a run may report more.
     return min(cost, HIGHEST_SUM).quantize(MICRO)
 
 
@@ -272,7 +272,7 @@ def _turn_faults(run: Run, replayed: Replayed, erased: Erased, last: Link) -> It
     left = dict(replayed.turns)
     for turn in in_order(Turn.objects.filter(run=run, seq__lte=run.meters.last_seq), "seq"):
         event = left.pop(turn.seq, None)
-        # Who erased the words said so, signed: what is left is right when nothing is.
+        # The erasure of the words is signed: a turn up to there is right if it has none.
         if turn.seq <= erased.turns:
             has_words = turn.args or turn.content or turn.result or turn.error or turn.files
             kind = "turn_changed" if has_words else None
@@ -280,8 +280,8 @@ def _turn_faults(run: Run, replayed: Replayed, erased: Erased, last: Link) -> It
             kind = "turn_added"
         else:
             signed = {name: getattr(turn, name) for name in TURN_SIGNS}
-            # As it was stored, or as PostgreSQL gave it back:
-            # a large float comes as a whole number.
+            # As it was stored, or as PostgreSQL returned it: a large float comes back as an
+            # integer.
             is_unchanged = event == (str(turn.id), turn.digest) and (
                 turn_digest(signed) == turn.digest
                 or turn_digest({**signed, "args": _as_floats(signed["args"])}) == turn.digest
@@ -300,7 +300,7 @@ def _turn_fault(kind: str, seq: int, last: Link) -> Fault:
 
 
 def _as_floats(value: Any) -> Any:
-    """Return JSON with the whole numbers that may have been floats as such."""
+    """Return JSON with the integers that may have been floats as floats."""
     if isinstance(value, dict):
         return {name: _as_floats(part) for name, part in value.items()}
     if isinstance(value, list):

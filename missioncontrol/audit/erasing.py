@@ -1,15 +1,15 @@
-"""What the audit log allows: to erase what a run said, or a person; to put an older copy back.
+"""The changes that the audit log allows: erase a run's words, or a person; restore an older copy.
 
-Words of old turns go by themselves where a project keeps them for so many days: a run's, when
-it ended that long ago, with the telemetry they came by; its events, figures and cards stay. Each
-slice is a transaction, after which the audit log verifies.
+The words of old turns are erased automatically where a project keeps them for a number of days: a
+run's, once it ended that long ago, with the telemetry they came from; its events, figures and cards
+stay. Each slice is a transaction, after which the audit log verifies.
 
-Of a person goes their account, what they own alone, and what the audit log says about them. What
-stays is the name under which they decided something: it is in the hash of the row that says so,
-and who stopped whose agent is what the log is for.
+Erasing a person removes their account, what only they own, and what the audit log says about them.
+The name under which they decided something stays: it is part of the hash of the row that says so,
+and the log's purpose is to say who stopped whose agent.
 
-All leave an `audit.amended` event on the project's chain that says who, what and why,
-signed with the key that is not in the database: without it, `verify` names the blanks.
+All write an `audit.amended` event on the project's chain that says who, what and why,
+signed with the key that is not in the database: without it, `verify` reports the blanks.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ from missioncontrol.runs.selectors import find_run
 
 logger = logging.getLogger(__name__)
 
-# What a run is called afterwards.
+# The name of an erased run.
 ERASED = "erased"
-# What an erased turn says.
+# The columns of an erased turn.
 WORDLESS: Mapping[str, Any] = {
     "args": None,
     "content": None,
@@ -64,18 +64,18 @@ WORDLESS: Mapping[str, Any] = {
     "state": None,
     "digest": "",
 }
-# In one transaction: nobody waits long for SQLite's lock.
+# Per transaction, so that nobody waits long for SQLite's lock.
 TURNS_AT_ONCE = 500
-# Of one project at one beat; the next goes on.
+# Per project and beat; the next beat continues.
 RUNS_AT_ONCE = 20
 TELEMETRY_AT_ONCE = 5_000
 
 
 def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
-    """Erase every word of an ended run; who did what when and what it cost stay.
+    """Erase every word of an ended run; who did what and when, and what it cost, stays.
 
     Takes the project's row lock, then the run's. Copies elsewhere (exports, backups,
-    notices that were sent) are out of reach.
+    notices that were sent) cannot be reached.
 
     Raises:
         NotFound: there is no such run.
@@ -85,10 +85,11 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
     check_reason(by, reason)
     project_id = Run.objects.filter(pk=run_id).values_list("project_id", flat=True).first()
     run = find_run(run_id, projects=[project_id] if project_id else [])
-    # The event that allows it is on the project's chain, whose end nothing else may move meanwhile.
+    # The event that allows it goes on the project's chain, whose end nothing else may move
+    # meanwhile.
     with journal.holding_project(run.project_id), journal.writing([run_id], at=at) as tx:
         run = tx.run(run_id)
-        # An agent that goes on would write new words right behind.
+        # An agent that goes on would write new words at once.
         if run.status not in ENDED:
             raise NoSuchMove(run.status, "be erased")
         amend(
@@ -103,7 +104,7 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
         )
         _blank(run)
         run.meters.erased_seq = run.meters.last_seq
-        # Its name is told anew: the event that told it was erased with the rest.
+        # Set its name again: the event that named it was erased with the rest.
         run.reason = ""
         run.name, run.goal = ERASED, ""
         Run.objects.filter(pk=run.pk).update(name=ERASED, goal="", metadata={}, workspace=[])
@@ -111,7 +112,7 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
 
 
 def erase_old_words(*, at: datetime) -> int:
-    """Erase a slice of each run whose time is over, the oldest first; count the runs."""
+    """Erase a slice of each run whose time is over, the oldest first; return the number of runs."""
     slices = 0
     for project in Project.objects.exclude(keep_words_days=0).order_by("pk"):
         days = project.keep_words_days
@@ -122,9 +123,10 @@ def erase_old_words(*, at: datetime) -> int:
         for run_id in old.order_by("ended_at").values_list("pk", flat=True)[:RUNS_AT_ONCE]:
             try:
                 slices += _erase_slice(project.id, run_id, days=days, at=at)
-            except Exception:  # one run that resists must not keep every other's words
+            except Exception:  # one failing run must not keep the others' words
                 logger.exception("the words of run %s could not be erased", run_id)
-        # What came without turns, or after they had gone: the audit log does not hold it.
+        # Records without turns, or that arrived after the turns were erased: the audit log has
+        # none.
         done = over.filter(meters__erased_seq=F("meters__last_seq"))
         late = TelemetryRecord.objects.filter(run__in=done).values_list("pk", flat=True)
         TelemetryRecord.objects.filter(pk__in=list(late[:TELEMETRY_AT_ONCE])).delete()
@@ -149,7 +151,7 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
             reason=f"kept for {days} days",
             at=at,
             of_run=run.id,
-            # No row of the chain: its figures and decisions stay.
+            # None of the run's rows: its figures and decisions stay.
             through_seq=-1,
             turns_through=last,
         )
@@ -161,20 +163,20 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
 
 
 def _forget_beside(run: Run) -> None:
-    """Forget what was kept of turns beside them, once all have lost their words."""
+    """Delete what was stored beside the turns, once all of them have lost their words."""
     TelemetryRecord.objects.filter(run=run).delete()
     forget_words(run)
-    # No loop reaches back over erased turns, should the run come back: they all look alike.
+    # If the run comes back, no loop may include erased turns, which all look alike.
     run.meters.streak_obs, run.meters.corrected, run.meters.doing = run.meters.last_obs, [], ""
     if indexed := getattr(run, "indexed", None):
-        indexed.delete()  # it is indexed anew, without the words
+        indexed.delete()  # it is indexed again without the words
 
 
 @transaction.atomic
 def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     """Erase an account with its tokens, browsers, sessions, views and memberships.
 
-    Rows of the audit log that name the person or a browser of theirs lose their words, and
+    Rows of the audit log that name the person or one of their browsers lose their words, and
     each project's chain says, signed, which rows, who allowed it and why.
 
     Raises:
@@ -184,16 +186,16 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     check_reason(by, reason)
     if user.username == LOCAL_OWNER:
         raise InvalidRequest("This account starts Mission Control and cannot be erased.")
-    # Rows speak of people and of their browsers by name, in quotes, as JSON escapes it.
+    # Rows name people and their browsers in quotes, as JSON escapes them.
     own = Browser.objects.filter(user=user).values_list("name", flat=True)
     named = Q()
     for name in sorted({user.username, user.get_full_name(), *own} - {""}):
         named |= Q(payload__contains=f"“{json.dumps(name, ensure_ascii=False)[1:-1]}”")
-    # Projects that they have left speak of them too.
+    # Projects that they have left name them too.
     found = JournalRow.objects.filter(named, run=None, type=ACCESS)
     mine = Membership.objects.filter(user=user).values_list("project_id", flat=True)
     for project_id in sorted({*mine, *found.values_list("project_id", flat=True)}):
-        # Always in the order of ids: two who erase at once must not wait for each other.
+        # Always in the order of ids: two erasures at once must not wait for each other.
         with journal.holding_project(project_id):
             members.let_go(project_id, user.pk, at=at)
             rows = JournalRow.objects.filter(named, project=project_id, run=None, type=ACCESS)
@@ -202,19 +204,20 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
             JournalRow.objects.filter(project=project_id, run=None, seq__in=seqs).update(
                 payload=None, salt=None
             )
-    # While the account is there: afterwards nothing says which phones were theirs.
+    # Before the account is deleted: afterwards nothing says which phones were theirs.
     devices.let_go(Device.objects.filter(user=user), at=at)
     sessions.end_others(user, kept=None, at=at)
-    # Deleting takes the key off the object, and the sockets are checked after the commit.
+    # Deleting clears the object's key, and sockets are checked after the commit.
     person = user.pk
     user.delete()
     broadcast.check_access(person)
 
 
 def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
-    """Say that an older copy of the database was put back on purpose; return the file put aside.
+    """Accept that an older copy of the database was restored; return the name of the file put
+    aside.
 
-    The file of heads that knows more is kept under another name, a new one begins.
+    The file of heads that knows more is kept under another name, and a new one begins.
 
     Raises:
         InvalidRequest: nobody, or no reason, is named, or there is no file of heads.
@@ -222,14 +225,14 @@ def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     check_reason(by, reason)
     if not heads.path_of(project_id).is_file():
         raise InvalidRequest("There is no heads file to compare with: nothing to accept.")
-    # Put aside, not thrown away: it is the only witness of what the older copy lacks.
+    # Put aside, not deleted: it is the only evidence of what the older copy lacks.
     aside, known = heads.put_aside(project_id, at=at)
     amend(project_id, "restored", by=by, reason=reason, at=at, heads_file=aside, known=known)
     return aside
 
 
 def check_reason(by: str, reason: str) -> None:
-    """Refuse what the log would not say who allowed, and why.
+    """Refuse a change without the name of a person and a reason for the log.
 
     Raises:
         InvalidRequest: nobody, or no reason, is named.
@@ -239,12 +242,12 @@ def check_reason(by: str, reason: str) -> None:
 
 
 def _blank(run: Run) -> None:
-    """Take the words off everything that is kept of a run; the index follows by itself."""
+    """Remove the words from everything stored about a run; the index follows by itself."""
     rows = JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq)
-    # Money is no word: the sums of run and project are checked against these rows.
+    # Costs are not words: the sums of run and project are checked against these rows.
     rows.exclude(type=MONEY).update(payload=None, salt=None)
     Turn.objects.filter(run=run).update(**WORDLESS)
-    # Rows whose being there says who did what stay; those that are words and nothing else go.
+    # Rows whose existence says who did what stay; rows that contain only words are deleted.
     ControllerNote.objects.filter(run=run).update(text="", payload={})
     Intervention.objects.filter(run=run).exclude(message=None).update(message="")
     Intervention.objects.filter(run=run).update(body="{}")
@@ -260,7 +263,7 @@ def _blank(run: Run) -> None:
     for decision in run.decisions.all():
         wordless: dict[str, Any] = {"summary": "", "calls": [], "changed": None}
         decision.evidence = {**decision.evidence, **wordless, "items": [], "offer_allowlist": None}
-        # A signal holds its evidence once more, as the detector gave it.
+        # A signal contains its evidence again, as the detector gave it.
         evidence = {**(decision.signal.get("evidence") or {}), **wordless}
         decision.signal = {**decision.signal, "evidence": evidence}
         if asks := decision.evidence.get("asks"):

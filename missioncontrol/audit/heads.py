@@ -1,7 +1,7 @@
-"""The file of heads: every checkpoint once more, beside the database.
+"""The file of heads: every checkpoint a second time, outside the database.
 
 A copy of the database that is older than the file, or a history that was rewritten,
-differs from it. One file a project, one signed line a checkpoint, oldest first.
+differs from it. There is one file per project, with one signed line per checkpoint, oldest first.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from missioncontrol.runs.models import JournalRow
 
 logger = logging.getLogger(__name__)
 
-# More than a line is long.
+# Bytes; longer than any line.
 TAIL = 4096
 SENT_AT_ONCE = 500
 
 
 def path_of(project_id: UUID) -> Path:
-    """Return where a project's heads are kept."""
+    """Return where a project's heads are stored."""
     directory: Path = settings.AUDIT_HEADS
     return directory / f"{project_id}.jsonl"
 
@@ -42,7 +42,7 @@ def filed_projects() -> list[UUID]:
     directory: Path = settings.AUDIT_HEADS
     found = []
     for path in sorted(directory.glob("*.jsonl")):
-        # What somebody else put there, or was put aside, is no project's file.
+        # A file that somebody else put there, or that was put aside, is no project's.
         with suppress(ValueError):
             if str(project_id := UUID(path.stem)) == path.stem:
                 found.append(project_id)
@@ -50,10 +50,10 @@ def filed_projects() -> list[UUID]:
 
 
 def append_heads(project_id: UUID) -> None:
-    """Append the checkpoints that the file does not know yet; call it after their commit.
+    """Append the checkpoints that the file lacks; call it after their commit.
 
-    Under the file's lock and from the database: what a crash left out follows later. A
-    file that is not there begins with the newest.
+    They are read from the database under the file's lock: what a crash left out follows later. A
+    file that does not exist begins with the newest.
     """
     with _locked(path_of(project_id)) as file:
         last = _last_line(file)
@@ -66,7 +66,7 @@ def append_heads(project_id: UUID) -> None:
             new = list(anchors.filter(seq__gt=last["seq"]).order_by("seq"))
             known = JournalRow.objects.filter(project_id=project_id, run=None, seq=last["seq"])
             if known.values_list("hash", flat=True).first() != last["hash"]:
-                # Each minute, as verifying would find it: nobody need have asked.
+                # Logged each minute, as verifying would find it, even if nobody verifies.
                 logger.error(
                     "project %s: the database does not have checkpoint %s of %s, which the file of"
                     " heads knows: was an older copy put back? See docs/audit.md.",
@@ -86,7 +86,7 @@ def append_heads(project_id: UUID) -> None:
             }
             signature = signing.sign(head_statement(line))
             lines.append(canonical({**line, "signature": signature}) + "\n")
-        # One write: a crash leaves at most half a line, which the next reader takes off.
+        # In one write: a crash leaves at most half a line, which the next reader removes.
         os.write(file, "".join(lines).encode())
 
 
@@ -97,19 +97,19 @@ def put_aside(project_id: UUID, *, at: datetime) -> tuple[str, str]:
         last = _last_line(file) or {}
         aside = path.with_name(f"{path.stem}.until-{at:%Y%m%dT%H%M%SZ}.jsonl")
         path.rename(aside)
-        # How far the old file was sent says nothing of the new one.
+        # How far the old file was sent says nothing about the new one.
         path.with_suffix(".sent").unlink(missing_ok=True)
     return aside.name, f"{last.get('number')} of {last.get('at')}"
 
 
 def adopt(project_id: UUID, line: str) -> None:
-    """Append a line that came with a project from elsewhere; its signature is its own."""
+    """Append a line that came with an imported project, with its own signature."""
     with _locked(path_of(project_id)) as file:
         os.write(file, f"{line.strip()}\n".encode())
 
 
 def lines_of(project_id: UUID) -> Iterator[str]:
-    """Read the lines there are now; what is appended meanwhile is left alone."""
+    """Yield the lines there are now, without those appended meanwhile."""
     path = path_of(project_id)
     if not path.is_file():
         return
@@ -123,13 +123,13 @@ def lines_of(project_id: UUID) -> Iterator[str]:
 
 
 def send_heads(project_id: UUID) -> None:
-    """Post the lines that were not sent yet to where the settings say, oldest first.
+    """Post the lines that were not sent yet to the configured address, oldest first.
 
-    How far it came is kept beside the file: what nobody took is sent again.
+    The position is stored beside the file: what was not accepted is sent again.
     """
     path = path_of(project_id)
     mark = path.with_suffix(".sent")
-    # In bytes: lines are only ever appended, and counting them would read the file each minute.
+    # In bytes: lines are only appended, and counting them would read the whole file each minute.
     begin = int(mark.read_text()) if mark.is_file() else 0
     with path.open("rb") as file:
         file.seek(begin)
@@ -144,7 +144,7 @@ def send_heads(project_id: UUID) -> None:
     except outbound.Unsendable as fault:
         logger.warning("heads of project %s were not sent: %s", project_id, fault)
         return
-    # Marked after the answer: a crash between sends them twice, never not at all.
+    # Stored after the answer: a crash in between sends them twice, but never loses them.
     if reply.is_good:
         mark.write_text(str(begin + sum(map(len, lines))))
     else:
@@ -154,7 +154,7 @@ def send_heads(project_id: UUID) -> None:
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Several processes may file heads of one project at once: each appends under this lock.
+    # Several processes may append heads of one project at once: each does so under this lock.
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -164,7 +164,7 @@ def _locked(path: Path) -> Iterator[int]:
 
 
 def _last_line(file: int) -> dict[str, Any] | None:
-    """Read the last whole line; half of one, which a power cut left, is taken off."""
+    """Read the last complete line; remove half a line that a power failure left."""
     size = os.fstat(file).st_size
     tail = os.pread(file, TAIL, max(0, size - TAIL))
     whole = tail[: tail.rfind(b"\n") + 1]

@@ -2,8 +2,8 @@
 
 A signed `header`, the file of heads, a line for each row of each table, and an `end` with the
 number of rows. What belongs to an installation stays there: people, keys, channels, devices,
-what was delivered, saved views, shared links, the search index. Its audit log is verified before
-it stays.
+deliveries, saved views, shared links, the search index. An import is kept only if its audit log
+verifies.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ from missioncontrol.runs.models import (
 
 ROWS_AT_ONCE = 500
 FORMAT = 1
-# Each kind of line, its table, and how a row leads to its project.
-# What refers stands below what it refers to: an import inserts in this order, and foreign keys
-# hold at each step. People, keys and channels are left out: they are the installation's.
+# Each kind of line, its table, and how a row leads to its project. Tables come after those they
+# refer to: an import inserts in this order, and foreign keys hold at each step. People, keys and
+# channels are left out: they are the installation's.
 TABLES: Mapping[str, tuple[type[Model], str]] = {
     "project": (Project, "pk"),
     "policy_version": (PolicyVersion, "project"),
@@ -95,7 +95,7 @@ TABLES: Mapping[str, tuple[type[Model], str]] = {
 # The kind of a row, and its columns.
 ExportedRow = tuple[str, dict[str, Any]]
 
-# What the columns of a hold were called in its run.
+# What the columns of a hold were called when they were part of its run.
 HOLD = {
     "held_since": "since",
     "hold_seq": "from_seq",
@@ -105,17 +105,17 @@ HOLD = {
     "gave_up_at": "gave_up_at",
     "hold_stands": "stands",
 }
-# Columns by the names they had.
+# Columns by their former names.
 RENAMED = {"budget_told": "notified_budgets", "kin_forgotten": "lineage_forgotten"}
 HAVE_POLICIES = {"project", "run", "policy_version", "backtest"}
 METERS = {field.attname for field in RunMeters._meta.concrete_fields if not field.primary_key}
-# Rows cut out of their runs, before they follow them: neither all at once nor one by one.
+# Rows made from columns of their runs are inserted this many at once, after the runs.
 KEPT_BACK = 500
 
 
 def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
-    """Yield the lines of a project as it stands at one moment; agents go on meanwhile."""
-    known = list(heads.lines_of(project_id))  # before the database, which then knows them all
+    """Yield the lines of a project as it is at one moment; agents may write meanwhile."""
+    known = list(heads.lines_of(project_id))  # before the database, which then includes all of them
     count = 0
     header = {
         "kind": "header",
@@ -123,12 +123,13 @@ def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
         "version": settings.VERSION,
         "project": str(project_id),
         "at": at.isoformat(),
-        # Where its own chain stands: what comes must have it, however little else is signed.
+        # The end of its own chain: the imported rows must include it, even if little else is
+        # signed.
         "head": Project.objects.values_list("head", flat=True).get(pk=project_id),
         "key": signing.public_key(),
         "trusted": list(signing.trusted_keys()),
     }
-    # Signed: the header names the keys that an import is asked to trust.
+    # Signed, because the header names the keys that an import is asked to trust.
     yield _line({**header, "signature": signing.sign(canonical(header))})
     for head in known:
         yield _line({"kind": "head", "line": head})
@@ -139,18 +140,18 @@ def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
             for row in in_order(found, "pk"):
                 count += 1
                 yield _line({"kind": kind, "row": {name: getattr(row, name) for name in names}})
-    # How many there were: a download that broke off must not be taken for the whole.
+    # The number of rows, so that an interrupted download is not taken for a complete one.
     yield _line({"kind": "end", "rows": count})
 
 
 @contextmanager
 def _one_moment() -> Iterator[None]:
-    """Read the database as it stands now, whatever is written meanwhile; lock nothing."""
+    """Read the database as it is now, whatever is written meanwhile, without locking anything."""
     if connection.in_atomic_block:
         yield
     elif connection.vendor == "sqlite":
         with connection.cursor() as cursor:
-            cursor.execute("BEGIN")  # Django's own would take the writers' lock
+            cursor.execute("BEGIN")  # Django's own would take the write lock
             try:
                 yield
             finally:
@@ -158,7 +159,7 @@ def _one_moment() -> Iterator[None]:
     else:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            # It holds no lock, and between two reads it may write for longer.
+            # It holds no lock, and may spend longer writing the file between two reads.
             cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
             yield
 
@@ -168,21 +169,21 @@ def _line(entry: dict[str, Any]) -> bytes:
 
 
 def columns_of(model: type[Model]) -> dict[str, Any]:
-    """Return a table's columns by name; a number that the database counts up is its own."""
+    """Return a table's columns by name, without an id that the database numbers itself."""
     fields = model._meta.concrete_fields
     return {field.attname: field for field in fields if not isinstance(field, AutoField)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """The project, and how many rows of all kinds came with it."""
+    """The project, and how many rows of all kinds were imported with it."""
 
     project: Project
     rows: int
 
 
 class Untrusted(InvalidRequest):
-    """Nobody here said that they trust the key of the export."""
+    """Nobody here has said that they trust the key of the export."""
 
     def __init__(self, key: str) -> None:
         super().__init__(
@@ -192,19 +193,19 @@ class Untrusted(InvalidRequest):
 
 
 def import_project(path: Path, *, owner: User, trust: str = "", at: datetime) -> Imported:
-    """Read a project in one transaction; all of it comes, its audit log holding, or nothing.
+    """Import a project in one transaction: all of it, with a valid audit log, or nothing.
 
-    The exporter's key is trusted for what came, and for nothing written here.
+    The exporter's key is trusted for what was imported, and for nothing written here.
 
     Raises:
-        InvalidRequest: the file is no whole export, is of newer code, its audit log does not
+        InvalidRequest: the file is no complete export, is of newer code, its audit log does not
             hold, or the project is here already.
-        Untrusted: its key is neither trusted here nor the one of `trust`.
+        Untrusted: its key is neither trusted here nor equal to `trust`.
     """
     try:
         with path.open("rb") as lines, transaction.atomic():
             return _import(map(json.loads, lines), owner=owner, trust=trust, at=at)
-    # A line may be any JSON: a list where an object belongs has no keys to ask for.
+    # A line may be any JSON: a list instead of an object has no keys to look up.
     except (AttributeError, KeyError, TypeError, ValueError, ValidationError) as fault:
         raise InvalidRequest(f"{path} cannot be read as an export: {fault!r}.") from None
     except DatabaseError as fault:
@@ -219,22 +220,22 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
     fields = {name: value for name, value in header.items() if name != "signature"}
     if not is_signed(canonical(fields), header["signature"], key):
         raise InvalidRequest("The export's first line was changed: its signature is invalid.")
-    # Anybody can make an export that holds by a key of their own.
+    # Anybody can make an export that is valid under a key of their own.
     if key not in {trust, *signing.trusted_keys()}:
         raise Untrusted(key)
     project_id = UUID(header["project"])
-    # A file of heads alone too: it would witness against what comes.
+    # Even a file of heads alone, because it would contradict what is imported.
     if Project.objects.filter(pk=project_id).exists() or heads.path_of(project_id).exists():
         raise InvalidRequest("The project or its heads file exists here already.")
     known = settings.AUDIT_KEYS
-    # For this import's own verification; they stay only once it held.
+    # For this import's verification; they are stored only if it succeeds.
     settings.AUDIT_KEYS = [*known, *header["trusted"]]
     try:
         counts = _insert(lines, project_id)
-        # Earlier exports do not say what their head was.
+        # Earlier exports do not state their head.
         _check_what_came(counts, project_id, head=header.get("head", GENESIS))
         project = Project.objects.get(pk=project_id)
-        # The people of the other installation stay there: somebody here must own it.
+        # The people of the other installation stay there, so somebody here must own it.
         Membership.objects.create(project=project, user=owner, role=Role.OWNER, joined_at=at)
         amend(
             project_id,
@@ -246,29 +247,29 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
         )
         _check_log(project_id)
     except BaseException:
-        # Also when it is interrupted: no rollback takes back a setting or a file.
+        # On interruption too: a rollback does not restore a setting or a file.
         settings.AUDIT_KEYS = known
         heads.path_of(project_id).unlink(missing_ok=True)
         raise
-    # Last: a key is trusted for good only once all that it signed was found to hold.
+    # Last: a key is trusted permanently only once everything it signed was verified.
     signing.trust(header["trusted"])
     return Imported(project=project, rows=counts.total())
 
 
 def _check_what_came(counts: Counter[str], project_id: UUID, *, head: str) -> None:
-    """Raise unless every row is this project's, fits the others, and none is gone."""
-    # Of no project there is no chain to verify, so that an empty one would seem to hold.
+    """Raise unless every row is this project's, fits the others, and none is missing."""
+    # Without a project there is no chain to verify, so an empty one would seem to hold.
     if not counts["project"]:
         raise InvalidRequest("The export has no line of the project itself.")
     for kind, count in counts.items():
         model, path = TABLES[kind]
-        # Nothing was of this project before, so another count came under another's id.
+        # No row was this project's before, so a different count means another project's id.
         if model._meta.base_manager.filter(**{path: project_id}).count() != count:
             raise InvalidRequest(f"The export contains lines of another project: {kind}.")
-    # What was spent elsewhere, today too, must hold nobody here.
+    # What was spent elsewhere, even today, must not count against a limit here.
     Spend.objects.filter(project=project_id, scope=ORGANISATION).delete()
-    connection.check_constraints()  # now: a fault at the commit would leave the file of heads
-    # Whoever carried the file may have cut the audit log off, and written on as they liked.
+    connection.check_constraints()  # now: an error at the commit would leave the file of heads
+    # Whoever had the file may have cut the audit log off, and continued it as they liked.
     own = JournalRow.objects.filter(project=project_id, run=None)
     if head != GENESIS and not own.filter(hash=head).exists():
         raise InvalidRequest("Its audit log is damaged: rows are missing.")
@@ -281,12 +282,12 @@ def _check_log(project_id: UUID) -> None:
 
 
 def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
-    """Insert every row; write the file of heads beside them. Return how many came of each kind."""
+    """Insert every row; write the file of heads beside them. Return the number of rows by kind."""
     batch: list[Any] = []
     counts: Counter[str] = Counter()
     kind = ""
     for now, row in _as_now(_read_rows(lines, project_id)):
-        # Lines of one kind come together, so that a batch is of one table.
+        # Lines of one kind are adjacent, so that a batch belongs to one table.
         if now != kind or len(batch) == ROWS_AT_ONCE:
             _flush(batch, kind)
             batch, kind = [], now
@@ -294,7 +295,7 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
             raise InvalidRequest(f"The export contains lines of an unknown kind: {kind!r}.")
         model, _ = TABLES[kind]
         columns = columns_of(model)
-        # Left out silently it would be lost, and nobody would know.
+        # An unknown column would be lost silently if it were ignored.
         if unknown := row.keys() - columns.keys():
             raise InvalidRequest(f"The export was made by newer code: {kind} has {min(unknown)!r}.")
         batch.append(model(**{name: columns[name].to_python(value) for name, value in row.items()}))
@@ -304,7 +305,7 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
 
 
 def _read_rows(lines: Iterator[Any], project_id: UUID) -> Iterator[ExportedRow]:
-    """Yield each row and its kind; raise unless they are all there."""
+    """Yield each row and its kind; raise unless all are there."""
     count = 0
     for line in lines:
         if line["kind"] == "head":
@@ -325,16 +326,16 @@ def _flush(batch: list[Any], kind: str) -> None:
 
 
 def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
-    """Yield what an earlier version told as this one's rows; its own come as they are.
+    """Yield rows of earlier versions in today's form; today's own are unchanged.
 
-    Policies were in other words; before that a run's meters were columns of its row; before that
-    its hold was too, and an answer told only that it ended one.
+    Policies used other words; before that, a run's meters were columns of its row; before that,
+    its hold was too, and an answer said only that it ended one.
     """
     began: dict[str, int] = {}
     meters: list[ExportedRow] = []
     holds: list[ExportedRow] = []
     for kind, row in rows:
-        # Behind the rows of their runs, which they point at.
+        # After the rows of their runs, which they refer to.
         if kind != "run" or len(meters) == KEPT_BACK:
             yield from (*meters, *holds)
             meters, holds = [], []
@@ -349,7 +350,7 @@ def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
         for was in RENAMED.keys() & row.keys():
             row[RENAMED[was]] = row.pop(was)
         if kind == "run" and "source" not in row:
-            # Flags told it before, and the earliest exports had none.
+            # Formerly flags; the earliest exports had none.
             observed, imported = row.pop("observed_only", False), row.pop("imported", False)
             told = Source.TELEMETRY if observed else Source.AGENT
             row["source"] = Source.RECORDING if imported else told

@@ -1,8 +1,8 @@
-"""Sign what the audit log must not be able to say by itself, record it, and change the key.
+"""Sign what the audit log must not be able to claim by itself, record it, and change the key.
 
-The key is made from the server's secret, which is not in the database: whoever can
-write every table cannot sign. Its public half is in each checkpoint. After a change of the secret
-the former key is trusted for what it signed before, and for nothing after it.
+The key is derived from the server's secret, which is not in the database: somebody who can
+write every table still cannot sign. Its public half is in each checkpoint. After a change of the
+secret the former key is trusted for what it signed before, and for nothing after it.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from missioncontrol.runs import journal
 from missioncontrol.sealing import Unreadable, fingerprint, seal, unseal
 from missioncontrol.wire.events import AuditAmended
 
-# In the data directory: further public keys that are trusted, one a line.
+# In the data directory: further public keys that are trusted, one per line.
 KEYS_FILE = "audit.keys"
 
 
 def sign(statement: str, *, secret: str | None = None) -> str:
-    """Return the signature of a statement, in hex; with today's secret unless told."""
-    # Half of a character may stand in a row of an older release: it is signed as it is.
+    """Return the signature of a statement, in hex; by default with the current secret."""
+    # A row of an older release may contain half of a surrogate pair: it is signed as it is.
     key = _private_key(secret or settings.SECRET_KEY)
     return key.sign(statement.encode("utf-8", "surrogatepass")).hex()
 
 
 def public_key() -> str:
-    """Return the key that verifies what is signed now, in hex."""
+    """Return the public key that verifies what is signed now, in hex."""
     return public_key_of(settings.SECRET_KEY)
 
 
 def public_key_of(secret: str) -> str:
-    """Return the key that verifies what is signed with a secret, in hex."""
+    """Return the public key that verifies what a secret signs, in hex."""
     return _private_key(secret).public_key().public_bytes(Encoding.Raw, PublicFormat.Raw).hex()
 
 
 def trusted_keys() -> tuple[str, ...]:
-    """Return ours, and those that signed before the secret was changed."""
-    # What they signed goes on to hold; who may sign today is for the chain to say.
+    """Return our public key, and those of former secrets."""
+    # What they signed stays valid; the chain says which may sign today.
     former = map(public_key_of, settings.SECRET_KEY_FALLBACKS)
     return tuple(dict.fromkeys((public_key(), *former, *settings.AUDIT_KEYS)))
 
@@ -67,11 +67,11 @@ def trust(keys: Iterable[str]) -> None:
     path = settings.DATA_DIR / KEYS_FILE
     fresh = path.with_name(f"{KEYS_FILE}.new")
     fresh.write_text("".join(f"{key}\n" for key in settings.AUDIT_KEYS))
-    fresh.replace(path)  # cut off half-way, those trusted before still are
+    fresh.replace(path)  # if this is interrupted, the file of trusted keys is unchanged
 
 
 def is_signed_as_before(project_id: str, checkpoint: dict[str, Any]) -> bool:
-    """Check a checkpoint of the time when the secret itself signed the runs' heads."""
+    """Check a checkpoint from the time when the secret itself signed the runs' heads."""
     heads = canonical([project_id, checkpoint["heads"]])
     secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     signers = [Signer(key=secret, salt="audit.anchor") for secret in secrets]
@@ -82,7 +82,7 @@ def is_signed_as_before(project_id: str, checkpoint: dict[str, Any]) -> bool:
 
 @cache
 def _private_key(secret: str) -> Ed25519PrivateKey:
-    # A key of its own, which says nothing of the secret and seals nothing else.
+    # A derived key, which reveals nothing of the secret and encrypts nothing else.
     seed = hmac.new(secret.encode(), b"missioncontrol audit checkpoints", hashlib.sha256).digest()
     return Ed25519PrivateKey.from_private_bytes(seed)
 
@@ -97,10 +97,10 @@ def amend(
     secret: str | None = None,
     **what: Any,
 ) -> None:
-    """Record an `audit.amended` event; signed with today's secret unless told."""
+    """Record an `audit.amended` event, signed by default with the current secret."""
     key = public_key_of(secret or settings.SECRET_KEY)
     fields = {"change": change, "reason": reason, "key": key, **what}
-    # As the event's JSON will hold it, for that is what is verified.
+    # In the form in which the event's JSON will contain it, because that is what is verified.
     plain = {
         name: str(value) if isinstance(value, UUID) else value for name, value in fields.items()
     }
@@ -113,16 +113,16 @@ def amend(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rotated:
-    """What came of it."""
+    """The result of a rotation."""
 
     projects: int
     resealed: int
     unreadable: int
-    """Addresses of channels and devices, and second factors, that neither secret reads."""
+    """Addresses of channels and devices, and second factors, that neither secret can decrypt."""
 
 
 def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
-    """Take leave of a former secret: what it sealed is sealed anew, and the audit log says so.
+    """Retire a former secret: reseal what it sealed, and record the change in the audit log.
 
     The settings already have the new one, and know the former.
 
@@ -134,8 +134,8 @@ def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
         factors_sealed, factors_unreadable = ways.reseal_factors()
         projects = Project.objects.order_by("pk").values_list("pk", flat=True)
         for project_id in projects:
-            # Signed with the former secret, which names its
-            # successor: whoever trusts the one may trust the other.
+            # Signed with the former secret, and names its successor: whoever trusts the one may
+            # trust the other.
             amend(
                 project_id,
                 "rotated",
@@ -153,8 +153,8 @@ def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
 
 
 def _reseal_addresses() -> tuple[int, int]:
-    """Seal every address with today's secret; return how many were, and how many none reads."""
-    # Locked: what somebody enters meanwhile must not be overwritten by what was read before.
+    """Seal every address with the current secret; return how many were, and how many cannot be."""
+    # Locked, so that addresses entered meanwhile are not overwritten with what was read before.
     sealed: list[tuple[Model, tuple[str, ...]]] = [
         *((row, ("address",)) for row in Channel.objects.select_for_update().order_by("pk")),
         *(
@@ -171,7 +171,7 @@ def _reseal_addresses() -> tuple[int, int]:
             continue
         for name, text in plain.items():
             setattr(row, name, seal(text))
-        # The digest is made with the secret too: by the former one's a browser would not be found.
+        # The digest depends on the secret too: a browser would not be found by the old one.
         if isinstance(row, Device):
             row.endpoint_digest = fingerprint(plain["endpoint"])
         row.save()

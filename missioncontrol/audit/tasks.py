@@ -1,4 +1,4 @@
-"""Celery tasks of the audit."""
+"""Celery tasks of the audit log."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from missioncontrol.audit.anchors import anchor_heads
 from missioncontrol.celery import call_in
 from missioncontrol.clock import now
 
-# So often, and when its process starts, it looks at runs that nothing happened to lately too.
+# How often, and at the start of its process, it looks at all runs, even without recent events.
 LOOKED_AT_ALL_EVERY = timedelta(hours=1)
-# After the moment that an event is dated: it may wait for its turn to write.
+# The longest time between an event's date and its commit, which may wait for its turn to write.
 LATEST_COMMIT = timedelta(minutes=10)
 _looked_at = _looked_at_all = datetime.min.replace(tzinfo=UTC)
 _senders = ThreadPoolExecutor(4, thread_name_prefix="heads")
@@ -29,16 +29,17 @@ def anchor() -> None:
     """Tie the heads of live runs into their projects' chains; every minute."""
     global _looked_at, _looked_at_all  # noqa: PLW0603 - of this process
     at = now()
-    # Once the clock was set back, what happens is older than what was looked at last.
+    # If the clock was set back, new events are older than those of the last look.
     among_all = at - _looked_at_all >= LOOKED_AT_ALL_EVERY or at < _looked_at
     anchor_heads(at=at, since=None if among_all else _looked_at - LATEST_COMMIT)
     _looked_at = at
     if among_all:
         _looked_at_all = at
     if settings.AUDIT_SEND_TO:
-        # In threads, as controllers are told; what nobody took is sent again.
+        # In threads, as webhooks of controllers are; what was not accepted is sent again.
         for project_id in heads.filed_projects():
-            # A receiver that hangs keeps each for seconds: a line of them would grow each minute.
+            # A receiver that hangs blocks a thread for seconds: a queue of calls to it would only
+            # grow.
             if project_id not in _being_sent:
                 _being_sent.add(project_id)
                 call_in(_senders, partial(_send, project_id))

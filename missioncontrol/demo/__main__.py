@@ -16,11 +16,11 @@ WITH_A_PAST = "healthy"
 
 
 def main() -> None:
-    """Read the configuration, start a model if none is given, play."""
+    """Read the configuration, start a model if none is given, and play the scenes."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     config = Config.of_environment()
     with contextlib.ExitStack() as stack:
-        # Beside the scenes: a month takes a while to judge, and somebody is already looking.
+        # In parallel: a month takes a while to judge, and somebody is already watching the scenes.
         threading.Thread(target=_remember, args=(config,), daemon=True).start()
         if config.model_url:
             model = ChatModel(url=config.model_url, name=config.model_name, key=config.model_key)
@@ -33,8 +33,8 @@ def main() -> None:
 
 
 def _remember(config: Config) -> None:
-    """Give one project a month behind it: nobody can report a past day over the wire."""
-    # Only for the past: the agents themselves use nothing of the server.
+    """Give one project a past month, which cannot be reported through the API."""
+    # Only for that: the agents themselves use nothing of the server.
     django.setup()
     from missioncontrol import clock
     from missioncontrol.accounts.selectors import find_agent_key

@@ -1,6 +1,6 @@
 """A small OpenAI-compatible endpoint on loopback, and the personas that it plays.
 
-Each decides from what it was told and from nothing else, so a correction works because the model
+Each decides only from the conversation it is sent, so a correction works because the model
 reads it.
 """
 
@@ -41,7 +41,7 @@ LIBRARIAN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A tool call, with the result the model read, once there is one."""
+    """A tool call, with its result as the model read it, once there is one."""
 
     tool: str
     args: Mapping[str, Any]
@@ -64,7 +64,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a persona says: a call with a word before it, or an answer."""
+    """A persona's reply: a text with or without a tool call."""
 
     text: str
     tool: str | None = None
@@ -75,7 +75,7 @@ class Reply:
 
 def read_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
     """Read the `messages` of a chat completion request."""
-    # From the messages alone, as a model has it: a persona keeps no state between calls.
+    # From the messages alone, as with a real model: a persona keeps no state between calls.
     results = {m["tool_call_id"]: m.get("content") for m in messages if m["role"] == "tool"}
     asked_texts = [str(m.get("content") or "") for m in messages if m["role"] == "user"]
     asked = [call for m in messages for call in m.get("tool_calls") or ()]
@@ -95,8 +95,8 @@ def read_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
 
 
 def reply_to(conversation: Conversation) -> Reply:
-    """Answer as the persona whose instructions were given."""
-    # By its instructions: a model is told no name.
+    """Answer as the persona whose instructions the conversation has."""
+    # By its instructions, because a model is not told a name.
     for instructions, persona in PERSONAS.items():
         if conversation.system == instructions:
             return persona(conversation)
@@ -104,18 +104,18 @@ def reply_to(conversation: Conversation) -> Reply:
 
 
 WRONG = "package.json"
-# Names only, not parts of an address or of a longer word.
+# Whole names, not parts of a path or of a longer word.
 FILE_NAME = re.compile(r"(?<![\w./-])[\w./-]*\w\.(?:toml|json|cfg|py|md|txt|ya?ml)\b")
 VERSION = re.compile(r"""^version\s*=\s*["']([^"']+)["']""", re.MULTILINE)
 
 
 def npm_minded(conversation: Conversation) -> Reply:
-    """Look into package.json for ever, unless another file is named."""
+    """Read package.json over and over, unless another file is named."""
     texts = [call.result or "" for call in conversation.done("read_file")]
     version = next((found[1] for text in texts if (found := VERSION.search(text))), None)
     if version:
         return Reply(text=f"This project is version {version}.")
-    # An answer may name package.json too: that is no correction.
+    # An answer that names package.json again is no correction.
     read = {WRONG, *(str(call.args.get("path")) for call in conversation.calls)}
     texts_read = (*conversation.notes, *(call.result or "" for call in conversation.calls))
     names = (name for text in texts_read for name in FILE_NAME.findall(text))
@@ -125,7 +125,7 @@ def npm_minded(conversation: Conversation) -> Reply:
     return Reply(text="The version stands in package.json.", tool="read_file", args={"path": WRONG})
 
 
-# How the tool's own answer ends; any other answer came from someone who decided.
+# The end of the tool's own answer; any other answer came from somebody who decided.
 HANDED_OVER = "has it now"
 
 PASSING_ON = {
@@ -135,12 +135,12 @@ PASSING_ON = {
 
 
 def undecided(other: str) -> Callable[[Conversation], Reply]:
-    """Make a persona that hands the matter over until somebody else decides it."""
+    """Return a persona that hands the matter over until somebody else decides it."""
 
     def persona(conversation: Conversation) -> Reply:
-        # Find what a third one said: in place of a hand-over, or to us directly.
+        # Find what a third party said: instead of a hand-over, or directly to this agent.
         answers = [call.result or "" for call in conversation.done("hand_over")]
-        # The tool itself answers in fixed words; whoever stepped in says something else.
+        # The tool itself answers in fixed words; somebody who stepped in says something else.
         decided = [answer for answer in answers if not answer.endswith(HANDED_OVER)]
         notes = [
             note for note in conversation.notes if not note.startswith(("writer: ", "reviewer: "))
@@ -153,7 +153,7 @@ def undecided(other: str) -> Callable[[Conversation], Reply]:
         if changes is None:
             args = {"path": "CHANGES.txt"}
             return Reply(text="So it is decided.", tool="read_file", args=args)
-        # No word of a format means ISO.
+        # A decision that names no format means ISO.
         american = bool(AMERICAN.search(decision))
         if not list(conversation.done("write_file")):
             if american:
@@ -174,12 +174,12 @@ ISO_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 
 
 NOTE_FILES = 3
-# Possessive: a file of nothing but blanks must not be walked through again and again.
+# Possessive: a file of only blanks must not be searched again and again.
 DOCSTRING = re.compile(r'^[rRuU]?"""\s*+(.+)', re.MULTILINE)
 
 
 def librarian(conversation: Conversation) -> Reply:
-    """Read a library module by module and note down what each is for."""
+    """Read a library module by module and write down the purpose of each."""
     listing = next((call.result or "" for call in conversation.done("list_files")), None)
     if listing is None:
         return _slow("First, what is there?", "list_files", {})
@@ -224,7 +224,7 @@ PERSONAS: dict[str, Callable[[Conversation], Reply]] = {
 }
 
 
-# About what English has: figures to look at, no bill.
+# A rough average for English: only for the display, not for a bill.
 CHARS_PER_TOKEN = 4
 CACHED_BLOCK = 128
 # OpenAI caches prompts from 1,024 tokens on, in steps of 128.
@@ -232,14 +232,14 @@ CACHED_FROM = 1024
 
 
 class ScriptedEndpoint:
-    """Serves `/v1/chat/completions`; `pace` 0 answers at once, for tests."""
+    """Serves `/v1/chat/completions`; with `pace` 0 it answers at once, for tests."""
 
     def __init__(self, *, pace: float = 1.0) -> None:
         handler = type("PacedHandler", (_Handler,), {"pace": pace})
-        # Port 0: whichever is free.
+        # Port 0: any free one.
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
-        # Looks ten times a second whether it is to end.
+        # Checks ten times a second whether it should end.
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
 
     @property
@@ -262,13 +262,13 @@ class ScriptedEndpoint:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    # So that connections are kept, as a real endpoint keeps them.
+    # Keeps connections open, as a real endpoint does.
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # head and body are two writes: else 40 ms each
+    disable_nagle_algorithm = True  # head and body are two writes: 40 ms each otherwise
     pace: float
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base's name
-        """Stay silent: the runs are on the board."""
+        """Log nothing: the runs are on the board."""
 
     def do_POST(self) -> None:
         """Answer a chat completion request."""
@@ -282,7 +282,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (ValueError, KeyError, TypeError) as error:
             self._respond(400, {"error": {"message": repr(error), "type": "invalid_request_error"}})
             return
-        # It "thinks", so that a person can follow what the agents do.
+        # The "thinking" time, so that a person can follow what the agents do.
         time.sleep(reply.after_s * self.pace)
         self._respond(200, completion(body, reply))
 
@@ -296,7 +296,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def completion(body: dict[str, Any], reply: Reply) -> dict[str, Any]:
-    """Write a chat completion in OpenAI's form, usage and all."""
+    """Return a chat completion in OpenAI's format, including usage."""
     message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if reply.tool:
         function = {"name": reply.tool, "arguments": json.dumps(reply.args)}
@@ -305,7 +305,7 @@ def completion(body: dict[str, Any], reply: Reply) -> dict[str, Any]:
     reason = "tool_calls" if reply.tool else "stop"
     # Count tokens by length; what was sent before is cached.
     prompt, answered = _tokens([body["messages"], body.get("tools")]), _tokens(message)
-    # Without the last call and its result: those are new to the model.
+    # Without the last call and its result, which are new to the model.
     before = _tokens([body["messages"][:-2], body.get("tools")])
     cached = before // CACHED_BLOCK * CACHED_BLOCK if before >= CACHED_FROM else 0
     return {

@@ -1,4 +1,4 @@
-"""A month of runs for the demo's page of policies: stored and judged as any agent's are."""
+"""A month of runs for the demo's policy page, stored and judged like those of any agent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from missioncontrol.runs.services import OpenRun, open_run
 from missioncontrol.wire.decisions import InterventionAction
 
 DAYS = 29
-# The same month wherever the demo is played.
+# The same month wherever the demo runs.
 SEED = 11
 MODULES = (
     "auth",
@@ -34,8 +34,7 @@ MODULES = (
     "users",
 )
 TASKS = ("fix", "rename", "document", "speed-up", "test", "split", "type", "trace")
-# By day, how a run ended that looked again at what it knew: by its person, asked or not; None: by
-# itself.
+# By day: how a person, asked or not, ended a run that repeated its reads; None: it ended by itself.
 STUCK: dict[int, InterventionAction | None] = {
     2: "inject",
     6: None,
@@ -46,18 +45,18 @@ STUCK: dict[int, InterventionAction | None] = {
     24: "continue",
     26: None,
 }
-# How often it looked again, at most: a card stops it.
+# How many reads it repeats at most: a card stops it.
 AGAIN = {2: 8, 6: 4, 9: 8, 13: 8, 17: 8, 21: 3, 24: 8, 26: 4}
 
 
 def has_past(project: Project, *, at: datetime) -> bool:
-    """Tell whether it was recorded before."""
-    # Two days: runs of today are the demo's agents', whether or not the month was written.
+    """Return whether the month was recorded before."""
+    # Older than two days: today's runs are the demo agents', whether or not the month was recorded.
     return Run.objects.filter(project=project, started_at__lt=at - timedelta(days=2)).exists()
 
 
 def record_month(project: Project, *, at: datetime) -> None:
-    """Write the runs of the last 29 days, always the same; a person is named as their judge."""
+    """Record the runs of the last 29 days, always the same; the owner answers their cards."""
     dice = random.Random(SEED)  # noqa: S311 - figures to look at
     for day in range(DAYS):
         began = at - timedelta(days=DAYS - day, hours=dice.uniform(0, 8))
@@ -65,7 +64,7 @@ def record_month(project: Project, *, at: datetime) -> None:
             began += timedelta(hours=dice.uniform(0.3, 3))
             module = dice.choice(MODULES)
             name = f"{dice.choice(TASKS)}-{module}"
-            # It reads on, and now and then looks again.
+            # It reads on, and now and then reads a page again.
             pages = [_page(module, n, dice, news=dice.choice((2, 4, 12))) for n in range(12)]
             more = (
                 dice.choice(pages[:n]) if dice.random() < dice.choice((0.1, 0.4)) else pages[n]
@@ -74,7 +73,7 @@ def record_month(project: Project, *, at: datetime) -> None:
             _play(project, name, chain(pages[:2], more), began, ends=None)
         if day in STUCK:
             module = MODULES[day % len(MODULES)]
-            # It reads, and then reads the same again in another order.
+            # It reads, and then reads the same pages again in another order.
             pages = [_page(module, n, dice, news=12) for n in range(8)]
             again = pages.copy()
             dice.shuffle(again)
@@ -100,16 +99,17 @@ def _play(
     *,
     ends: InterventionAction | None,
 ) -> None:
-    """Have the turns judged one by one, as they came; stop at a card and answer it."""
+    """Have the turns judged one by one, in order; stop at a card and answer it."""
     run, _ = open_run(project, OpenRun(name=name, agent="claude-code"), by="agent", at=at)
     for turn in work:
-        # As long as a turn of a real agent takes: costs an hour and idle times come out alike.
+        # As long as a real agent's turn, so that costs per hour and idle times are realistic.
         at += timedelta(seconds=40)
         store([Arrival(run=run.id, project=project.id, turns=(turn,))], at=at)
         pipeline.detect([run.id], at=at)
-        # Judged in transactions of their own: what this one knows of the run is old.
+        # Judging uses transactions of its own, so this object is stale.
         run.refresh_from_db()
-        # The rest of the work is never drawn: dice are thrown only for turns that were made.
+        # The rest of the work is not generated: random numbers are drawn only for turns that are
+        # made.
         if run.open_decision is not None:
             _tap(run, ends or "continue", at=at)
             break
@@ -130,6 +130,6 @@ def _tap(run: Run, action: InterventionAction, *, at: datetime) -> None:
         decision=run.open_decision,
         message=text,
     )
-    # Its card is old as soon as it opens: the policy may end a hold of days ago first.
+    # Its card is old when it opens: the policy may end a hold of days ago first.
     with suppress(StaleRun):
         interventions.intervene(run.id, tap, projects=[run.project_id], by="owner", at=at)

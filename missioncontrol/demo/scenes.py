@@ -35,12 +35,12 @@ PYTHON_PROJECT = {
 }
 
 RELEASE = {
-    # Two ways of writing a date: that is what the two agents cannot settle.
+    # Two date formats, on which the two agents cannot agree.
     "CHANGES.txt": "2.4.1  03/04/2026  Fewer wrong tides\n2.4.0  2026-03-01  Tides by the hour\n",
     "README.md": "# tidepool\n\nThe writer writes the release notes, the reviewer checks them.\n",
 }
 
-# Modules of Python's own library: some fifty real files that differ.
+# Modules of Python's standard library: some fifty real files with different content.
 LIBRARY = """
     abc bisect calendar cmd code codeop colorsys configparser contextlib copy csv dataclasses
     difflib enum filecmp fileinput fnmatch fractions functools getpass gettext glob graphlib gzip
@@ -62,7 +62,7 @@ def library() -> dict[str, str]:
 
 def make_workspace(root: Path, files: dict[str, str]) -> Workspace:
     """Write files into a folder of their own."""
-    # From nothing: what the last performance wrote would give the answer away.
+    # Emptied first: what the last performance wrote would give the answer away.
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
     workspace = Workspace(root)
@@ -76,7 +76,7 @@ logger = logging.getLogger("missioncontrol.demo")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """Where the server is, the key of each demo project, where files may lie.
+    """The server's address, the key of each demo project, and the folder for files.
 
     `model_url` is a real OpenAI-compatible endpoint; None: the scripted one.
     """
@@ -91,7 +91,7 @@ class Config:
     @classmethod
     def of_environment(cls) -> Self:
         """Read $MISSIONCONTROL_DEMO, a JSON object."""
-        # By the environment: a command line, where keys would stand, is everybody's to read.
+        # From the environment: everybody could read the keys on a command line.
         given = json.loads(os.environ["MISSIONCONTROL_DEMO"])
         return cls(
             url=given["url"],
@@ -105,7 +105,7 @@ class Config:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What every scene needs: where things are, and who thinks."""
+    """What every scene needs: the configuration and a model."""
 
     config: Config
     model: ChatModel
@@ -140,7 +140,7 @@ class Stage:
 
 
 def npm_minded(stage: Stage) -> str:
-    """An agent that looks for package.json in a Python repository, and is put right."""
+    """An agent that looks for package.json in a Python repository, until it is corrected."""
     return stage.play(
         "npm-minded",
         "tidepool's version",
@@ -175,7 +175,7 @@ def healthy(stage: Stage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A scene, and how long the stage stays empty before it is played again."""
+    """A scene, and the pause before it is played again."""
 
     play: Callable[[Stage], str]
     pause_s: float
@@ -189,7 +189,7 @@ SCENES: dict[str, Scene] = {
 
 
 def play_all(stage: Stage) -> None:
-    """Start every scene whose project there is a key for; they play for ever."""
+    """Start every scene whose project has a key; they repeat for ever."""
     for name, scene in SCENES.items():
         # A person may have deleted one of the demo's projects.
         if name in stage.config.projects:
@@ -203,6 +203,6 @@ def _play(name: str, scene: Scene, stage: Stage) -> None:
         except (Stopped, ModelFailed) as ended:
             logger.info("%s: ended: %s", name, ended)
         except Exception:
-            # The outermost loop of a scene: one that breaks must not end the others.
+            # The outermost loop of a scene: a failing one must not end the others.
             logger.exception("%s: broke", name)
         time.sleep(scene.pause_s)

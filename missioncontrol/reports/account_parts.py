@@ -1,4 +1,4 @@
-"""What one project adds to an account: its model calls and loops, as the database has them."""
+"""One project's part of an account: its model calls and loops, as the database has them."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from missioncontrol.runs.rows import dollars
 from missioncontrol.wire.costs import CostBudget
 
 Group = Literal["agent", "model", "project", "run"]
-# Two weeks: one is compared with the one before.
+# Two weeks, to compare one with the one before.
 TREND_DAYS = 14
 NOTHING = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Which account is asked for; `day` is any day in it, None today's."""
+    """The account that is asked for; `day` is any day in it, None means today."""
 
     kind: PeriodKind = "day"
     day: date | None = None
@@ -52,7 +52,7 @@ class Asked:
 
 @dataclass(slots=True)
 class Part:
-    """What one project adds to an account."""
+    """One project's part of an account."""
 
     project: Project
     period: Period
@@ -68,23 +68,23 @@ class Part:
 
 
 def calls_of(project: Project, asked: Asked) -> QuerySet[ModelCall]:
-    """Find the model calls that an account is about, of any time."""
+    """Return the model calls that an account is about, of any time."""
     found = ModelCall.objects.filter(project=project)
-    # None is not asked for; an empty name is: calls of agents that gave none.
+    # None means any agent; an empty name means calls of agents without a name.
     found = found if asked.agent is None else found.filter(agent=asked.agent)
     return found if asked.model is None else found.filter(model=asked.model)
 
 
 def budget_of(project: Project, day: date, spent: Decimal) -> CostBudget | None:
-    """Return one day's ceiling in dollars, with what was allowed on top, and what is left.
+    """Return one day's budget in dollars, with what was allowed on top, and what is left.
 
-    A day that is over has the one that held when it ended; None: there was none, or nothing
-    tells any more.
+    A past day has the budget that applied when it ended. None: there was none, or it is no longer
+    known.
     """
     until = period_of("day", day, zone_of(project.time_zone)).until
     if project.created_at >= until:
         return None
-    # What the first change after a day replaced stood until then; no change: today's stands.
+    # The first change after a day replaced the budget of that day; without one, today's applied.
     budgets: dict[str, Any] = project.budgets
     changes = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
     for row in changes.filter(at__gte=until).order_by("seq"):
@@ -98,20 +98,20 @@ def budget_of(project: Project, day: date, spent: Decimal) -> CostBudget | None:
     if ceiling is None:
         return None
     extra = extra_of(project, day)
-    # What was allowed on top is part of what is left, on that day only.
+    # What was allowed on top counts as left, on that day only.
     whole = Decimal(str(ceiling)) + extra
     return CostBudget(ceiling_usd=whole, extra_usd=extra, left_usd=whole - spent)
 
 
 def extra_of(project: Project, day: date) -> Decimal:
-    """Return the dollars that were allowed on top of one day's ceiling, as the journal has it."""
-    # Today's stands with the project; an earlier day's is in the journal alone.
+    """Return the dollars that were allowed on top of one day's budget, according to the journal."""
+    # Today's is stored with the project; an earlier day's is only in the journal.
     if project.day_extra.get("day") == day.isoformat():
         return _usd_in(project.day_extra)
     changes = JournalRow.objects.filter(project=project, run=None, type="policy.changed")
-    # By its text first: else every change of years would be parsed for the sake of one day.
+    # Filtered by text first, to avoid parsing the changes of years for the sake of one day.
     about = changes.filter(payload__contains=f'"day":"{day.isoformat()}"').order_by("-seq")
-    # The newest first: what was allowed later includes what was before.
+    # The newest first: a later allowance includes the earlier ones.
     for row in about:
         change = json.loads(row.payload or "{}")
         if change.get("what") == "day_extra" and change["after"].get("day") == day.isoformat():
@@ -124,7 +124,7 @@ def _usd_in(extra: dict[str, Any]) -> Decimal:
 
 
 def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
-    """Read everything of one project that an account is made of."""
+    """Read everything of one project that an account consists of."""
     zone = zone_of(project.time_zone)
     period = period_of(asked.kind, asked.day or today(zone, at=at), zone)
     before = period_before(asked.kind, period)
@@ -132,7 +132,7 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
     calls = calls_of(project, asked)
     key = F(COLUMNS[asked.group_by])
     groups = grouped(between(calls, period.since, period.until), key)
-    # As far on as this period is: a morning is compared with a morning.
+    # Up to the same time of the earlier period: a morning is compared with a morning.
     earlier = between(calls, before.since, by_then).annotate(key=key).values("key")
     earlier = earlier.annotate(cost=Sum("cost_usd")).order_by()
     days = trend_days(period, at=at)
@@ -157,7 +157,7 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
         budget=None,
         names=names_of(project, asked.group_by, list(groups)),
     )
-    # A budget is a day's and everybody's: beside one agent's costs it would mislead.
+    # A budget is for a day and all agents: beside one agent's costs it would mislead.
     if asked.kind == "day" and asked.agent is None and asked.model is None:
         costs = (dollars(one["cost"]) + dollars(one["judge_cost"]) for one in groups.values())
         part.budget = budget_of(project, period.first, sum(costs, NOTHING))
@@ -170,7 +170,7 @@ def trend_days(period: Period, *, at: datetime) -> list[date]:
 
 
 def chosen(found: Iterable[Loop], asked: Asked) -> list[Loop]:
-    """Keep what an account is about, where it is about one agent or model."""
+    """Keep the loops that an account is about, if it is about one agent or model."""
     return [
         loop
         for loop in found
@@ -184,11 +184,11 @@ def between(calls: QuerySet[ModelCall], since: datetime, until: datetime) -> Que
 
 
 def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
-    """Add calls up by a column, the judge's apart; `runs` are the ids of the runs."""
+    """Add calls up by a column, the judge's separately; `runs` are the ids of the runs."""
     unpriced = Count("id", filter=Q(cost_usd__isnull=True))
     sums = calls.annotate(key=key).values("key").annotate(unpriced=unpriced, **SUMS)
-    # The ids, not their number: a run that used two models
-    # counts once when the groups are added up.
+    # The ids, not their number: a run that used two models counts once when the groups are added
+    # up.
     runs: dict[str, set[UUID]] = defaultdict(set)
     for name, run in calls.annotate(key=key).values_list("key", "run_id").distinct().order_by():
         runs[str(name)].add(run)
@@ -211,7 +211,7 @@ def day_sums(
 ) -> list[tuple[date, str, Decimal]]:
     """Return what each agent's calls cost on each of these days."""
     whole = Period(first=days[0], last=days[-1], zone=period.zone)
-    # On the project's own calendar, in the database: rows are far too many to read.
+    # In the project's time zone, and in the database: the rows are far too many to read.
     day = TruncDate("at", tzinfo=period.zone)
     found = between(calls, whole.since, whole.until).annotate(day=day)
     sums = found.values("day", "agent").annotate(cost=Sum("cost_usd")).order_by()

@@ -1,7 +1,7 @@
-"""What was spent in a day, a week or a month: against before, the budget, and by whom.
+"""What was spent in a day, a week or a month, compared with before and the budget, and by whom.
 
-One account of one project in its own time zone; several are added up. The Costs page
-shows it while the day runs, the daily report keeps it once the day is over.
+An account is of one project in its own time zone; several are added up. The Costs page
+shows it during the day, the daily report stores it once the day is over.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ POINTS: dict[PeriodKind, timedelta] = {
     "week": timedelta(hours=2),
     "month": timedelta(hours=8),
 }
-# Runs are a group each: a month's could be thousands of lines.
+# With a group per run, a month could have thousands of lines.
 MOST_GROUPS = 200
 
 
@@ -63,9 +63,9 @@ def account(projects: Collection[UUID], asked: Asked, *, at: datetime) -> CostAc
     """Return the account of these projects, each in its own days, added up."""
     listed = list(Project.objects.filter(pk__in=projects).order_by("id"))
     parts = [gather(project, asked, at=at) for project in listed]
-    # Days are named as the oldest project has them; others may be a day apart.
+    # Days are named by the oldest project's calendar; those of others may be a day off.
     first = parts[0]
-    # Of projects in several zones the clock of none is shown as that of all.
+    # For projects in several time zones, the clock of one must not be shown as that of all.
     zones = {part.project.time_zone for part in parts}
     stops = [loop.stop for part in parts for loop in part.stops if loop.stop]
     lasted = [one for part in parts for one in part.lasted]
@@ -79,7 +79,7 @@ def account(projects: Collection[UUID], asked: Asked, *, at: datetime) -> CostAc
     ceilings = [part.budget for part in parts if part.budget is not None]
     amounts = ("ceiling_usd", "extra_usd", "left_usd")
     sums = {name: sum((getattr(one, name) for one in ceilings), NOTHING) for name in amounts}
-    # Where one project has no ceiling there is none of all: a bar would promise one.
+    # If one project has no budget, they have none together: a bar would suggest one.
     budget = CostBudget(**sums) if ceilings and len(ceilings) == len(parts) else None
     return CostAccount(
         projects=tuple(part.project.id for part in parts),
@@ -111,7 +111,7 @@ def _minute(period: Period, at: datetime) -> int:
 
 
 def _loops(parts: Iterable[Part]) -> Iterator[tuple[Part, Loop]]:
-    """Yield each loop with its project's part: also those of the trend, before the period."""
+    """Yield each loop with its project's part, including those of the trend before the period."""
     return ((part, loop) for part in parts for loop in part.loops)
 
 
@@ -137,7 +137,7 @@ def _sum_before(parts: Sequence[Part], asked: Asked) -> CostSum:
     ended: list[Loop] = []
     for part in parts:
         project, period = part.project, part.before
-        # The whole of it, not by then: the page shows both.
+        # The whole period, not only up to the same time: the page shows both.
         calls = between(calls_of(project, asked), period.since, period.until)
         rows += grouped(calls, F("project_id")).values()
         found += loops.loops(project.id, since=period.since, until=period.until)
@@ -149,8 +149,8 @@ def _groups(
     parts: Sequence[Part], asked: Asked, lasted: list[savings.Lasted], *, at: datetime
 ) -> tuple[CostGroup, ...]:
     keys = {key for part in parts for key in part.groups}
-    # Who spent before and nothing now has a line that says so; an
-    # earlier run has ended, and would only fill the table.
+    # An agent that spent before and nothing now gets a line; an earlier run has ended, and would
+    # only fill the table.
     keys |= {key for part in parts for key in part.earlier if asked.group_by != "run"}
     keys |= {
         _key_in(loop, asked.group_by)
@@ -158,7 +158,7 @@ def _groups(
         if part.period.since <= loop.at < part.period.until
     }
     found = [_group(key, parts, asked, lasted, at=at) for key in keys]
-    # Dearest first: what is left out at the end is what nobody looks for.
+    # Most expensive first, so that what is cut off at the end is the least interesting.
     return tuple(sorted(found, key=lambda one: (-one.cost_usd - one.judge_cost_usd, one.name)))
 
 
@@ -178,11 +178,11 @@ def _group(
         if loop.stop and _key_in(loop, asked.group_by) == key
     ]
     now = [loop for part, loop in mine if part.period.since <= loop.at < part.period.until]
-    # Loops a day, oldest first; each project's in its own days.
+    # Loops per day, oldest first; each project's in its own days.
     trend = [0] * TREND_DAYS
     for part, loop in mine:
         last_day = trend_days(part.period, at=at)[-1]
-        # In calendar days: a day of 23 hours is one as well.
+        # In calendar days: a day of 23 hours is one too.
         back = (last_day - today(part.period.zone, at=loop.at)).days
         if 0 <= back < TREND_DAYS:
             trend[TREND_DAYS - 1 - back] += 1
@@ -190,7 +190,7 @@ def _group(
     usage = {name: sum(one[f"sum_{name}"] or 0 for one in rows) for name in USAGE_COLUMNS}
     models = set().union(*(part.models.get(key, set()) for part in parts))
     name = next((name for part in parts if (name := part.names.get(key))), key)
-    if name == key and asked.group_by == "run":  # it only looped in this time, and cost nothing
+    if name == key and asked.group_by == "run":  # it only looped in this period, and cost nothing
         name = Run.objects.filter(pk=key).values_list("name", flat=True).first() or key
     return row_of(
         CostGroup,
@@ -210,7 +210,7 @@ def _group(
 def _points(
     parts: Sequence[Part], asked: Asked, earlier: Decimal, *, at: datetime
 ) -> Iterable[CostPoint]:
-    """Add up from the beginning on: this period, and the one before at the same minute."""
+    """Yield cumulative costs: this period's, and at the same minute those of the one before."""
     step = POINTS[asked.kind] // MINUTE
     now: dict[int, Decimal] = defaultdict(Decimal)
     before: dict[int, Decimal] = defaultdict(Decimal)
@@ -222,27 +222,27 @@ def _points(
     length = max(part.period.minutes for part in parts)
     reached = max(_minute(part.period, at) for part in parts)
     whole = sum(now.values(), NOTHING)
-    # Rounded up: a week of 167 hours is no whole number of two hours.
+    # Rounded up: a week of 167 hours is not a whole number of two-hour steps.
     for place in range(-(-length // step) + 1):
         minute = min(place * step, length)
-        # Now lies in this piece: the line ends there, not where the piece does.
+        # Now is within this step: the line ends there, not at the step's end.
         if 0 <= reached - (minute - step) < step and reached < minute:
             yield CostPoint(minute=reached, spent_usd=whole, before_usd=earlier)
-        # None after now: a line that went on flat would say that nothing will be spent.
+        # None after now: a line that continued flat would say that nothing will be spent.
         spent = sum((now[one] for one in range(place)), NOTHING) if minute <= reached else None
         then = sum((before[one] for one in range(place)), NOTHING)
         yield CostPoint(minute=minute, spent_usd=spent, before_usd=then)
 
 
 def _days(parts: Sequence[Part], asked: Asked, *, at: datetime) -> Iterable[CostDay]:
-    """Return what each agent cost on each of 14 days, the period's last one last."""
+    """Yield what each agent cost on each of 14 days, the period's last one last."""
     spent: dict[int, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     for part in parts:
         days = trend_days(part.period, at=at)
         for day, agent, cost in day_sums(calls_of(part.project, asked), days, part.period):
             spent[days.index(day)][agent] += cost
-    # By place, not by date: projects in several zones may be a
-    # day apart, and each one's last day is the last.
+    # By position, not by date: projects in several time zones may be a day apart, and each one's
+    # last day is the last.
     for place, day in enumerate(trend_days(parts[0].period, at=at)):
         by_agent = dict(spent[place])
         yield CostDay(
@@ -251,10 +251,10 @@ def _days(parts: Sequence[Part], asked: Asked, *, at: datetime) -> Iterable[Cost
 
 
 def spent_today(*, projects: Collection[UUID], at: datetime) -> list[TodayRow]:
-    """Return what each project spent since its midnight, the judge included, and its budget."""
+    """Return what each project spent since its midnight, including the judge, and its budget."""
     rows: list[TodayRow] = []
     for project in Project.objects.filter(pk__in=projects).order_by("id"):
-        # Project by project: each has a midnight of its own.
+        # Project by project, because each has its own midnight.
         zone = zone_of(project.time_zone)
         day = period_of("day", today(zone, at=at), zone)
         calls = ModelCall.objects.filter(project=project)

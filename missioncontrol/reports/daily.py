@@ -1,9 +1,9 @@
-"""The daily cost report: made once a day ended, kept, told, and corrected in the open.
+"""The daily cost report: made after a day has ended, stored, sent, and corrected openly.
 
 A report is a row that never changes. A day is due once its midnight in the project's time
-zone, and a little for late telemetry, have passed; a server that was away makes the days it
-missed. What became known afterwards (a better source, a price) makes a new version, which
-says so. One row a project, day and version: two beats make one.
+zone, and a little more for late telemetry, have passed; a server that was away makes the reports
+of the days it missed. Later knowledge (a better source, a price) makes a new version, which
+says so. There is one row per project, day and version: two beats make one.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from missioncontrol.wire.rows import row_of
 
 logger = logging.getLogger(__name__)
 
-# After midnight: exporters gather calls before they tell of them.
+# After midnight, because exporters collect calls before they send them.
 SETTLE = timedelta(minutes=15)
-# Days that are made up for after an absence.
+# Days whose reports are made up for after an absence.
 MISSED = 31
 # A report of an older day is made and not sent.
 SENT_WITHIN = timedelta(days=7)
@@ -60,7 +60,7 @@ def make_due(*, at: datetime) -> int:
     for project in live.order_by("id"):
         try:
             made += sum(make(project, day, at=at) is not None for day in due_days(project, at=at))
-        except Exception:  # one project's fault must not keep the others' reports back
+        except Exception:  # one project's error must not keep back the others' reports
             logger.exception("the cost report of project %s failed", project.id)
     return made
 
@@ -68,9 +68,9 @@ def make_due(*, at: datetime) -> int:
 def due_days(project: Project, *, at: datetime) -> list[date]:
     """Return the days that have ended and have no report yet, oldest first."""
     zone = zone_of(project.time_zone)
-    # A quarter of an hour behind: until then yesterday is not over.
+    # A quarter of an hour late: until then yesterday is not over.
     last = today(zone, at=at - SETTLE) - timedelta(days=1)
-    # Of no day before the project was there, nor of more than a month that the server was away.
+    # No day before the project existed, and at most a month that the server was away.
     first = max(today(zone, at=project.created_at), last - timedelta(days=MISSED - 1))
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
     known = CostReport.objects.filter(project=project, day__gte=first).values_list("day", flat=True)
@@ -80,11 +80,11 @@ def due_days(project: Project, *, at: datetime) -> list[date]:
 def make(
     project: Project, day: date, *, at: datetime, version: int = 1, reason: str = ""
 ) -> CostReport | None:
-    """Make one report and tell it; None: another beat was first."""
+    """Make one report and announce it; None if another beat was first."""
     report = drawn(project, day, at=at, version=version, reason=reason)
     try:
         with transaction.atomic():
-            # The constraint on day and version makes one of two beats the first.
+            # With the constraint on day and version, only one of two beats can save it.
             report.save(force_insert=True)
             if _is_news(report, at=at):
                 subject = subject_of(report)
@@ -100,7 +100,7 @@ def make(
 def drawn(
     project: Project, day: date, *, at: datetime, version: int = 1, reason: str = ""
 ) -> CostReport:
-    """Draw a report up from what is known now, and keep nothing."""
+    """Build a report from what is known now, without saving it."""
     by_agent, by_model, by_project = (
         accounting.account([project.id], Asked(day=day, group_by=group), at=at) for group in SPLITS
     )
@@ -114,25 +114,25 @@ def drawn(
         account=accounts.dump_python(by_agent, mode="json"),
         by_model=groups.dump_python(by_model.groups, mode="json"),
         by_project=groups.dump_python(by_project.groups, mode="json"),
-        # Kept with the report: a later count that differs makes a correction.
+        # Stored with the report: a later count that differs causes a correction.
         counted=_counted(project, [day]).get(day, NONE_COUNTED),
     )
 
 
 def correct_changed(*, at: datetime) -> int:
-    """Make a new version of each recent report whose figures moved; return how many."""
+    """Make a new version of each recent report whose figures changed; return how many."""
     made = 0
     for project in Project.objects.filter(daily_report=True).order_by("id"):
         since = today(zone_of(project.time_zone), at=at) - timedelta(days=WATCHED)
-        # In the order of versions, so that of each day the newest stays in the table.
+        # In the order of versions, so that the dict keeps each day's newest.
         recent = CostReport.objects.filter(project=project, day__gte=since).order_by("version")
         newest = {report.day: report for report in recent}
         if not newest:
             continue
         now = _counted(project, newest)
         for day, report in newest.items():
-            # Compared by what was counted, not by the account:
-            # a new rule of ours corrects no old day.
+            # Compared by what was counted, not by the account: a new rule of ours must not correct
+            # old days.
             if now.get(day, NONE_COUNTED) != report.counted:
                 following = report.version + 1
                 made += make(project, day, at=at, version=following, reason=LATE) is not None
@@ -140,7 +140,7 @@ def correct_changed(*, at: datetime) -> int:
 
 
 def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
-    """Return by day what its model calls add up to: another text, another report."""
+    """Return the sums of each day's model calls as text; a different text means a new report."""
     days = sorted(days)
     zone = zone_of(project.time_zone)
     period = Period(first=days[0], last=days[-1], zone=zone)
@@ -150,7 +150,7 @@ def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
         .values("day")
         .annotate(
             n=Count("id"),
-            # The newest id too: a call that took another's place may leave every sum as it was.
+            # The newest id too: a call that replaced another may leave every sum unchanged.
             last=Max("id"),
             cost=Sum("cost_usd"),
             unpriced=Count("id", filter=Q(cost_usd__isnull=True)),
@@ -160,7 +160,7 @@ def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
     )
     counted: dict[date, str] = {}
     for one in cast(Any, sums):
-        # SQLite adds up as floats: a sum is the same again only once rounded.
+        # SQLite adds floats: sums are comparable only when rounded.
         cost = (one["cost"] or Decimal(0)).quantize(Decimal("0.000001"))
         tokens = sum(one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS)
         counted[one["day"]] = f"{one['n']} {one['last']} {cost} {one['unpriced']} {tokens}"
@@ -168,13 +168,13 @@ def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
 
 
 def _is_news(report: CostReport, *, at: datetime) -> bool:
-    """Tell whether anybody wants to hear of it: a quiet or a long past day is only kept."""
+    """Return whether anybody wants to hear of it: an empty or a long past day is only stored."""
     spent = accounts.validate_python(report.account).spent
     if not (spent.calls or spent.judge_calls or spent.loops):
-        # Nothing was spent: only that a former figure was wrong is news.
+        # Nothing was spent: it is news only if it corrects an earlier figure.
         return report.version > 1
     zone = zone_of(report.time_zone)
-    # A server that was away for long would tell of every day it missed at once.
+    # A server that was away for long would announce every day it missed at once.
     if at - midnight(report.day + timedelta(days=1), zone) > SENT_WITHIN:
         return False
     if report.version == 1:
@@ -183,36 +183,36 @@ def _is_news(report: CostReport, *, at: datetime) -> bool:
         project=report.project_id, day=report.day, version=report.version - 1
     )
     was = accounts.validate_python(before.account).spent
-    # A correction below a cent that prices nothing new is kept, not sent.
+    # A correction of less than a cent that prices nothing new is stored, not sent.
     moved = abs(was.total_usd - spent.total_usd)
     return moved >= CENT or was.unpriced_calls != spent.unpriced_calls
 
 
 def found(*, projects: Collection[UUID]) -> QuerySet[CostReport]:
-    """Find reports, whatever their version."""
+    """Return reports, whatever their version."""
     return CostReport.objects.filter(project_id__in=projects).select_related("project")
 
 
 def listed(*, projects: Collection[UUID], before: date | None, days: int) -> list[ReportRow]:
-    """Return the newest version of each report of so many days, the latest day first."""
+    """Return the newest version of each report of `days` days, the latest day first."""
     mine = found(projects=projects)
     mine = mine.filter(day__lt=before) if before else mine
-    # By days, not by rows: a page must hold a day's projects together.
+    # By days, not by rows: a page must contain all projects of a day.
     shown = list(mine.values_list("day", flat=True).distinct().order_by("-day")[:days])
     newest: dict[tuple[date, UUID], CostReport] = {}
-    # A later version takes the place of the earlier one.
+    # A later version replaces the earlier one.
     for report in mine.filter(day__in=shown).order_by("-day", "project_id", "version"):
         newest[report.day, report.project_id] = report
     return [_row_of(report) for report in newest.values()]
 
 
 def subject_of(report: CostReport) -> str:
-    """Name a report as its notice is: each version of a day is told once."""
+    """Return the subject of a report's notice: each version of a day is announced once."""
     return f"{report.day.isoformat()} v{report.version}"
 
 
 def report_of(report: CostReport) -> Report:
-    """Show a report with what became of its sending."""
+    """Return a report with the result of its sending."""
     same = CostReport.objects.filter(project_id=report.project_id, day=report.day)
     newest = same.order_by("-version").values_list("id", flat=True).first() or report.id
     deliveries = Delivery.objects.filter(

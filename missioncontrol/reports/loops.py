@@ -1,4 +1,4 @@
-"""Loops as cards tell of them: how many, which were stopped, and which went on."""
+"""Loops according to cards: how many there were, which were stopped, and which went on."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import ceilings_of
 
-# Answers that say a card was none: the judge's, a person's, a later card's.
+# Answers that say a card was no loop: the judge's, a person's, a later card's.
 NO_LOOP = ("dismissed", "continue", "allowlist", "superseded")
 STOPS = ("terminate", "stop", "restart")
-# Answers after which an agent goes on with nothing told to it. A card that a person let go on
-# counts too: where they were right it ended soon, which keeps estimates low.
+# Answers after which an agent goes on without being told anything. A card after which a person let
+# it go on counts too: if they were right it ended soon, which keeps estimates low.
 WENT_ON = ("continue", "proceed", "ended")
 KNOWN_SINCE = timedelta(days=90)
 MOST_SAMPLES = 200
@@ -29,7 +29,7 @@ MOST_SAMPLES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """One card about a loop, and where it stands in each grouping."""
+    """One card about a loop, and its key in each grouping."""
 
     project: UUID
     run: UUID
@@ -37,7 +37,7 @@ class Loop:
     model: str
     at: datetime
     stop: Stop | None = None
-    """How it was stopped, where that is what is asked for."""
+    """How it was stopped, if that was asked for."""
 
 
 def loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
@@ -52,8 +52,8 @@ def loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
 
 
 def stopped(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
-    """Return the loops that a person or the policy stopped in this time, one a run."""
-    # A correction that helped is not counted as saving: nobody knows what it spared.
+    """Return the loops that a person or the policy stopped in this time, one per run."""
+    # A correction that helped is not counted as a saving: nobody knows what it saved.
     answered = _cards(project).filter(
         resolution__in=STOPS, resolved_at__gte=since, resolved_at__lt=until
     )
@@ -65,7 +65,7 @@ def stopped(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
         run, (first, _) = card.run, _turns_of(card)
         most: Decimal | None = None
         ceiling: Any = ceilings_of(run).get("usd")
-        # A ceiling is what an agent sent: one that is no number bounds nothing.
+        # The agent sent the budget: one that is not a number limits nothing.
         with suppress(InvalidOperation):
             if ceiling is not None:
                 spent = run.meters.cost_usd + run.meters.judge_cost_usd
@@ -95,13 +95,13 @@ def lasted(project: UUID, *, at: datetime) -> list[Lasted]:
     One that is still going on says nothing yet.
     """
     cards = _cards(project).filter(opened_at__gte=at - KNOWN_SINCE, opened_at__lt=at)
-    # One that held nobody and that nobody answered went on by itself too.
+    # A loop that held nobody and that nobody answered went on by itself too.
     over = Q(resolution__in=WENT_ON) | Q(resolution=None, holds=False)
     found = cards.filter(over).select_related("run__meters").order_by("-opened_at")
     lengths = []
     for card in found[:MOST_SAMPLES]:
         first, last = _turns_of(card)
-        # A turn that changes something again is where the agent had found its way out.
+        # A turn that changes something again shows that the agent found its way out.
         changed = Turn.objects.filter(run_id=card.run_id, seq__gt=last, changed=True)
         end = changed.order_by("seq").values_list("seq", flat=True).first()
         if end is None and card.run.status not in ENDED - {Status.TERMINATED}:
@@ -122,9 +122,9 @@ def _turns_of(card: Decision) -> tuple[int, int]:
 
 
 def _usd_per_turn(card: Decision) -> Decimal | None:
-    """Return what a turn of this loop cost; of its whole run where that is not known."""
+    """Return the cost of a turn of this loop; if unknown, the average of its whole run."""
     cost, turns = card.evidence.get("cost_usd"), card.evidence.get("turns") or []
-    # Of these turns alone: what a run did before its loop may have been far dearer.
+    # Only of these turns: the run may have been far more expensive before its loop.
     if cost is not None and turns and Decimal(cost) > 0:
         return Decimal(cost) / len(turns)
     run: Run = card.run

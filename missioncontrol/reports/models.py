@@ -1,4 +1,4 @@
-"""Days as they were told."""
+"""Daily cost reports, as they were sent."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from missioncontrol.ids import new_id
 
 
 class CostReport(models.Model):
-    """What a day cost, as it was told. A row is never changed: a new version corrects it."""
+    """The costs of a day, as reported. A row is never changed: a new version corrects it."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="cost_reports")
@@ -24,7 +24,7 @@ class CostReport(models.Model):
     counted = models.CharField(max_length=200, help_text="what its model calls added up to")
 
     class Meta:
-        # From when this was part of `oversight`, whose migration made the table.
+        # The table was made by a migration of `oversight`, which this was part of.
         db_table = "oversight_costreport"
         constraints = [
             models.UniqueConstraint(fields=["project", "day", "version"], name="one_cost_report")

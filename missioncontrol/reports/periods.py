@@ -1,4 +1,4 @@
-"""Days, weeks and months as a time zone's calendar has them. Pure.
+"""Days, weeks and months in the calendar of a time zone. Pure.
 
 A day is from midnight to midnight there: 23 or 25 hours where clocks are put forward
 or back, and never counted as 24.
@@ -17,7 +17,7 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """Whole days, `first` to `last`; moments from `since` on, before `until`."""
+    """Whole days, `first` to `last`; times from `since` on, before `until`."""
 
     first: date
     last: date
@@ -25,7 +25,7 @@ class Period:
 
     @property
     def since(self) -> datetime:
-        """The midnight it begins with."""
+        """The midnight at which it begins."""
         return midnight(self.first, self.zone)
 
     @property
@@ -35,21 +35,21 @@ class Period:
 
     @property
     def minutes(self) -> int:
-        """How long it is; 1380 or 1500 on a day whose clocks are moved."""
+        """Its length; 1380 or 1500 on a day whose clocks are changed."""
         return (self.until - self.since) // MINUTE
 
 
 def midnight(day: date, zone: tzinfo) -> datetime:
     """Return when a day begins there.
 
-    Where clocks are put forward at midnight it is the first moment after the gap, for a
-    time in a gap is read with what held before it.
+    Where clocks are put forward at midnight, it is the first moment after the gap, because a
+    time in a gap is read with the offset before it.
     """
     return datetime.combine(day, time.min, tzinfo=zone).astimezone(UTC)
 
 
 def today(zone: tzinfo, *, at: datetime) -> date:
-    """Return the date that it is there."""
+    """Return the current date there."""
     return at.astimezone(zone).date()
 
 
@@ -61,13 +61,13 @@ def period_of(kind: PeriodKind, day: date, zone: tzinfo) -> Period:
         monday = day - timedelta(days=day.weekday())
         return Period(first=monday, last=monday + timedelta(days=6), zone=zone)
     first = day.replace(day=1)
-    # 31 days after a first lie in the next month, whatever the length of this one.
+    # 31 days after the first is in the next month, whatever the length of this one.
     after = (first + timedelta(days=31)).replace(day=1)
     return Period(first=first, last=after - timedelta(days=1), zone=zone)
 
 
 def period_before(kind: PeriodKind, period: Period) -> Period:
-    """Return what it is compared with: the same day a week before, the week, the month before."""
+    """Return the period to compare with: the day a week before, or the previous week or month."""
     # Months differ in length; days and weeks are compared with the same weekdays.
     if kind == "month":
         return period_of(kind, period.first - timedelta(days=1), period.zone)
@@ -75,17 +75,17 @@ def period_before(kind: PeriodKind, period: Period) -> Period:
 
 
 def same_time_before(period: Period, before: Period, *, at: datetime) -> datetime:
-    """Return when the period before was as far on as this one is, by the clocks there."""
+    """Return when the period before had progressed as far as this one has, by the clocks there."""
     if at >= period.until:
         return before.until
     here = at.astimezone(period.zone)
     days = here.date() - period.first
-    # By the clocks there: with a fixed distance a day of 23 hours would shift the comparison.
+    # By the clocks there: with a fixed offset a day of 23 hours would shift the comparison.
     then = datetime.combine(before.first + days, here.time(), tzinfo=period.zone).astimezone(UTC)
-    # February has no 30th: the whole of a shorter month is what there was by then.
+    # February has no 30th: by then the whole of a shorter month counts.
     return max(before.since, min(then, before.until))
 
 
 def days_until(last: date, *, count: int) -> list[date]:
-    """Return so many days in order, the last one given."""
+    """Return `count` days in order, ending with `last`."""
     return [last - timedelta(days=back) for back in range(count - 1, -1, -1)]

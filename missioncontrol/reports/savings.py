@@ -1,16 +1,16 @@
 """What stops saved: an estimate from loops that nobody stopped. Pure.
 
-Of each loop that went on by itself it is recorded for how many turns it did, from its
+For each loop that went on by itself, the number of turns is recorded, from its
 first turn to the first that changed something again, or to its run's end. A stop is
-counted with as many turns as such loops took, less those it had taken already, at what
-a turn of its own loop cost:
+assumed to have avoided as many turns as such loops took, less those already taken, at the
+cost of a turn in its own loop:
 
     saved = max(0, turns such loops took - turns taken) * cost of a turn in this loop
 
-never more than what its run's ceiling in dollars had left. The middle half of what is
+but never more than what was left of its run's budget in dollars. The middle half of what is
 known makes the range: a quarter of the loops ended sooner, a quarter went on longer.
-Loops of the same kind are compared where there are enough of them, otherwise all.
-Fewer than `ENOUGH` in all: no estimate.
+Loops of the same kind are compared if there are enough of them, otherwise all.
+With fewer than `ENOUGH` in all there is no estimate.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Lasted:
 class Stop:
     """A loop that was stopped after `turns`.
 
-    `usd_per_turn` is None where its calls have no price; `most` is what was left of its
-    run's ceiling, None where there was none.
+    `usd_per_turn` is None if its calls have no price; `most` is what was left of its
+    run's budget, None if it had none.
     """
 
     kind: str
@@ -57,7 +57,7 @@ def estimate(stops: Iterable[Stop], lasted: Iterable[Lasted]) -> Saving:
     priced = [stop for stop in stops if stop.usd_per_turn is not None]
     # No stops saved nothing, which needs no estimate.
     known = not stops or (len(turns) >= ENOUGH and bool(priced))
-    # One of a kind that little is known of is compared with all of them.
+    # A loop of a kind with few samples is compared with all of them.
     grouped: dict[str, list[int]] = defaultdict(list)
     for one in lasted:
         grouped[one.kind].append(one.turns)
@@ -77,24 +77,24 @@ def estimate(stops: Iterable[Stop], lasted: Iterable[Lasted]) -> Saving:
         unpriced_stops=len(stops) - len(priced),
         samples=len(turns),
         enough=ENOUGH,
-        # Of the loops that the stops were compared with, all kinds.
+        # Of the loops that the stops were compared with, of all kinds.
         median_turns=round(quantile(turns, 0.5)) if turns else None,
     )
 
 
 def saved(stop: Stop, turns: float) -> Decimal:
-    """Return what one stop saved, had its loop gone on for so many turns in all."""
+    """Return what one stop saved, if its loop would have taken `turns` turns in all."""
     if stop.usd_per_turn is None:
         return NOTHING
-    # Through a text: a float's own binary places would show in the cents.
+    # Converted as text: a float's own binary digits would show in the cents.
     further = Decimal(str(max(0.0, turns - stop.turns)))
     amount = (further * stop.usd_per_turn).quantize(CENT)
-    # A budget would have ended the loop by itself: beyond it nothing was saved.
+    # The budget would have ended the loop by itself: beyond it nothing was saved.
     return amount if stop.most is None else min(amount, max(NOTHING, stop.most.quantize(CENT)))
 
 
 def quantile(ordered: Sequence[int], part: float) -> float:
-    """Return a quantile of numbers in order, between neighbours where it falls there.
+    """Return a quantile of sorted numbers, interpolated between neighbours.
 
     >>> quantile([1, 2, 3, 4], 0.5)
     2.5

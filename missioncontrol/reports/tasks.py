@@ -10,11 +10,11 @@ from missioncontrol.reports import daily
 
 @shared_task(ignore_result=True)
 def report() -> None:
-    """Make the cost reports of days that ended, those missed too; every minute."""
+    """Make the cost reports of days that ended, including missed ones; every minute."""
     daily.make_due(at=now())
 
 
 @shared_task(ignore_result=True)
 def correct_reports() -> None:
-    """Correct the reports whose figures moved since; every quarter of an hour."""
+    """Correct the reports whose figures changed since; every quarter of an hour."""
     daily.correct_changed(at=now())

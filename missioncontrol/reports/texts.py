@@ -1,6 +1,6 @@
-"""Accounts as CSV, and a day's report in words: for a letter, a chat, a program, a sheet. Pure.
+"""Accounts as CSV, and a day's report as text, HTML, JSON and CSV. Pure.
 
-The letter is the Costs page's left panel and table, in light: its styles stand inline, and
+The HTML is the Costs page's left panel and table, in the light theme: its styles are inline, and
 nothing is fetched to show it.
 """
 
@@ -24,26 +24,26 @@ from missioncontrol.notify.texts import Texts
 from missioncontrol.notify.wording import link
 from missioncontrol.wire.costs import CostAccount, CostGroup, CostSum, Report, Saving
 
-# What makes a spreadsheet run a cell instead of showing it; the last four are the wide signs of
-# East Asian keyboards, which some read alike.
+# Characters that make a spreadsheet run a cell instead of showing it; the last four are the wide
+# forms of East Asian keyboards, which some programs treat the same.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def total_of(group: CostGroup) -> Decimal | None:
-    """Return what a group cost; None, an empty cell: nothing of it has a price."""
+    """Return what a group cost; None, an empty cell, if nothing in it has a price."""
     total = group.cost_usd + group.judge_cost_usd
     return None if total == 0 and group.unpriced_calls else total
 
 
-# Column -> what a group of an account has there, and what the sum has. In English whoever fetches
-# them: a sheet or an import that knows them goes on working.
+# Column -> its value for a group of an account, and for the sum. In English for everybody, so that
+# a sheet or an import that knows the columns goes on working.
 FIGURES: dict[str, tuple[Callable[[CostGroup], object], Callable[[CostAccount], object]]] = {
     "key": (attrgetter("key"), lambda _: ""),
     "name": (attrgetter("name"), lambda _: "Total with judge"),
     "total_usd": (total_of, attrgetter("spent.total_usd")),
     "agents_usd": (attrgetter("cost_usd"), attrgetter("spent.agents_usd")),
     "judge_usd": (attrgetter("judge_cost_usd"), attrgetter("spent.judge_usd")),
-    # Up to the same time of day: the sum of a column must be its sum.
+    # Up to the same time of day, so that the column adds up.
     "before_usd": (attrgetter("before_usd"), attrgetter("before_by_then_usd")),
     "calls": (attrgetter("calls"), attrgetter("spent.calls")),
     "judge_calls": (attrgetter("judge_calls"), attrgetter("spent.judge_calls")),
@@ -67,14 +67,14 @@ COLUMNS = ("from", "to", "time_zone", "group_by", *FIGURES)
 
 
 def account_csv(account: CostAccount) -> str:
-    """Write an account: a line a group, then the sum."""
+    """Return an account as CSV: a line per group, then the sum."""
     return lines_of(
         [COLUMNS, *group_lines(account, account.group_by, account.groups), sum_line(account)]
     )
 
 
 def lines_of(lines: Iterable[Iterable[object]]) -> str:
-    """Write lines so that no cell is a formula, whatever an agent calls itself."""
+    """Return lines as CSV in which no cell is a formula, whatever an agent's name is."""
     out = io.StringIO()
     # RFC 4180: a line ends in CR and LF.
     csv.writer(out, lineterminator="\r\n").writerows(
@@ -84,7 +84,7 @@ def lines_of(lines: Iterable[Iterable[object]]) -> str:
 
 
 def cell(value: object) -> str:
-    """Return a value as a spreadsheet may read it: a quote before what looks like a formula.
+    """Return a value that is safe in a spreadsheet: a quote before what looks like a formula.
 
     >>> cell("=1+1")
     "'=1+1"
@@ -92,7 +92,7 @@ def cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, Decimal):
-        # Never as 1E-7, which a spreadsheet may take for a text.
+        # Never as 1E-7, which a spreadsheet may take for text.
         return format(value, "f")
     text = value.isoformat() if isinstance(value, datetime) else str(value)
     return f"'{text}" if text.startswith(FORMULA) else text
@@ -101,7 +101,7 @@ def cell(value: object) -> str:
 def group_lines(
     account: CostAccount, by: str, groups: Iterable[CostGroup]
 ) -> Iterator[list[object]]:
-    """Return a line a group of an account."""
+    """Yield a line for each group of an account."""
     for one in groups:
         yield [*_begun(account), by, *(of_group(one) for of_group, _ in FIGURES.values())]
 
@@ -117,7 +117,7 @@ def _begun(account: CostAccount) -> tuple[str, str, str]:
 
 STEEP = Decimal("0.25")
 SMALL = Decimal("0.005")
-# With it a line of the table stays within 80 columns.
+# Keeps a line of the table within 80 columns.
 NAME = 28
 _report: TypeAdapter[Report] = TypeAdapter(Report)
 
@@ -141,7 +141,7 @@ class Line:
 
 def announcement_of(report: Report, *, path: str) -> Announcement:
     """Return what people and programs are told of a report, in every language."""
-    # As JSON: a webhook gets the figures themselves, not sentences to take apart.
+    # As JSON, so that a webhook gets figures instead of sentences to parse.
     data = _report.dump_python(report, mode="json")
     return in_every_language(
         lambda t: Announcement(
@@ -156,22 +156,22 @@ def announcement_of(report: Report, *, path: str) -> Announcement:
 
 
 def title_of(report: Report, t: Texts) -> str:
-    """Say the day and what it cost: "Saturday cost $27.64"."""
+    """Return the day and its costs: "Saturday cost $27.64"."""
     weekday = _day_words(report.row.day, t, form="l")
     title = t.report.title.format(weekday=weekday, cost=cost_words(report.row.spent, t))
-    # Said in the title: whoever read the first one would take the second for a copy.
+    # In the title: a reader of the first one would take the second for a copy.
     return t.report.corrected_title.format(title=title) if report.row.version > 1 else title
 
 
 def body_of(report: Report, t: Texts) -> str:
-    """Say the budget, the loops, and what a correction corrects, in a line."""
+    """Return a line on the budget, the loops, and what a correction corrects."""
     row, words = report.row, t.report
     parts = [bounded(row.project_name, 60) + ":"]
     if row.was_usd is not None:
         parts.append(
             words.was_reported.format(usd=t.figures.money(row.was_usd), reason=_why(report, t))
         )
-    # A ceiling of nothing has no share that could be told.
+    # No share can be given of a budget of zero.
     if row.budget and row.budget.ceiling_usd:
         share = _share(row.spent.total_usd, row.budget.ceiling_usd, t)
         parts.append(words.of_day_budget.format(share=share))
@@ -185,7 +185,7 @@ def body_of(report: Report, t: Texts) -> str:
 
 
 def text_of(report: Report, t: Texts) -> str:
-    """Write the whole report as plain lines."""
+    """Return the whole report as plain lines."""
     row = report.row
     lines = [f"{bounded(row.project_name, 60)}, {_day_words(row.day, t)} ({row.time_zone})", ""]
     if row.was_usd is not None:
@@ -199,17 +199,17 @@ def text_of(report: Report, t: Texts) -> str:
             lines.append(f"{line.name[:NAME]:<{NAME}} {figures}  {line.trend}")
             lines += [f"  {line.note}"] if line.note else []
         lines += [] if groups else [t.report.empty]
-    # The method last, and never left out: an estimate without it would read as a fact.
+    # The method last, and never left out: an estimate without it would look like a fact.
     return "\n".join([*lines, "", method_of(row.saved, t)])
 
 
 def html_of(report: Report, t: Texts, *, path: str) -> str:
-    """Write the report as a page for a letter."""
+    """Return the report as HTML for an e-mail."""
     row = report.row
     part = 0
-    # A ceiling of nothing is passed by whatever was spent: there is no part of it.
+    # A budget of zero is exceeded by any amount, so there is no share of it.
     if row.budget and row.budget.ceiling_usd > 0:
-        # The bar ends at its end, however far a budget was passed.
+        # The bar stops at its end, however far a budget was exceeded.
         part = min(100, int(100 * row.spent.total_usd / row.budget.ceiling_usd))
     total = cost_words(row.spent, t)
     tables = [
@@ -217,7 +217,7 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
     ]
     money = t.figures.money
     known = row.spent.agents_usd or not row.spent.unpriced_calls
-    # As in the sum: $0.00 beside unpriced calls would be a lie about them.
+    # As in the sum: $0.00 beside unpriced calls would be wrong.
     agents = money(row.spent.agents_usd) if known else t.report.unpriced
     return render_to_string(
         "reports/cost_report.html",
@@ -229,7 +229,7 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
             "total": total,
             "part": part,
             "was": None if row.was_usd is None else _corrected_as(report, t),
-            # Without the first: the page has the sum in large above them.
+            # Without the first: the page shows the sum in large type above them.
             "facts": facts_of(report, t)[1:],
             "tables": tables,
             "method": method_of(row.saved, t),
@@ -243,7 +243,7 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
 
 
 def csv_of(report: Report) -> str:
-    """Write the report for a spreadsheet: a line an agent, model and project, then the sum."""
+    """Return the report as CSV: a line per agent, model and project, then the sum."""
     account = report.account
     parts = (("agent", account.groups), ("model", report.models), ("project", report.projects))
     lines = [line for by, groups in parts for line in group_lines(account, by, groups)]
@@ -285,7 +285,7 @@ def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
         note = t.report.calls_unpriced.format(calls=calls, models=models)
     return Line(
         name=bounded(one.name, 60) or t.report.no_name,
-        # Never $0: what has no price may be the dearest of all.
+        # Never $0: what has no price may be the most expensive of all.
         cost=t.report.unpriced if known is None else t.figures.money(known),
         change=change_words(total, one.before_usd, t) or "—",
         is_steep=one.before_usd >= SMALL and total / one.before_usd - 1 > STEEP,
@@ -300,8 +300,8 @@ def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
 
 
 def trend_words(trend: tuple[int, ...], t: Texts) -> str:
-    """Say how loops went: this week's sum after the week before's."""
-    # Two weeks: a trend by the day would show weekends and little else.
+    """Return how loops developed: this week's sum after the week before's."""
+    # Two weeks: a trend by the day would mostly show weekends.
     half = len(trend) // 2
     before, now = sum(trend[:half]), sum(trend[half:])
     sign = "▲" if now > before else "▼" if now < before else "="
@@ -309,31 +309,31 @@ def trend_words(trend: tuple[int, ...], t: Texts) -> str:
 
 
 def cost_words(spent: CostSum, t: Texts) -> str:
-    """Say what was spent; what has no price is a word, never $0."""
+    """Return what was spent; what has no price is a word, never $0."""
     if spent.total_usd == 0 and spent.unpriced_calls:
         return t.report.unpriced
     return t.figures.money(spent.total_usd)
 
 
 def change_words(total: Decimal, before: Decimal, t: Texts) -> str:
-    """Say a change with a true minus; nothing where nothing was spent before.
+    """Return a change with a true minus; an empty text if nothing was spent before.
 
     >>> from missioncontrol.notify.texts import texts_in
     >>> change_words(Decimal("11"), Decimal(10), texts_in("en"))
     '+10%'
     """
-    # Less than half a cent shows as $0.00, and a share of it would be thousands of percent.
+    # Less than half a cent shows as $0.00, and a change from it would be thousands of percent.
     if before < SMALL:
         return ""
     change = (total - before) / before
-    # Else it would read "+0%", as if something had changed.
+    # Otherwise it would read "+0%", as if something had changed.
     if round(100 * change) == 0:
         return t.report.as_much
     return f"{'+' if change > 0 else '−'}{t.figures.share(abs(change))}"  # noqa: RUF001
 
 
 def method_of(saved: Saving, t: Texts) -> str:
-    """Say how the saving was estimated, and how sure it is."""
+    """Return how the saving was estimated, and how certain it is."""
     words, money = t.report, t.figures.money
     if saved.samples < saved.enough:
         known = words.no_estimate_yet.format(samples=saved.samples, enough=saved.enough)
@@ -345,7 +345,7 @@ def method_of(saved: Saving, t: Texts) -> str:
 
 
 def _saved_words(saved: Saving, t: Texts) -> str:
-    # Two reasons why there is no figure, and only one of them goes away by itself.
+    # There are two reasons for no figure, and only one of them goes away by itself.
     if saved.likely_usd is None:
         return t.report.no_estimate if saved.samples < saved.enough else t.report.unpriced
     return t.report.saved.format(usd=t.figures.money(saved.likely_usd))
@@ -370,7 +370,7 @@ def _why(report: Report, t: Texts) -> str:
 
 
 def _share(part: Decimal, whole: Decimal, t: Texts) -> str:
-    # Of nothing any part is all of it.
+    # Any part of zero is all of it.
     return t.figures.share(part / whole) if whole > 0 else t.report.all
 
 

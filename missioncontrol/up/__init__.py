@@ -1,5 +1,5 @@
 """`manage.py up`: everything in one, from the front end to the worker; and all other commands.
 
-Begin with `command`: it is the order of a start. Nothing here is imported by
-a server process; a deployment that starts its own processes needs none of it.
+Begin with `command`, which shows the order of a start. No server process imports
+this package; a deployment that starts its own processes does not need it.
 """

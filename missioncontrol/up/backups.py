@@ -2,7 +2,7 @@
 
 A backup is a zip file: `manifest.json`, the database (`dump`), the audit log's files of
 heads, the public keys it trusts and, unless they are left out, the secrets. SQLite is copied by its
-online backup, PostgreSQL by `pg_dump` and `pg_restore` of its own client programs.
+online backup, PostgreSQL with its own client programs `pg_dump` and `pg_restore`.
 """
 
 from __future__ import annotations
@@ -33,60 +33,60 @@ from missioncontrol.up.errors import BackupFailed, NotBackedUp, RestoreRefused, 
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-# What is left out on demand. Without the first the audit log cannot be signed on.
+# Left out on request. Without the first, the audit log cannot be signed any further.
 SECRETS = ("secret.key", "secret.key.old", "vapid.key", "agent.key", "https/ca.key", "https/ca.crt")
-# What reading a file raises that is no whole backup.
+# What reading a file raises if it is not a complete backup.
 UNREADABLE = (
     OSError,
     EOFError,
     zipfile.BadZipFile,
     zlib.error,
-    RuntimeError,  # a file with a password, or packed in a way that is not known
+    RuntimeError,  # an encrypted file, or an unknown compression
     LookupError,
     TypeError,
     ValueError,
-    AttributeError,  # a manifest of another form
+    AttributeError,  # a manifest of another shape
 )
-# In the data directory: what is kept before a migration.
+# In the data directory: backups made before a migration.
 FOLDER = "backups"
-# What the file is called, by the kind of database.
+# The dump's file name, by kind of database.
 NAMES = {"sqlite": "database.sqlite3", "postgresql": "database.pgdump"}
-# How long a restoration waits for somebody who uses the database.
+# How long a restoration waits for others who use the database.
 LOCK_TIMEOUT = "5s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backup:
-    """What a backup says of itself."""
+    """The content of a backup's manifest."""
 
     made_at: str
     version: str
     vendor: str
     migrations: list[list[str]]
     public_key: str
-    """Of whoever signed the audit log when it was made."""
+    """Of the installation that signed the audit log when it was made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restored:
-    """What came of a restoration."""
+    """The result of a restoration."""
 
     backup: Backup
     replaced: Path | None = None
-    """Where what stood there before was put."""
+    """Where the former data was moved."""
     has_older_heads: bool = False
-    """The files of heads here know of more than the backup."""
+    """Whether the files of heads here know more than the backup."""
     is_signed_elsewhere: bool = False
-    """The secret here is not the one the audit log was signed with."""
+    """Whether the audit log was signed with another secret than the one here."""
 
 
 def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
     """Write a backup, readable by its owner only; Mission Control may be running.
 
     Raises:
-        BackupFailed: the database cannot be copied, or the file not be written.
+        BackupFailed: the database cannot be copied, or the file cannot be written.
     """
-    # The heads before the database, which then knows them all.
+    # The heads before the database, so that the database includes all of them.
     heads = sorted(Path(settings.AUDIT_HEADS).glob("*.jsonl"))
     kept = [(f"audit/{path.name}", path.read_bytes()) for path in heads]
     beside = (signing.KEYS_FILE, *(SECRETS if with_secrets else ()))
@@ -110,7 +110,7 @@ def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as place:
             copy, made = Path(place, "copy"), Path(place, "made")
             dump(copy)
-            # Made private before anything is in it, and beside its place, where a move is one step.
+            # Made private while it is empty, and in the target's folder, where a move is atomic.
             made.touch(PRIVATE_FILE)
             with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
                 archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
@@ -124,9 +124,9 @@ def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
 
 
 def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
-    """Put a backup's database and files in the place of this installation's.
+    """Replace this installation's database and files with a backup's.
 
-    Files of heads that are here stay: they may know more. With `replace`, what stood here
+    Files of heads that are here stay: they may know more. With `replace`, the former data
     is moved aside.
 
     Raises:
@@ -144,9 +144,9 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
             has_older_heads = _restore_files(archive, at=at)
     except OSError as fault:
         raise BackupFailed(f"{path} could not be restored: {fault.strerror or fault}.") from None
-    # Else the next start would take the restored database for the one it migrated last.
+    # Otherwise the next start would take the restored database for the one it last migrated.
     forget_schema_stamp(settings.DATA_DIR)
-    # What the next start signs with.
+    # The secret that the next start signs with.
     here = env.text("MISSIONCONTROL_SECRET_KEY") or DataDir(settings.DATA_DIR).read_secret(
         "secret.key"
     )
@@ -159,15 +159,15 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
 
 
 def keep_before_migrating(*, at: datetime, most: int) -> Path | None:
-    """Back up a database that is to be migrated; keep the last so many. None: it is new.
+    """Back up a database before it is migrated; keep the last `most`. None if it is new.
 
     Raises:
-        NotBackedUp: it could not be.
+        NotBackedUp: it could not be backed up.
     """
-    # A database without projects is nobody's data.
+    # A database without projects contains nobody's data.
     if not most or not has_projects():
         return None
-    # Beside the data: a copy elsewhere is for the operator to make, who knows where.
+    # Beside the data: where another copy should go, only the operator knows.
     folder = settings.DATA_DIR / FOLDER
     path = folder / f"before-migrating-{at:%Y%m%dT%H%M%SZ}.zip"
     try:
@@ -181,14 +181,14 @@ def keep_before_migrating(*, at: datetime, most: int) -> Path | None:
 
 
 def _read_whole(path: Path) -> Backup:
-    """Read all of a file before anything is touched for it; return what it says of itself."""
+    """Read a whole file before anything is changed because of it; return its manifest."""
     try:
         with zipfile.ZipFile(path) as archive:
             manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
             if manifest.pop("format", None) != FORMAT:
                 raise RestoreRefused("This version does not support backups of this kind.")
             backup = Backup(**manifest)
-            # A file without a database is no backup, however whole it is.
+            # An intact file without a database is no backup either.
             archive.getinfo(NAMES[backup.vendor])
             damaged = archive.testzip()
     except UNREADABLE as fault:
@@ -211,7 +211,7 @@ def _read_whole(path: Path) -> Backup:
 
 
 def _check_free(archive: zipfile.ZipFile) -> None:
-    """Refuse to replace what somebody may want back."""
+    """Refuse to replace data that somebody may want back."""
     if has_projects():
         raise RestoreRefused("There is data here already: use --replace to move it aside.")
     for name in set(SECRETS) & set(archive.namelist()):
@@ -225,12 +225,12 @@ def _check_free(archive: zipfile.ZipFile) -> None:
 def _load(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:
     name = NAMES[connection.vendor]
     saved = None
-    # Beside the database: on one file system a move is one step.
+    # Beside the database, because a move within a file system is atomic.
     with tempfile.TemporaryDirectory(dir=settings.DATA_DIR, prefix=".restore-") as place:
         copy = Path(place, name)
         with archive.open(name) as packed, copy.open("wb") as out:
             shutil.copyfileobj(packed, out)
-        # SQLite's file is moved aside; what PostgreSQL drops is kept in a backup first.
+        # SQLite's file is moved aside; what PostgreSQL drops is saved in a backup first.
         if connection.vendor == "postgresql" and has_projects():
             saved = settings.DATA_DIR / FOLDER / f"before-restore-{at:%Y%m%dT%H%M%SZ}.zip"
             make(saved, at=at)
@@ -238,7 +238,7 @@ def _load(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:
 
 
 def _restore_files(archive: zipfile.ZipFile, *, at: datetime) -> bool:
-    """Write the files beside the database; tell whether a file of heads here was kept instead."""
+    """Write the files beside the database; say whether a file of heads here was kept instead."""
     has_older_heads = False
     for name in archive.namelist():
         if name.startswith("audit/") and name.endswith(".jsonl"):
@@ -252,7 +252,7 @@ def _restore_files(archive: zipfile.ZipFile, *, at: datetime) -> bool:
         elif name in SECRETS:
             place = settings.DATA_DIR / name
             if place.is_file() and place.read_bytes() != archive.read(name):
-                # Another secret than the dump's: what it signed or sealed may be wanted back.
+                # Another secret than the dump's: what it signed or sealed may be needed again.
                 place.rename(place.with_name(f"{place.name}.before-restore-{at:%Y%m%dT%H%M%SZ}"))
             _write(settings.DATA_DIR / name, archive.read(name))
     return has_older_heads
@@ -265,7 +265,7 @@ def _write(path: Path, text: bytes) -> None:
 
 
 def dump(to: Path) -> None:
-    """Write a consistent copy of the database; who writes meanwhile goes on.
+    """Write a consistent copy of the database; others may write meanwhile.
 
     Raises:
         BackupFailed: it cannot be read or written, or a program is missing.
@@ -273,12 +273,12 @@ def dump(to: Path) -> None:
     if connection.vendor == "postgresql":
         _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={to}")
         return
-    # By SQLite itself, page by page: a copy of the file would miss what stands in its log.
+    # By SQLite itself, page by page: a copy of the file would lack what is still in its log.
     connection.ensure_connection()
     copy = sqlite3.connect(to)
     try:
         connection.connection.backup(copy)
-        copy.execute("PRAGMA journal_mode=DELETE")  # all of it in this one file
+        copy.execute("PRAGMA journal_mode=DELETE")  # everything in this one file
     except sqlite3.Error as fault:
         raise BackupFailed(f"The database could not be copied: {fault}.") from None
     finally:
@@ -286,18 +286,18 @@ def dump(to: Path) -> None:
 
 
 def load(path: Path, *, at: datetime) -> Path | None:
-    """Put a dump in the database's place; return where a replaced SQLite file was moved.
+    """Load a dump into the database's place; return where a replaced SQLite file was moved.
 
     Nobody may be using the database.
 
     Raises:
         BackupFailed: a program is missing, or the dump cannot be read.
-        RestoreRefused: somebody uses it.
+        RestoreRefused: somebody uses the database.
     """
     if connection.vendor == "postgresql":
         _run("pg_restore", "--list", str(path))  # before anything is dropped for it
         _empty()
-        # All or nothing, so that a dump that breaks off leaves an empty database and no half one.
+        # In one transaction: a dump that fails leaves an empty database, not half of one.
         connection.close()
         _run(
             "pg_restore",
@@ -311,11 +311,11 @@ def load(path: Path, *, at: datetime) -> Path | None:
         return None
     check_sqlite(path)
     connection.close()
-    # What was there is kept beside: a restore of the wrong file can be undone.
+    # The former file is kept beside it, so that restoring the wrong file can be undone.
     database = Path(str(connection.settings_dict["NAME"]))
     aside = database.with_name(f"{database.name}.before-restore-{at:%Y%m%dT%H%M%SZ}")
     is_replaced = database.exists()
-    for suffix in ("", "-wal", "-shm"):  # a log of the old file would be played into the new one
+    for suffix in ("", "-wal", "-shm"):  # the old file's log would be applied to the new one
         if (part := database.with_name(database.name + suffix)).exists():
             part.rename(aside.with_name(aside.name + suffix))
     shutil.move(path, database)
@@ -324,12 +324,12 @@ def load(path: Path, *, at: datetime) -> Path | None:
 
 
 def has_projects() -> bool:
-    """Tell whether somebody's data is in the database; a broken one counts as such."""
+    """Return whether the database contains somebody's data; a broken one counts as such."""
     if connection.vendor == "sqlite" and not Path(str(connection.settings_dict["NAME"])).exists():
         return False
     try:
         is_migrated = Project._meta.db_table in connection.introspection.table_names()
-        # A database that was never migrated has no table to ask.
+        # A database that was never migrated has no such table.
         return is_migrated and Project.objects.exists()
     except DatabaseError:
         return True
@@ -342,8 +342,8 @@ def check_sqlite(path: Path) -> None:
     try:
         copy = sqlite3.connect(path)
         try:
-            # Unlike integrity_check it does not compare indexes with their tables, which takes
-            # longest.
+            # Unlike integrity_check it does not compare indexes with their tables, the slowest
+            # part.
             (verdict,) = copy.execute("PRAGMA quick_check(1)").fetchone()
         finally:
             copy.close()
@@ -354,8 +354,8 @@ def check_sqlite(path: Path) -> None:
 
 
 def _empty() -> None:
-    """Drop our tables and functions, those of a newer version included: a dump makes its own."""
-    # By prefix: the schema may hold tables of somebody else.
+    """Drop our tables and functions, also those of a newer version: a dump creates its own."""
+    # By prefix, because the schema may contain tables of others.
     labels = (*(f"{config.label}_" for config in apps.get_app_configs()), "django_")
     with connection.cursor() as cursor:
         # DROP would wait for ever for a process that still reads a table.
@@ -380,13 +380,13 @@ def _empty() -> None:
 
 
 def _run(program: str, *arguments: str) -> None:
-    """Run one of PostgreSQL's programs on the database of the settings."""
+    """Run one of PostgreSQL's programs on the configured database."""
     if shutil.which(program) is None:
         raise BackupFailed(
             f"{program} was not found on PATH: install PostgreSQL's client programs, as new as "
             "the server."
         )
-    # What libpq reads: no password stands on a command line, where others see it.
+    # In libpq's environment variables: others could read a password on a command line.
     configured = connection.settings_dict
     names = ("HOST", "PORT", "USER", "PASSWORD", "NAME")
     variables = ("PGHOST", "PGPORT", "PGUSER", "PGPASSWORD", "PGDATABASE")

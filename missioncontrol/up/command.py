@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 VALKEY_START_S = 30.0
-# Long: a first start on a busy machine takes minutes, and one that died is told at once.
+# Long, because a first start on a busy machine takes minutes; one that died is reported at once.
 START_LIMIT_S = 300.0
 
 
 def main(argv: list[str]) -> int:
-    """Start Mission Control and stay until somebody ends it; return the exit code."""
+    """Start Mission Control and run until somebody ends it; return the exit code."""
     asked = options.parse(argv)
     try:
         Start(asked).run()
@@ -49,12 +49,12 @@ def main(argv: list[str]) -> int:
 
 
 def say(line: str) -> None:
-    """Tell the person at the terminal; stdout belongs to the answer."""
+    """Print a line for the person at the terminal; stdout is for the result."""
     print(f"mission control: {line}", file=sys.stderr, flush=True)
 
 
 class Start:
-    """What one start holds: the data directory, the socket, the processes."""
+    """The state of one start: the data directory, the socket, the processes."""
 
     reserved: socket.socket | None
     served: Served | None
@@ -66,14 +66,14 @@ class Start:
 
     def run(self) -> None:
         """Start everything, print where it is, and keep it running."""
-        # First of all: of two starts on one directory, one is told so and touches nothing.
+        # First of all: if two start on one directory, the second is refused and touches nothing.
         self.data.hold()
         self.data.announce("starting")
         listener = addresses.listen(self.asked.host, self.asked.port)
         self.url = addresses.url_of(listener)
-        # Scripts cannot look up the name that browsers know by themselves.
+        # Scripts cannot resolve the name that browsers resolve by themselves.
         self.page_url = self.url if self.asked.json else addresses.page_url(self.url)
-        # HTTPS has a port and a certificate of its own: also taken before anything is started.
+        # HTTPS has its own port and certificate; the port too is opened before anything is started.
         self.reserved = self.served = None
         if self.asked.https:
             from missioncontrol.up import tls
@@ -81,19 +81,20 @@ class Start:
             self.reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
             names = addresses.certified_names(self.asked.host)
             self.served = tls.ensure(self.data.path, names=names, at=clock.now())
-        # Before the children, which serve it; after the ports, so that a taken one is told at once.
+        # Before the children, which serve it; after the ports, so that a taken one is reported at
+        # once.
         frontend.ensure_built(cache=self.data.path / "cache", say=say)
-        # From here on: the built front end may be read by others, data and logs may not.
+        # From here on: others may read the built front end, but not data and logs.
         os.umask(0o077)
         self._set_environment()
-        if extras.phone_asked(self.data.path):  # it was open before this start, and is not yet
+        if extras.phone_asked(self.data.path):  # it was open before this start, but is not yet
             extras.note_phone(self.data.path, extras.PhoneStatus())
         processes.allow_open_files()
         supervisor = Supervisor(lock_fd=self.data.lock_fd, say=say)
         supervisor.catch_signals()
         try:
             self._start_broker(supervisor)
-            # Where there is nothing to migrate, web need not wait for the look at it.
+            # If there is nothing to migrate, web need not wait for the check.
             if is_schema_current(self.data.path):
                 self._launch_web(supervisor, listener)
             banner = self._prepare()
@@ -101,7 +102,7 @@ class Start:
             self._launch_web(supervisor, listener)
             self._serve(supervisor, banner)
         finally:
-            # Whoever starts meanwhile waits longer for one that is ending.
+            # A start that finds this one ending waits longer.
             self.data.announce("stopping", self.url)
             supervisor.stop()
 
@@ -109,7 +110,7 @@ class Start:
         """Decide the settings of this process and of every child."""
         self.data.kept_secret("secret.key")
         keep_vapid_key(self.data)
-        # Where a phone in the same network reaches this; empty: nowhere.
+        # Where a phone in the same network reaches this; empty if nowhere.
         address = addresses.lan_address()
         if self.asked.public_url:
             self.phone_url = self.asked.public_url
@@ -129,11 +130,11 @@ class Start:
             MISSIONCONTROL_SUPERVISED="1",
             MISSIONCONTROL_DURABLE="1" if self.asked.durable else "0",
             PYTHONPATH=processes.import_path(os.environ.get("PYTHONPATH", "")),
-            # What a child says last must stand in its log, however it ends.
+            # A child's last words must be in its log, however it ends.
             PYTHONUNBUFFERED="1",
         )
         if not os.environ.get("DATABASE_URL"):
-            # Nobody else can share a file of ours: keep apart from others on one broker.
+            # Nobody else can share a file of ours, so keep apart from others on one broker.
             os.environ.setdefault("MISSIONCONTROL_PREFIX", f"mc-{self.data.fingerprint}")
 
     def _start_broker(self, supervisor: Supervisor) -> None:
@@ -143,7 +144,7 @@ class Start:
         server = valkey.find_valkey()
         say(f"broker: {server.origin}")
         socket_path = runtime_dir(self.data.fingerprint) / "valkey.sock"
-        # One that a killed broker left would keep the new one from listening.
+        # A socket left by a killed broker would keep the new one from listening.
         socket_path.unlink(missing_ok=True)
         supervisor.start(processes.broker(self.data, server, socket_path))
         if not valkey.wait_until_answering(socket_path, timeout_s=VALKEY_START_S):
@@ -152,7 +153,7 @@ class Start:
         os.environ["REDIS_URL"] = valkey.url_of(socket_path)
 
     def _prepare(self) -> Banner:
-        """Bring up Django here: the database, the first project, the links."""
+        """Set up Django in this process: the database, the first project, the links."""
         import django
 
         django.setup()
@@ -162,7 +163,7 @@ class Start:
         from missioncontrol.up.invitation import invite
 
         database.make_ready(say)
-        # The children have connections of their own; ours would stay open for as long as they run.
+        # The children have their own connections; ours would stay open as long as they run.
         try:
             return invite(
                 self.data, self.asked, self.url, page_url=self.page_url, phone_url=self.phone_url
@@ -176,7 +177,7 @@ class Start:
         port = self.reserved.getsockname()[1] if self.reserved else 0
         supervisor.start(processes.web(self.data, listener, self.served, port))
         if self.reserved is not None:
-            self.reserved.close()  # web opens it itself, a moment from now
+            self.reserved.close()  # web opens it itself in a moment
         if listener.family != socket.AF_INET:
             listener.close()
 
@@ -206,7 +207,7 @@ class Start:
 
 
 def keep_vapid_key(data: DataDir) -> None:
-    """Make the key that signs pushes, at the first start; it never enters the database."""
+    """Make the key that signs pushes at the first start; it is never in the database."""
     if os.environ.get("VAPID_PRIVATE_KEY") or data.read_secret("vapid.key"):
         return
     from missioncontrol.notify.vapid import new_private_key
@@ -218,11 +219,11 @@ def check_broker(url: str) -> None:
     """Raise BrokerUnreachable unless the server of REDIS_URL answers."""
     import redis
 
-    # Without the password: the error is read on a terminal.
+    # Without the password, because the error is shown on a terminal.
     where = url.rsplit("@", 1)[-1]
     try:
         client = redis.Redis.from_url(
-            # Celery's name for a socket, which redis-py does not know.
+            # Celery's scheme for a socket, which redis-py does not know.
             url.replace("redis+socket://", "unix://"),
             socket_timeout=3,
             socket_connect_timeout=3,
@@ -245,7 +246,7 @@ def wait_until_serving(supervisor: Supervisor, url: str, *, limit_s: float = STA
     """
     deadline = time.monotonic() + limit_s
     while not is_serving(url):
-        # Web may die of a broken setting: that is told at once, not after minutes.
+        # A wrong setting may end web: report that at once, not after minutes.
         supervisor.must_run("web")
         if supervisor.is_stopping:
             return False
@@ -269,7 +270,7 @@ def is_serving(url: str) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class OnRequest:
-    """What is started on request, and what of it runs now.
+    """What is started on request, and which part of it runs now.
 
     `https_port`: 0 finds a free one. `serves_phones`: HTTPS was on from the start.
     """
@@ -284,11 +285,11 @@ class OnRequest:
     _phone_url: str = ""
 
     def tend(self) -> None:
-        """Start what is asked for by now, end what is not any more."""
+        """Start what is asked for, and end what no longer is."""
         asked = extras.demo_asked(self.data.path)
         if asked != self._demo:
             if self._demo is not None:
-                # Its keys are another demo's: agents of the former one must not go on.
+                # Its keys are those of another demo, whose agents must not go on.
                 self.supervisor.end("demo")
             self._demo = asked
             if asked is not None:
@@ -303,22 +304,22 @@ class OnRequest:
                 self.supervisor.end("phone")
             elif runs and not extras.phone_status(self.data.path).url:
                 port = int(self._phone_url.rsplit(":", 1)[1])
-                # Told only once it answers: a phone that comes sooner sees a refused connection.
+                # Reported only once it answers: before that, a phone's connection would be refused.
                 with suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
                     extras.note_phone(self.data.path, PhoneStatus(url=self._phone_url))
 
     def _open(self) -> None:
-        """Serve HTTPS on every address of this machine; what stands in the way is noted."""
+        """Serve HTTPS on every address of this machine, and record what prevents it."""
         from missioncontrol.up import tls
 
         try:
             reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
         except CannotStart as error:
-            # Else every tick would try again, and the problem be told anew each time.
+            # Otherwise every tick would try again and report the problem again.
             extras.ask_for_phone(self.data.path, on=False)
             extras.note_phone(self.data.path, PhoneStatus(problem=str(error)))
             return
-        # Taken to learn its number, and let go: web opens the address itself.
+        # Opened to learn its number, and closed: web opens the address itself.
         with reserved:
             port = reserved.getsockname()[1]
             at = addresses.lan_address() or LOOPBACK

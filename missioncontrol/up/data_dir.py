@@ -1,7 +1,7 @@
-"""The data directory: who holds it, its secrets and logs, which migrations its database has seen.
+"""The data directory: its lock, its secrets and logs, and which migrations its database has seen.
 
-A start that finds the same migrations as the last one starts the web process at once, beside the
-check itself: two seconds sooner to the first page.
+A start that finds the same migrations as the last one starts the web process at once, in parallel
+with the check itself: the first page comes two seconds sooner.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from missioncontrol.up.errors import DataInUse, DataUnusable
 
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
-# A socket's path ends at 104 bytes; ours adds about 40.
+# A socket's path has at most 104 bytes; ours adds about 40.
 LONGEST_BASE = 60
 # How long a start waits for one that is dying: its watchdog holds the lock until
 # every process is gone, which takes milliseconds after `kill -9` of the parent.
@@ -45,7 +45,7 @@ class Holder:
 
 
 class DataDir:
-    """A directory one Mission Control holds alone, by an flock that dies with it."""
+    """A directory that one Mission Control holds alone, by an flock that ends with it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -57,8 +57,8 @@ class DataDir:
 
     @property
     def fingerprint(self) -> str:
-        """Eight hex digits that name this directory on this machine."""
-        # Resolved: one directory has one name, by whatever link it is reached.
+        """Eight hex digits that identify this directory on this machine."""
+        # Resolved, so that a directory has one name, whatever link leads to it.
         return hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:8]
 
     def hold(self) -> None:
@@ -72,7 +72,7 @@ class DataDir:
             self.path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
             self.logs.mkdir(exist_ok=True, mode=PRIVATE_DIR)
             self.lock_fd = os.open(self.path / "up.lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
-            # A file is made and gone: the lock file may be older than a read-only mount.
+            # Create a file: an existing lock file says nothing of a mount that is read-only now.
             with tempfile.TemporaryFile(dir=self.path):
                 pass
         except OSError as error:
@@ -83,7 +83,7 @@ class DataDir:
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(self.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
-            # Empty for a moment where the other one has just begun to write.
+            # It is empty for a moment while the other one begins to write.
             holder = Holder()
             with contextlib.suppress(ValueError, TypeError):
                 holder = Holder(**json.loads(os.pread(self.lock_fd, 4096, 0)))
@@ -94,7 +94,7 @@ class DataDir:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the directory for as long as this lasts; raises as `hold` does."""
+        """Hold the directory within this context; raises as `hold` does."""
         self.hold()
         try:
             yield
@@ -104,24 +104,24 @@ class DataDir:
     def announce(self, state: str, url: str = "") -> None:
         """Write into the lock file who holds it and what it is doing."""
         text = json.dumps(asdict(Holder(pid=os.getpid(), state=state, url=url)))
-        # In place: a lock belongs to the file, and a new one under this name would be free.
+        # In place: a lock belongs to the file, so a new file of this name would not be locked.
         os.ftruncate(self.lock_fd, 0)
         os.pwrite(self.lock_fd, text.encode(), 0)
 
     def read_secret(self, name: str) -> str:
-        """Return a secret kept in DIR; empty if there is none."""
+        """Return a secret stored in DIR; empty if there is none."""
         path = self.path / name
         return path.read_text().strip() if path.is_file() else ""
 
     def write_secret(self, name: str, secret: str) -> None:
-        """Keep a secret in DIR, in a file (0600) of its own."""
+        """Store a secret in DIR, in a file (0600) of its own."""
         write_private(self.path / name, f"{secret}\n".encode())
 
     def kept_secret(self, name: str) -> str:
-        """Return a secret kept in DIR, making it where there is none."""
+        """Return a secret stored in DIR; make it if there is none."""
         if kept := self.read_secret(name):
             return kept
-        # 384 bits, made here: a secret that came with the program would be everybody's.
+        # 384 bits, made here: a secret shipped with the program would be known to everybody.
         secret = secrets.token_urlsafe(48)
         self.write_secret(name, secret)
         return secret
@@ -136,7 +136,7 @@ def runtime_dir(fingerprint: str) -> Path:
         with contextlib.suppress(OSError):
             path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
         try:
-            # Not stat: in everybody's /tmp, a link of somebody else's must not lead us elsewhere.
+            # Not stat: in a shared /tmp, somebody else's link must not lead us elsewhere.
             found = path.lstat()
         except OSError:
             is_ours_alone = False
@@ -147,7 +147,7 @@ def runtime_dir(fingerprint: str) -> Path:
             )
         if is_ours_alone:
             return path
-    # A new one at each start, where the usual names are somebody else's.
+    # A new one at each start, if somebody else owns the usual names.
     return Path(tempfile.mkdtemp(prefix="mc-", dir="/tmp"))
 
 
@@ -160,12 +160,12 @@ def is_schema_current(data: Path) -> bool:
 
 
 def keep_schema_stamp(data: Path) -> None:
-    """Note that the database stands where this code wants it."""
+    """Note that the database has the shape that this code expects."""
     (data / STAMP).write_text(_stamp_of(data))
 
 
 def forget_schema_stamp(data: Path) -> None:
-    """Look again at the next start: another database stands there."""
+    """Have the next start check again, because the database was replaced."""
     (data / STAMP).unlink(missing_ok=True)
 
 
@@ -173,8 +173,8 @@ def _stamp_of(data: Path) -> str:
     names = sorted(path.name for path in _PACKAGE.glob("*/migrations/[0-9]*.py"))
     database, file = os.environ.get("DATABASE_URL"), data / "missioncontrol.sqlite3"
     if not database:
-        # By its inode: a file put in its place is another database.
+        # By its inode: a file that replaced it is another database.
         database = f"{file}:{file.stat().st_ino}" if file.exists() else "none"
-    # With Django's version: its own migrations are among those that are applied.
+    # With Django's version, because its own migrations are applied too.
     seen = "\n".join([*names, version("django"), database])
     return hashlib.sha256(seen.encode()).hexdigest()

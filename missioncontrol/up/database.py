@@ -1,8 +1,8 @@
-"""Bring the database to this code's shape, or say why not.
+"""Bring the database to this code's schema, or say why that is impossible.
 
-The tables of a database that has none are made at once, from the models as they are now.
-Going through the migrations makes the same tables in ten times the processor time, nearly all
-of it Django's drawing of models as they once were; `tests/missioncontrol/test_new_database.py`
+The tables of an empty database are created at once, from the models as they are now.
+Running the migrations creates the same tables in ten times the processor time, nearly all
+of it Django's rendering of historical models; `tests/missioncontrol/test_new_database.py`
 compares both.
 """
 
@@ -35,12 +35,12 @@ from missioncontrol.up.errors import (
     first_line,
 )
 
-# Any number that no other program is likely to lock in the same database.
+# A lock number that no other program is likely to use in the same database.
 MIGRATING = 0x6D69_6772_6174_6531
 
 
 def make_ready(say: Callable[[str], None]) -> None:
-    """Migrate if there is anything to migrate; somebody's data is backed up before.
+    """Migrate if there is anything to migrate; existing data is backed up before.
 
     Raises:
         DatabaseUnreachable: It does not answer, or is no database.
@@ -53,7 +53,7 @@ def make_ready(say: Callable[[str], None]) -> None:
         executor = MigrationExecutor(connection)
     except DatabaseError as error:
         raise DatabaseUnreachable(first_line(str(error), type(error).__name__)) from None
-    # Older code could write rows that the newer one does not expect.
+    # Older code could write rows that the newer code does not expect.
     if unknown := newest_unknown(executor.loader):
         raise DatabaseNewer(unknown)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
@@ -68,7 +68,7 @@ def make_ready(say: Callable[[str], None]) -> None:
 
 
 def is_behind() -> bool:
-    """Say whether some migration of this code was not applied; False where it does not answer."""
+    """Say whether this code has an unapplied migration; False if the database does not answer."""
     try:
         executor = MigrationExecutor(connection)
     except DatabaseError:
@@ -80,11 +80,11 @@ def check_installed() -> None:
     """Refuse a database on which nothing was ever started.
 
     Raises:
-        NotInstalled: It has no table, or is not there.
+        NotInstalled: It has no table, or does not exist.
         DatabaseUnreachable: It does not answer.
     """
     name = str(connection.settings_dict["NAME"])
-    # Looked for first: connecting would make the file.
+    # Checked first, because connecting would create the file.
     if connection.vendor == "sqlite" and not Path(name).exists():
         raise NotInstalled(name)
     try:
@@ -108,8 +108,8 @@ def one_at_a_time(connection: Any) -> Iterator[None]:
     if connection.vendor != "postgresql":
         yield
         return
-    # A connection of its own, in a transaction as long as all that is done: a lock of the session
-    # would stay behind where a pooler shares connections.
+    # A connection of its own, with a transaction around everything: a session's lock would stay
+    # behind where a pooler shares connections.
     beside = connection.copy()
     try:
         beside.set_autocommit(False)
@@ -121,7 +121,7 @@ def one_at_a_time(connection: Any) -> Iterator[None]:
 
 
 def is_empty(connection: Any) -> bool:
-    """Tell whether it has no table at all."""
+    """Return whether it has no table at all."""
     with connection.cursor() as cursor:
         return not connection.introspection.table_names(cursor)
 
@@ -130,13 +130,13 @@ def create_tables(connection: Any) -> None:
     """Create every table as if all migrations had been applied, in one transaction."""
     recorder = MigrationRecorder(connection)
     migrations = MigrationLoader(connection).disk_migrations
-    # All or nothing: what is cut off here is found empty, and made again.
+    # All or nothing: an interrupted start finds it empty, and creates everything again.
     with connection.schema_editor(atomic=True) as editor:
         models: list[type[Model]] = [*apps.get_models(), recorder.Migration]
         for model in models:
             if model._meta.can_migrate(connection):
                 editor.create_model(model)
-        # What the migrations say in SQL, for models have no word for it.
+        # What the migrations state in SQL, because models cannot express it.
         index.run_statements(index.MAKE, editor)
         if connection.vendor == "postgresql":
             meters = connection.ops.quote_name(RunMeters._meta.db_table)
@@ -144,6 +144,6 @@ def create_tables(connection: Any) -> None:
         recorder.migration_qs.bulk_create(
             recorder.Migration(app=app, name=name) for app, name in migrations
         )
-        # In here too: whoever finds all migrations applied does not migrate, and the content
+        # In here too: a start that finds all migrations applied does not migrate, so the content
         # types that Django adds after them would be missing for ever.
         emit_post_migrate_signal(verbosity=0, interactive=False, db=connection.alias)

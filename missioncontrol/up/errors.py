@@ -12,15 +12,15 @@ CannotStart
 ├── BrokerMissing       no Valkey or Redis server to start
 ├── BrokerUnreachable   REDIS_URL does not answer
 ├── NodeMissing         the front end must be built, and nothing can build it
-├── BuildFailed         npm or vite said no
+├── BuildFailed         npm or vite failed
 ├── ChildFailed         one of our processes does not stay up
-└── ChildSilent         one of them runs, and has not answered
+└── ChildSilent         one of them runs, but has not answered
 
 NotInstalled            nothing was ever started on this database
 
 BackupError
 ├── BackupFailed        the database could not be copied
-└── RestoreRefused      the file, or what it would replace, says no
+└── RestoreRefused      the file cannot be restored, or must not replace what is here
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class DataUnusable(CannotStart):
 
 class DataInUse(CannotStart):
     def __init__(self, path: Path, pid: int | None, url: str) -> None:
-        # Its lock may be there before it has written who it is.
+        # The lock may be there before its owner has written who it is.
         who = f" (process {pid})" if pid else ""
         where = f" It serves {url}." if url else ""
         super().__init__(
@@ -54,7 +54,7 @@ class DataInUse(CannotStart):
 
 
 class PortTaken(CannotStart):
-    # The option is named by whoever asked: the port of HTTPS has another one than HTTP's.
+    # The caller names the option: HTTPS has another one for its port than HTTP.
     def __init__(self, host: str, port: int, option: str) -> None:
         super().__init__(
             f"Port {port} on {host} is taken: stop what listens there, choose another with "
@@ -72,7 +72,7 @@ class AddressUnknown(CannotStart):
 
 class DatabaseUnreachable(CannotStart):
     def __init__(self, reason: str) -> None:
-        # The reason alone: the address in DATABASE_URL may hold a password.
+        # Only the reason: the URL in DATABASE_URL may contain a password.
         super().__init__(f"The database does not answer: {reason}")
 
 
@@ -151,7 +151,7 @@ class NotInstalled(MissionControlError):
 
 
 class BackupError(MissionControlError):
-    """A backup or a restoration did not come about; the text says why."""
+    """A backup or a restoration failed; the text says why."""
 
 
 class BackupFailed(BackupError):
@@ -159,9 +159,9 @@ class BackupFailed(BackupError):
 
 
 class RestoreRefused(BackupError):
-    """The file, or what it would replace, says no."""
+    """The file cannot be restored, or must not replace what is here."""
 
 
 def first_line(text: str, otherwise: str = "it said nothing") -> str:
-    """Return the first line of what a database or a program says; the rest is for its author."""
+    """Return the first line of a database's or program's error; the rest is for its author."""
     return (text.strip().splitlines() or [otherwise])[0]

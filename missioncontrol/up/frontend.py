@@ -1,4 +1,4 @@
-"""Build the front end when its sources say so, and find what was built.
+"""Build the front end when its sources have changed, and find the built one.
 
 Standard library only: `up`, the tests and the wheel's build hook all use it.
 """
@@ -35,13 +35,13 @@ def is_checkout() -> bool:
 
 
 def ensure_built(*, cache: Path, say: Callable[[str], None]) -> None:
-    """Build the front end if its sources changed since it was built.
+    """Build the front end if its sources changed since the last build.
 
     Raises:
         NodeMissing: It must be built and there is no Node.
-        BuildFailed: npm or vite said no.
+        BuildFailed: npm or vite failed.
     """
-    # An installed wheel brings what was built.
+    # An installed wheel contains the built front end.
     if not is_checkout() or is_fresh():
         return
     # One process builds; the others wait and find it built.
@@ -53,10 +53,10 @@ def ensure_built(*, cache: Path, say: Callable[[str], None]) -> None:
         say(f"building the front end with {node.origin}")
         log = cache / "frontend-build.log"
         cache.mkdir(parents=True, exist_ok=True)
-        # Of this build alone: whoever is sent to it looks for the last failure.
+        # For this build alone: the log's reader looks for the last failure.
         log.unlink(missing_ok=True)
         install_packages(node, log=log, say=say)
-        # Before the build: what is saved while it runs makes it stale.
+        # Before the build, so that a change during the build makes it stale.
         before = sources_digest()
         vite = SOURCES / "node_modules" / "vite" / "bin" / "vite.js"
         build = [str(node.program), str(vite), "build", "--outDir", "dist.new", "--emptyOutDir"]
@@ -65,12 +65,12 @@ def ensure_built(*, cache: Path, say: Callable[[str], None]) -> None:
 
 
 def is_fresh() -> bool:
-    """Say whether what was built comes from the sources as they are now."""
+    """Say whether the built front end comes from the sources as they are now."""
     return (BUILT / "index.html").is_file() and _read(BUILT / _STAMP) == sources_digest()
 
 
 def sources_digest() -> str:
-    """Return a hash over every file a build reads."""
+    """Return a hash over every file that a build reads."""
     found: list[Path] = []
     for folder, folders, names in os.walk(SOURCES):
         folders[:] = [one for one in folders if one[:1] != "." and one not in _NOT_SOURCES]
@@ -83,22 +83,22 @@ def sources_digest() -> str:
 def _digest_of(files: list[Path]) -> str:
     digest = hashlib.sha256()
     for path in files:
-        # Its name too: a file that moved builds something else.
+        # The name too: a file that was moved changes the build.
         digest.update(f"{path.relative_to(SOURCES)}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
 def install_packages(node: Node, *, log: Path, say: Callable[[str], None]) -> None:
-    """Run `npm ci` unless these very packages are installed already."""
-    # The stamp lies in what it speaks of: who removes node_modules removes it too.
+    """Run `npm ci` unless exactly these packages are installed already."""
+    # The stamp is in node_modules, so that removing the folder removes it too.
     stamp = SOURCES / "node_modules" / _STAMP
     wanted = _digest_of([SOURCES / name for name in _PACKAGES if (SOURCES / name).is_file()])
     if _read(stamp) == wanted:
         return
     say("installing the front end's packages")
     _run([*node.npm, "ci", "--include=dev", "--no-audit", "--no-fund"], node, log, step="npm ci")
-    # Only after it: an installation that broke off is done again.
+    # Only afterwards, so that an interrupted installation is repeated.
     stamp.write_text(wanted)
 
 
@@ -113,7 +113,7 @@ def _run(argv: list[str], node: Node, log: Path, *, step: str) -> None:
 
 def _swap_in(fresh: Path, *, stamp: str) -> None:
     """Replace the built front end in one move, so that nobody reads half of it."""
-    # Written into it before the move: what stands in the place always says what it is of.
+    # Written before the move: the built front end always says which sources it is from.
     (fresh / _STAMP).write_text(stamp)
     old = SOURCES / "dist.old"
     shutil.rmtree(old, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Make the first person, project and key, and say how to come in. Needs Django."""
+"""Make the first person, project and key, and print how to get in. Needs Django."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PLAIN = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Banner:
-    """Where it serves and how to come in. Every link signs in once."""
+    """Where it serves and how to get in. Every link signs in once."""
 
     url: str
     project: str
@@ -52,14 +52,14 @@ class Banner:
     data: Path
     demo: bool = False
     is_open: bool = False
-    """HTTP on all addresses of this machine."""
+    """Whether HTTP is open on all addresses of this machine."""
     phone_url: str | None = None
     https_url: str | None = None
     fingerprint: str | None = None
 
     def as_line(self) -> str:
         """Return the one line of `--json`."""
-        # Left out, not null: scripts ask whether it is there.
+        # Left out instead of null, because scripts check whether it is there.
         secure = {"https_url": self.https_url} if self.https_url else {}
         return json.dumps(
             {
@@ -67,7 +67,7 @@ class Banner:
                 "project": self.project,
                 "agent_key": self.agent_key,
                 "login_url": self.login_url,
-                # For scripts that end it: the supervisor takes its children along.
+                # For scripts that end it: the supervisor ends its children too.
                 "pid": os.getpid(),
                 **secure,
             }
@@ -76,9 +76,9 @@ class Banner:
     def write_for_person(self, out: TextIO) -> None:
         """Write what a person needs next."""
         guard, where = "uv run --no-dev guard", "in this folder"
-        if not is_checkout():  # not on PATH where a tool's runner installed us
+        if not is_checkout():  # not on PATH if a tool runner installed us
             guard, where = shlex.join(forwarder()), "anywhere"
-        # Not every browser knows names under `localhost` by itself.
+        # Not every browser resolves names under `localhost` by itself.
         is_named = ".localhost:" in self.login_url
         other = f"; if it is not found, put 127.0.0.1 for {OWN_HOST}" if is_named else ""
         out.write(
@@ -95,7 +95,7 @@ class Banner:
             out.write("\n  Three demo agents start now: a card opens within 20 s.\n")
         if self.phone_url:
             out.write(f"\n  On your phone: {self.phone_url}\n\n")
-            # The least error correction: a terminal is clean, and has no room for a large code.
+            # The least error correction: a terminal is sharp, and has no room for a large code.
             segno.make(self.phone_url, error="l", micro=False).terminal(out=out, compact=True)
             is_https = self.fingerprint or self.phone_url.startswith("https://")
             if self.fingerprint:
@@ -108,23 +108,23 @@ class Banner:
 
 
 def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, str]:
-    """Return the key in DIR/agent.key; one that is over is replaced by a new one."""
+    """Return the key in DIR/agent.key; an expired one is replaced by a new one."""
     kept = data.read_secret(KEY_FILE)
-    # The same key at every start: agents that are connected stay so.
+    # The same key at every start, so that connected agents stay connected.
     if kept and (known := selectors.find_agent_key(kept, at=at)):
         return known, kept
-    # The first project may have been renamed: then any of theirs will do.
+    # If the first project was renamed, any of theirs will do.
     mine = selectors.memberships_of(owner)
     if member := mine.filter(project__name=FIRST_PROJECT).first() or mine.first():
         project = member.project
     else:
         project = services.create_project(name=FIRST_PROJECT, owner=owner, at=at)
     if kept:
-        # Agents know this key: with another database under it, it goes on being theirs.
+        # Agents know this key: with another database it stays valid.
         adopted = services.adopt_agent_key(project=project, name=KEY_FILE, secret=kept, at=at)
         if selectors.live_keys(at=at).filter(pk=adopted.pk).exists():
             return adopted, kept
-    # It speaks for every run of the project: all agents of this machine share it.
+    # It reaches every run of the project, because all agents of this machine share it.
     minted = services.mint_agent_key(project=project, name=KEY_FILE, at=at, reach=Reach.PROJECT)
     data.write_secret(KEY_FILE, minted.secret)
     return minted.row, minted.secret
@@ -137,9 +137,9 @@ def invite(
     owner = services.ensure_local_owner()
     key, secret = _ensure_key(data, owner=owner, at=clock.now())
     if asked.demo:
-        extras.ask_for_demo(data.path, None)  # whosever it was: this machine's person asks
+        extras.ask_for_demo(data.path, None)  # end anybody's: this machine's person asks for theirs
         start_demo(owner, at=clock.now())
-    # A phone needs an address of the network, and a link of its own; a script neither.
+    # A phone needs an address in the network, and a link of its own; a script needs neither.
     is_for_phones = phone_url and (asked.lan or asked.https) and not asked.json
     return Banner(
         url=url,

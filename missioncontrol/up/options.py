@@ -1,4 +1,4 @@
-"""What `up` can be told on the command line."""
+"""The options of `up` on the command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAST_PORT = 65535
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """One start, as asked for."""
+    """The options of one start."""
 
     host: str
     port: int
@@ -24,7 +24,7 @@ class Options:
     lan: bool
     https: bool
     https_port: int | None
-    """None: the one after `port`."""
+    """None: the port after `port`."""
     json: bool
     demo: bool
     demo_model: str | None
@@ -33,18 +33,18 @@ class Options:
 
 
 def https_port(asked: Options) -> int:
-    """Return the port of HTTPS: two installations on one machine keep out of each other's way.
+    """Return the port of HTTPS, such that two installations on one machine do not collide.
 
     0 finds a free one, as it does for `--port`.
     """
     if asked.https_port is not None:
         return asked.https_port
-    # Beside `--port`, so that one number is to be remembered.
+    # Next to `--port`, so that only one number has to be remembered.
     return asked.port + 1 if 0 < asked.port < LAST_PORT else 0
 
 
 def default_data_dir() -> Path:
-    """Return where data stays when nobody says: the same as settings.DATA_DIR."""
+    """Return where data is stored by default: the same as settings.DATA_DIR."""
     return env.directory("MISSIONCONTROL_DATA", Path.home() / ".local/share/missioncontrol")
 
 
@@ -71,22 +71,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def parse(argv: list[str]) -> Options:
-    """Read the command line; a wrong one ends the process with the usage."""
+    """Read the command line; an invalid one ends the process with the usage."""
     parser = argparse.ArgumentParser(prog="manage.py up", description="Start Mission Control.")
     add_arguments(parser)
     given = parser.parse_args(argv)
-    # What is named wins: `--lan --host` then means that one address of the network.
+    # An explicit host wins: `--lan --host` then means that one address of the network.
     given.host = given.host or (EVERYWHERE if given.lan else LOOPBACK)
-    # Absolute: the banner shows it to people in whatever directory.
+    # Absolute, because the banner shows it to people in whatever directory.
     given.data = (given.data or default_data_dir()).expanduser().absolute()
-    # A model for the demo's agents is of no other use.
+    # A model for the demo's agents is useless without them.
     given.demo = given.demo or bool(given.demo_model)
     given.public_url = given.public_url or env.web_address("MISSIONCONTROL_PUBLIC_URL")
     return Options(**vars(given))
 
 
 def _port(value: str) -> int:
-    # `int` would also take "1_0" and other scripts' digits.
+    # `int` would also accept "1_0" and other scripts' digits.
     if not (value.isascii() and value.isdecimal()) or int(value) > LAST_PORT:
         raise argparse.ArgumentTypeError(f"a port is a number from 0 to {LAST_PORT}")
     return int(value)

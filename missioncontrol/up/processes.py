@@ -1,4 +1,4 @@
-"""The command lines of our processes: the same ones production runs."""
+"""The command lines of our processes: the same ones that production runs."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from missioncontrol.up.data_dir import DataDir
 from missioncontrol.up.frontend import ROOT
 from missioncontrol.up.supervisor import Command
 
-# They wait for an endpoint nearly all the time, and cost little.
+# They spend nearly all their time waiting for an endpoint, and cost little.
 JUDGE_THREADS = 8
 # Bytes. Daphne closes a socket that sends more than a megabyte in one message; a board of a
-# thousand runs is two. What comes in has a limit of its own (`api.daphne_requests`).
+# thousand runs is two. Incoming messages have their own limit (`api.daphne_requests`).
 MOST_SENT = 64 * 1024 * 1024
-# What macOS allows a process, whatever it says; it and many shells begin with 256 or 1,024.
+# What macOS allows a process, whatever limit it reports; it and many shells begin with 256 or
+# 1,024.
 MOST_OPEN_FILES = 10_240
 SAFELY = [sys.executable, "-P", "-m", "missioncontrol.safe_path"]
-# Checking the system would import every address and serializer, which no worker uses.
+# The system checks would import every address and serializer, which no worker uses.
 CELERY = [*SAFELY, "celery", "-A", "missioncontrol.celery", "--skip-checks"]
-# One process: no parent that hands each message to a child and back.
+# One process, without a parent that hands each message to a child and back.
 SOLO = "--pool=solo"
 
 
 def allow_open_files() -> None:
-    """Let this process and its children hold many connections: each agent that waits is one."""
+    """Let this process and its children hold many connections: each waiting agent is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -39,7 +40,7 @@ def allow_open_files() -> None:
 def web(
     data: DataDir, listener: socket.socket, secure: tls.Served | None = None, secure_port: int = 0
 ) -> Command:
-    """Serve on a socket that is open already; no access log, links are secrets.
+    """Serve on a socket that is already open; without an access log, because links are secrets.
 
     `secure`: serve phones over HTTPS beside it, on every address.
     """
@@ -48,7 +49,7 @@ def web(
         endpoint = f"fd:fileno={listener.fileno()}"
     else:
         host, port = listener.getsockname()[:2]
-        # Twisted parts an endpoint's description at colons.
+        # Twisted splits an endpoint's description at colons.
         interface = str(host).replace(":", r"\:")
         endpoint = f"tcp6:port={port}:interface={interface}"
     return Command(
@@ -65,7 +66,7 @@ def phone_web(data: DataDir, secure: tls.Served, port: int) -> Command:
     return Command(
         name="phone",
         argv=_daphne(_secure_endpoint(secure, port)),
-        # A log of its own: two processes that write one would cut each other's lines.
+        # A log of its own: two processes that write one would truncate each other's lines.
         log=data.logs / "phone.log",
         env={"MISSIONCONTROL_ROLE": "web"},
     )
@@ -92,7 +93,7 @@ def _secure_endpoint(served: tls.Served, port: int) -> str:
         "certKey": served.chain,
         "extraCertChain": served.authority,
     }
-    # Twisted parts an endpoint's description at colons.
+    # Twisted splits an endpoint's description at colons.
     written = {
         name: str(path).replace("\\", "\\\\").replace(":", r"\:")
         for name, path in certificate.items()
@@ -102,21 +103,21 @@ def _secure_endpoint(served: tls.Served, port: int) -> str:
 
 
 def detectors(data: DataDir) -> list[Command]:
-    """Detect, each the runs that wait in its queue: nothing else comes between a turn and its
+    """Run detection, each for the runs in its queue: nothing else comes between a turn and its
     verdict.
     """
-    # Each has a queue of its own: a run's turns go to one of them, which keeps its engine.
+    # Each has its own queue: a run's turns all go to one of them, which keeps its engine.
     numbers = range(env.number("MISSIONCONTROL_WORKERS", 2))
     return [_worker(data, f"detector-{number}", f"detect-{number}", SOLO) for number in numbers]
 
 
 def worker(data: DataDir) -> Command:
-    """Do all else; judge too where the local judge does, and detect for who is silent."""
+    """Do everything else; judge where the local judge is used, and detect for a silent detector."""
     return _worker(data, "worker", "oversight", SOLO)
 
 
 def judge(data: DataDir) -> Command:
-    """Ask the model that judges: seconds a question, so threads of its own process."""
+    """Ask the model that judges: a question takes seconds, so it has threads in its own process."""
     return _worker(data, "judge", "judge", "--pool=threads", f"--concurrency={JUDGE_THREADS}")
 
 
@@ -134,12 +135,12 @@ def _worker(data: DataDir, name: str, queue_name: str, *pool: str) -> Command:
 
 
 def queue(name: str) -> str:
-    """Name a queue as settings does; `up` decides the prefix after they are read."""
+    """Name a queue as settings does; `up` chooses the prefix after settings were read."""
     return f"{env.text('MISSIONCONTROL_PREFIX', 'mc')}-{name}"
 
 
 def beat(data: DataDir) -> Command:
-    """Start the sweeper. Its schedule stays in memory: there is nothing to remember."""
+    """Start the sweeper. Its schedule stays in memory, because there is nothing to remember."""
     return Command(
         name="beat",
         argv=[*CELERY, "beat", "--scheduler=celery.beat.Scheduler", "--loglevel=WARNING"],
@@ -154,7 +155,7 @@ def broker(data: DataDir, server: valkey.ValkeyServer, socket_path: Path) -> Com
         name="valkey",
         argv=valkey.command(server, socket_path=socket_path),
         log=data.logs / "valkey.log",
-        # It ends last: what the others still hand over in ending must find it.
+        # It ends last: the others still send messages while they end.
         last=True,
     )
 
@@ -171,12 +172,12 @@ def demo(data: DataDir, *, url: str, keys: dict[str, str], model_url: str | None
         name="demo",
         argv=[*SAFELY, "missioncontrol.demo"],
         log=data.logs / "demo.log",
-        # By the environment: a command line, where the keys would stand, is everybody's to read.
+        # In the environment: everybody could read the keys on a command line.
         env={"MISSIONCONTROL_DEMO": json.dumps(settings)},
     )
 
 
 def import_path(present: str) -> str:
     """Return a PYTHONPATH on which children find this very package."""
-    # Ours first: an installed Mission Control must not answer for a checkout.
+    # Ours first: an installed Mission Control must not be imported instead of a checkout.
     return str(ROOT) if not present else f"{ROOT}:{present}"

@@ -1,4 +1,4 @@
-"""Programs that the machine may have: which version of one is it?"""
+"""The versions of programs that the machine may have."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import contextlib
 import re
 import subprocess
 
-# "v20.19.0" says Node, "Valkey server v=8.1.0 sha=…" Valkey, and Redis alike.
+# Node prints "v20.19.0", Valkey and Redis "Valkey server v=8.1.0 sha=…" and the like.
 _VERSION = re.compile(r"\bv=?(\d+)\.(\d+)")
 
 
 def version_of(program: str, *, timeout_s: float) -> tuple[int, int] | None:
-    """Ask a program for its version, major and minor; None: it does not run, or says none."""
+    """Return a program's version, major and minor; None if it does not run or prints none."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         output = subprocess.run(
             [program, "--version"], capture_output=True, text=True, timeout=timeout_s, check=True

@@ -1,8 +1,8 @@
 """Keep our processes running, and end all of them with us.
 
 Every child joins the process group of a *watchdog* (see watchdog.py), so that
-`kill -9` of this process ends them too. A terminal's Ctrl-C reaches this process
-only, which then ends the children in order.
+`kill -9` of this process ends them too. A terminal's Ctrl-C reaches only this
+process, which then ends the children in order.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOG_CHECK_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """How to start one child. `last` marks what the others need until they end."""
+    """How to start one child. `last` marks one that the others need until they end."""
 
     name: str
     argv: list[str]
@@ -46,7 +46,7 @@ class Command:
 
 @dataclass(slots=True, kw_only=True)
 class Child:
-    """A command and its present process."""
+    """A command and its current process."""
 
     command: Command
     process: subprocess.Popen[bytes] | None = None
@@ -70,19 +70,19 @@ class Supervisor:
         self._wake_r, self._wake_w = os.pipe()
         self._stop_asked = 0
         self._log_checked_at = time.monotonic()
-        # Known from the start: if `uv run` around us is killed, nobody forwards a signal.
+        # Read at the start: if `uv run` around us is killed, nobody forwards a signal.
         self._parent = os.getppid()
         self._has_ended = False
         self._watchdog = self._start_watchdog(group=0)
         self._group = self._watchdog.pid
 
     def _start_watchdog(self, *, group: int) -> subprocess.Popen[bytes]:
-        """Start the watchdog as the leader of a new group (0), or into the old one."""
+        """Start the watchdog as the leader of a new group (0), or in the existing one."""
         return subprocess.Popen(
-            # Isolated and without site-packages: what is installed can neither slow nor break it.
+            # Isolated and without site-packages: installed packages can neither slow nor break it.
             [sys.executable, "-I", "-S", watchdog.__file__, str(self._alive_r)],
-            # A flock lasts as long as any descriptor of it: this one outlives us, until all have
-            # ended.
+            # A flock lasts as long as any descriptor of it: the watchdog's outlives us, until all
+            # have ended.
             pass_fds=(self._alive_r, self._lock_fd),
             process_group=group,
             stdin=subprocess.DEVNULL,
@@ -107,7 +107,7 @@ class Supervisor:
                 pass_fds=command.pass_fds,
                 process_group=self._group,
             )
-        # Not the wall clock: one that is set would look like a long life, or none.
+        # Not the wall clock, which may be set: it would show a long life, or none.
         child.started_at = time.monotonic()
 
     def has(self, name: str) -> bool:
@@ -116,7 +116,7 @@ class Supervisor:
 
     def end(self, name: str) -> None:
         """End a child for good."""
-        # Taken off first, or `tend` would start it again.
+        # Removed first, or `tend` would start it again.
         self._end([self._children.pop(name)])
 
     def pid_of(self, name: str) -> int | None:
@@ -125,7 +125,7 @@ class Supervisor:
         return process.pid if process and self._children[name].is_running else None
 
     def log_of(self, name: str) -> Path:
-        """Return where a child writes."""
+        """Return a child's log file."""
         return self._children[name].command.log
 
     def must_run(self, name: str) -> None:
@@ -142,29 +142,29 @@ class Supervisor:
     def catch_signals(self) -> None:
         """Turn Ctrl-C, SIGTERM and a closed terminal into an orderly end."""
 
-        # Counted, no more: a handler runs between any two lines of ours.
+        # Only counted, because a handler runs between any two lines of ours.
         def ask_to_stop(*_: object) -> None:
             self._stop_asked += 1
 
-        # Python writes a byte for each signal, and only into a pipe that cannot block it.
+        # Python writes a byte for each signal, and only to a non-blocking pipe.
         os.set_blocking(self._wake_w, False)
         signal.set_wakeup_fd(self._wake_w, warn_on_full_buffer=False)
-        # Without a handler a death is ignored, and no byte is written for it.
+        # Without a handler a child's death is ignored, and no byte is written for it.
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for asked in STOP_SIGNALS:
-            # `nohup` asks for a hang-up to be ignored.
+            # `nohup` sets a hang-up to be ignored.
             if asked is not signal.SIGHUP or signal.getsignal(asked) is not signal.SIG_IGN:
                 signal.signal(asked, ask_to_stop)
 
     @property
     def is_stopping(self) -> bool:
-        """Somebody asked for the end, or the `uv run` around us is gone."""
+        """Whether somebody asked for the end, or the `uv run` around us is gone."""
         return self._stop_asked > 0 or (
             "UV_RUN_RECURSION_DEPTH" in os.environ and os.getppid() != self._parent
         )
 
     def run(self, *, also: Callable[[], None] = lambda: None) -> None:
-        """Watch the children until somebody asks to stop; do what else is asked each time."""
+        """Watch the children until somebody asks to stop; call `also` each time."""
         while not self.is_stopping:
             self.pause(TICK_S)
             self.tend()
@@ -178,7 +178,7 @@ class Supervisor:
             os.read(self._wake_r, 4096)
 
     def tend(self) -> None:
-        """Restart what died, once its pause is over; keep the logs small."""
+        """Restart children that died, once their pause is over; keep the logs small."""
         for child in self._children.values():
             at = time.monotonic()
             if child.is_running:
@@ -188,8 +188,8 @@ class Supervisor:
                 child.failures = (
                     0 if at - child.started_at > HEALTHY_AFTER_S else child.failures + 1
                 )
-                # Longer each time: a child that cannot start would take the machine with its
-                # trying.
+                # Longer each time: the restarts of a child that cannot start would overload the
+                # machine.
                 wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), LONGEST_BACKOFF_S)
                 child.process, child.due_at = None, at + wait
                 ending = f"code {code}"
@@ -202,8 +202,7 @@ class Supervisor:
             elif at >= child.due_at:
                 self._spawn(child)
         if self._watchdog.poll() is not None:
-            # Into the group that there is: the children stay in it, and are ended with it as
-            # before.
+            # Into the existing group: the children stay in it, and are still ended with it.
             self._watchdog = self._start_watchdog(group=self._group)
         if time.monotonic() - self._log_checked_at > LOG_CHECK_S:
             self._log_checked_at = time.monotonic()
@@ -211,7 +210,7 @@ class Supervisor:
                 shorten_log(kept.command.log)
 
     def stop(self) -> None:
-        """End every child: the ones others need last, what lingers by force.
+        """End every child: those that others need last, and those that linger by force.
 
         The watchdog then ends whatever a child left behind.
         """
@@ -231,7 +230,7 @@ class Supervisor:
             process.terminate()
         deadline = time.monotonic() + GRACE_S
         while any(c.is_running for c in group) and time.monotonic() < deadline:
-            # Asked twice: who presses Ctrl-C again will not wait.
+            # Asked twice: a person who presses Ctrl-C again will not wait.
             if self._stop_asked > 1:
                 break
             self.pause(0.05)
@@ -246,9 +245,9 @@ def _processes(group: list[Child]) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def shorten_log(log: Path) -> None:
-    """Move a long log aside and go on in the same file.
+    """Move a long log's content aside and go on in the same file.
 
-    Children write with O_APPEND, so they go on at the new end.
+    Children write with O_APPEND, so they continue at the new end.
     """
     with contextlib.suppress(OSError):
         if log.stat().st_size > LOG_LIMIT_BYTES:

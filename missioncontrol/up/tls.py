@@ -1,6 +1,6 @@
-"""HTTPS without anybody's help: a certificate authority of this machine's own.
+"""HTTPS without outside help: this machine's own certificate authority.
 
-The authority may vouch for this machine's names and addresses and for private ones only (its
+The authority may only vouch for this machine's names and addresses and for private ones (its
 name constraints say so), so that a phone which trusts it trusts it for nothing else. Its key
 never leaves the data directory.
 """
@@ -26,14 +26,14 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from guard.sdk.keys import write_private
 
 FOLDER = "https"
-# It is trusted by hand, on each phone: nobody wants to do that every year.
+# It is trusted by hand on each phone, which nobody wants to do every year.
 AUTHORITY_LIFE = timedelta(days=3650)
-# What phones take from an authority that was added by hand: 825 days at most.
+# Phones accept at most 825 days from an authority that was added by hand.
 LEAF_LIFE = timedelta(days=397)
 RENEW_BEFORE = timedelta(days=30)
 # A phone's clock may be behind.
 SKEW = timedelta(days=1)
-# Private, link-local, loopback, and what providers and VPNs share (RFC 6598).
+# Private, link-local, loopback, and the range shared by providers and VPNs (RFC 6598).
 PRIVATE = (
     "10.0.0.0/8",
     "172.16.0.0/12",
@@ -45,14 +45,14 @@ PRIVATE = (
     "fe80::/10",
     "::1/128",
 )
-# Names that no public authority signs, so that none of them can be anybody's site.
+# Names that no public authority signs, so that none of them can be somebody's site.
 LOCAL = ("localhost", "local", "lan", "home.arpa", "internal")
 _NETWORKS = tuple(ipaddress.ip_network(block) for block in PRIVATE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """The files a TLS server reads. `chain`: the leaf, then the authority."""
+    """The files that a TLS server reads. `chain`: the leaf, then the authority."""
 
     key: Path
     chain: Path
@@ -68,14 +68,14 @@ class Signer:
 
 
 def ensure(data: Path, *, names: list[str], at: datetime) -> Served:
-    """Return a certificate for these names and addresses, making what is missing or old."""
+    """Return a certificate for these names and addresses; make what is missing or old."""
     folder = data / FOLDER
     files = Served(
         key=folder / "server.key", chain=folder / "server.crt", authority=folder / "ca.crt"
     )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     authority = _authority(folder, names, at)
-    # Kept while it is good: a phone shows a warning anew for each new one.
+    # Kept while it is valid, because a phone warns again for each new one.
     if _is_good(files, authority.certificate, names, at):
         return files
     key = ec.generate_private_key(ec.SECP256R1())
@@ -101,12 +101,12 @@ def ensure(data: Path, *, names: list[str], at: datetime) -> Served:
 
 
 def may_vouch_for(authority: x509.Certificate, name: str) -> bool:
-    """Say whether a name or address lies within what the authority is limited to."""
+    """Say whether a name or address is within the authority's name constraints."""
     limits = authority.extensions.get_extension_for_class(x509.NameConstraints).value
     allowed = [one.value for one in limits.permitted_subtrees or []]
     address = _address(name)
     if address is None:
-        # Without a dot in front it holds for the domain and all below (RFC 5280, 4.2.1.10).
+        # Without a leading dot it covers the domain and all below it (RFC 5280, 4.2.1.10).
         domains = [one for one in allowed if isinstance(one, str)]
         return any(name == one or name.endswith(f".{one}") for one in domains)
     networks = [one for one in allowed if not isinstance(one, str)]
@@ -114,21 +114,21 @@ def may_vouch_for(authority: x509.Certificate, name: str) -> bool:
 
 
 def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
-    """Return the kept authority; a new one where it is missing, over, or of another machine.
+    """Return the stored authority, or a new one if it is missing, expired or another machine's.
 
-    It can sign for nobody but this house.
+    It can sign only for this machine and its private network.
     """
     certificate, key_file = folder / "ca.crt", folder / "ca.key"
     if certificate.is_file() and key_file.is_file():
         read = load_pem_private_key(key_file.read_bytes(), password=None)
-        # Somebody else's file, put in its place: replacing it silently would lose it.
+        # Somebody else's file in its place: replacing it silently would lose it.
         if not isinstance(read, ec.EllipticCurvePrivateKey):
             raise TypeError(f"{key_file} contains another kind of key")
         kept = Signer(x509.load_pem_x509_certificate(certificate.read_bytes()), read)
         is_ours = all(may_vouch_for(kept.certificate, name) for name in names)
-        # A start that was cut off between the two files leaves a key that is not this one's.
+        # A start interrupted between the two files leaves a key that does not fit.
         is_whole = read.public_key() == kept.certificate.public_key()
-        # It must outlive every leaf it signs from now on.
+        # It must outlive every leaf that it signs from now on.
         if is_ours and is_whole and kept.certificate.not_valid_after_utc - at > LEAF_LIFE:
             return kept
     key = ec.generate_private_key(ec.SECP256R1())
@@ -140,10 +140,10 @@ def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
         ]
     )
     builder = _begin(who, who, key, at, AUTHORITY_LIFE)
-    # Of length 0: what it signs cannot sign in its turn.
+    # Path length 0: what it signs cannot sign further certificates.
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    # Limited to local names, private addresses and the very names given: whoever trusts this
-    # authority on a phone must not thereby trust it for the web.
+    # Limited to local names, private addresses and the names given: a phone that trusts this
+    # authority must not thereby trust it for the web.
     domains = dict.fromkeys([*LOCAL, *(name for name in names if not _address(name))])
     own = [ipaddress.ip_network(name) for name in names if _address(name)]
     networks = dict.fromkeys([*_NETWORKS, *own])
@@ -173,7 +173,7 @@ def _begin(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(at - SKEW)
-        # So much earlier too: phones count the whole span, and refuse one that is too long.
+        # Shortened by the skew: phones count the whole span, and refuse one that is too long.
         .not_valid_after(at + life - SKEW)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
@@ -194,17 +194,17 @@ def _usage(*, signs: bool) -> x509.KeyUsage:
 
 
 def _is_good(files: Served, authority: x509.Certificate, names: list[str], at: datetime) -> bool:
-    """The kept leaf is this authority's, names all of these, and is not about to end."""
+    """Whether the stored leaf is this authority's, has all these names, and does not end soon."""
     if not files.key.is_file() or not files.chain.is_file():
         return False
     leaf = x509.load_pem_x509_certificate(files.chain.read_bytes())
     named = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     known = {str(one.value) for one in named}
-    # A start that was cut off between the two files leaves a key that is not this leaf's.
+    # A start interrupted between the two files leaves a key that does not fit this leaf.
     key = load_pem_private_key(files.key.read_bytes(), password=None)
     if key.public_key() != leaf.public_key():
         return False
-    # Two authorities of one machine bear one name: only their keys tell whose leaf it is.
+    # Two authorities of one machine have the same name: only their keys show whose leaf it is.
     is_signed = leaf.issuer == authority.subject and authority.extensions.get_extension_for_class(
         x509.SubjectKeyIdentifier
     ).value.digest == (

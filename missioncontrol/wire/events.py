@@ -32,7 +32,7 @@ from missioncontrol.wire.runs import BudgetScope, KinRelation, Meters, RunRow, R
 class EventHead:
     """The fields of every event. `version` and `status` are the run's after the event."""
 
-    # None: it is of no run, and stands in its project's own chain.
+    # None: the event belongs to no run, and is on its project's own chain.
     run: UUID | None
     project: UUID
     seq: int
@@ -46,7 +46,7 @@ class EventHead:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOpened(EventHead):
     type: Literal["run.opened"] = "run.opened"
-    # All of it: an open board adds the run without asking.
+    # The whole row, so that an open board adds the run without another request.
     row: RunRow
     chosen_by_agent: tuple[Literal["mode", "policy", "budget"], ...] = ()
     """What the agent asked for; the rest is the project's."""
@@ -132,8 +132,8 @@ class DetectionRaised(EventHead):
     turn_seq: int
     turns: tuple[int, ...]
     summary: str
-    # A rule that tripped does not always open a card: the record says what came of it, so that
-    # the count of cards and that of detections can both be right.
+    # A rule that tripped does not always open a card: the outcome says what happened, so that cards
+    # and detections are both counted correctly.
     outcome: Literal[
         "warned", "allowed", "card", "already_open", "observed", "nudged", "escalated", "stopped"
     ]
@@ -180,7 +180,7 @@ class JudgeRuled(EventHead):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionOpened(EventHead):
     type: Literal["decision.opened"] = "decision.opened"
-    # All of it: a card is shown without asking.
+    # The whole row, so that a screen shows the card without another request.
     row: DecisionRow
 
 
@@ -271,7 +271,7 @@ class BudgetCrossed(EventHead):
     unit: str
     spent: str
     ceiling: str
-    # Defaults, here as elsewhere: the journal has rows from before a field was added.
+    # With defaults, here and elsewhere, because old rows of the journal lack fields added later.
     level: Literal["warning", "reached"] = "reached"
     scope: BudgetScope = "run"
     whose: str | None = None
@@ -296,7 +296,7 @@ class AllowlistChanged(EventHead):
 class PolicyChanged(EventHead):
     type: Literal["policy.changed"] = "policy.changed"
     what: str
-    # Of whatever kind the rule is: one event for all of them.
+    # Any, because one event serves every kind of rule.
     before: Any
     after: Any
     policy_version: int | None = None
@@ -402,7 +402,7 @@ Event = Annotated[
     | AuditAmended
     | NoticeSent
     | NoticeFailed,
-    # The screens' reducer chooses by it as well.
+    # The screens' reducer distinguishes events by it too.
     Field(discriminator="type"),
 ]
 
@@ -416,7 +416,7 @@ class Snapshot:
     """Open ones, and those answered within the last day."""
     interventions: tuple[InterventionRow, ...]
     """A run socket's: the run's; a board's: those of the last hour."""
-    # By run: an event up to here is in the snapshot already.
+    # By run: the snapshot already includes all events up to this `seq`.
     seq: dict[str, int]
 
 
@@ -429,12 +429,12 @@ class Board:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetersFrame:
     type: Literal["meters"] = "meters"
-    # Without a `seq`: derived, so that the newest simply replaces what is shown.
+    # Without a `seq`, because meters are derived: the newest replaces what is shown.
     runs: dict[str, Meters]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchFrame:
     type: Literal["batch"] = "batch"
-    # In one frame, so that a screen draws once what several commits brought.
+    # In one frame, so that a screen draws the events of several commits once.
     events: tuple[Event, ...]

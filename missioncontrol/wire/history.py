@@ -52,7 +52,7 @@ class HistoryRow(RunRow):
     why: WhyRow
     loop_cost_usd: Decimal | None
     """What the turns of its loops cost; None: there was none, or they are unpriced."""
-    # Looked for only then: it reads turns, which a list otherwise does not.
+    # Only for a search for words: it reads turns, which a list otherwise does not.
     match: MatchRow | None
     """Set where words were searched for."""
 

@@ -21,7 +21,7 @@ class PartRow:
     """A file or an address, never with a password."""
 
 
-# Requests a minute that open runs, bring turns, telemetry or taps; bytes a minute; runs.
+# Requests a minute that open runs or send turns, telemetry or taps; bytes a minute; open runs.
 LimitKind = Literal["runs", "turns", "otlp", "taps", "bytes", "open_runs"]
 
 

@@ -92,7 +92,7 @@ class PolicyCheck:
 
 
 # What people did: answered its card with a correction or an end, let it go on, did not answer,
-# stopped it though nobody had been asked, or were never asked.
+# stopped it although nobody had been asked, or were never asked.
 RunOutcome = Literal["corrected", "continued", "unanswered", "stopped", "unasked"]
 
 

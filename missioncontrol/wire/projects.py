@@ -9,7 +9,7 @@ from uuid import UUID
 
 from guard.wire import Mode
 
-# An owner decides all, an operator answers agents, a viewer reads.
+# An owner may do everything, an operator answers agents, a viewer reads.
 RoleWord = Literal["owner", "operator", "viewer"]
 
 
@@ -113,9 +113,9 @@ class Me:
 
 
 ChannelKind = Literal["discord", "slack", "telegram", "email", "ntfy", "webhook"]
-# A device is no channel: nobody adds it by an address.
+# A device is not a channel: nobody adds it by an address.
 DeliveryKind = Literal["push", "discord", "slack", "telegram", "email", "ntfy", "webhook"]
-# What people are told in: `notify.texts` has a catalogue of each.
+# The languages of notices: `notify.texts` has a catalogue for each.
 Language = Literal["en", "de"]
 ChannelHears = Literal["decisions", "budgets", "reports"]
 DeliveryWhat = Literal["decision", "withdrawal", "warning", "budget", "report", "test", "sign_out"]

@@ -26,11 +26,11 @@ def row_of(kind: type[T], source: object, /, **more: Any) -> T:
 def _find_columns(kind: Any, source: Any) -> Mapping[str, str]:
     """Name the attribute of a source for each field of a wire row."""
     names = [field.name for field in fields(kind)]
-    # Of another row its id alone: the row itself would be read from the database.
+    # Only the id of a related row, because the row itself would be read from the database.
     return {name: f"{name}_id" if hasattr(source, f"{name}_id") else name for name in names}
 
 
-# Once for two classes: whole boards are shown by it.
+# Cached per pair of classes, because whole boards are shown with it.
 _columns: Callable[[Any, Any], Mapping[str, str]] = cache(_find_columns)
 
 

@@ -35,7 +35,7 @@ class BudgetState:
     """The agent's name, the day, or the id of the run above."""
     unit: str
     level: Literal["warning", "reached"]
-    # Text, as `ceiling`: of dollars a decimal, of anything else a whole number.
+    # Text, like `ceiling`: dollars as a decimal, anything else as a whole number.
     spent: str
     """Empty for the organisation's: what other projects used is not for everybody."""
     ceiling: str
@@ -105,7 +105,7 @@ class RunRow(Meters):
     ended_at: datetime | None
     seq: int
     """`seq` of the run's last journal event."""
-    # With defaults from here on: rows in the journal are older than these fields.
+    # With defaults from here on, because old rows of the journal lack these fields.
     presence: Presence = "working"
     hold_stands: bool = False
     """It ended while it was held, and is held when it comes back; `continue` lifts that."""

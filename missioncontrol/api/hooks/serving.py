@@ -1,6 +1,6 @@
-"""Agents' own hooks: their body in, stored as turns and calls; their answer out, held while held.
+"""Agents' own hooks: an event's body is stored as turns and calls, and answered, after any hold.
 
-An outcome without an id finds the call it belongs to.
+An outcome without an id is matched with the call it belongs to.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ from missioncontrol.wire.runs import Presence
 
 # How long a hook waits for detection before it lets the call run.
 JUDGED_WITHIN_S = 25.0
-# The project's `hold_limit` ends a hold; this only bounds a forgotten one.
+# The project's `hold_limit` ends a hold; this only bounds a hold that was forgotten.
 LONGEST_HOLD_S = 24 * 3600.0
 
 
 async def hook(request: Request) -> Response:
-    """Take one hook event and answer it in its agent's words."""
+    """Store one hook event and answer it in its agent's format."""
     size = len(request.body)
     adapter, event = await beside(lambda: _read(request), size=size)
     if event.is_probe:
-        # What its project asks of whoever connects an agent to it; no run is opened.
+        # What its project sets for whoever connects an agent to it; no run is opened.
         project = await dispatcher.run(lambda: Project.objects.get(pk=request.key.project))
         about = {"fail": project.fail, "hold_limit": project.hold_limit}
         body = json.dumps({"missioncontrol": {**about, "version": settings.VERSION}})
         return Response(200, body.encode())
-    if request.key.reports_only:  # nothing that asks for an answer
+    if request.key.reports_only:  # nothing that requires an answer
         event = replace(event, holds=False, idles=False, asks=None, takes_messages=False)
     run = await dispatcher.run(lambda: _open_run(adapter, event, request.key))
     await request.note_use(run.id)
-    # Before anything is stored: a witness tells of no turn.
+    # Before anything is stored: a witness reports no turn.
     if event.stands_by:
         return await waiting.stand_by(run, request)
     own = request.key.redaction
@@ -86,7 +86,7 @@ async def hook(request: Request) -> Response:
     if not request.key.reports_only:
         directive = await _directive(event, run.id, control, asked_seq=stored.asked_seq)
     answer = adapter.answer(event, directive)
-    if answer.get("continue") is False:  # the turn ends with it, and no hook tells so
+    if answer.get("continue") is False:  # it ends the turn, and no hook reports that
         await store(replace(event, turns=(), calls=(), presence="idle"), run, size=0, own=own)
     asked_by = None if event.call is None else stored.asked_seq
     texts = [message.id for message in directive.messages]
@@ -96,27 +96,27 @@ async def hook(request: Request) -> Response:
 
 
 def _with_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:
-    """Say of a call whose permission is asked for whether people allowlisted it."""
+    """Note on a call whose permission is asked for whether people allowlisted it."""
     call = allowlist.call_to_grant(event.asks, own) if event.asks else ""
     return replace(event, grant=allowlist.grant_of(run, call, at=now()))
 
 
 async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> ControlState:
-    """Wait for detection where the event can hold, and for a person while held."""
+    """Wait for detection if the event can hold its agent, and for a person while it is held."""
     run_id = run.id
     if not event.holds:
         dispatcher.dispatch(run_id, root=run.root)
         return await _control_state(run_id)
     judged = await dispatcher.judged(run_id, obs=obs, timeout_s=JUDGED_WITHIN_S, root=run.root)
-    # Not judged in time: the call runs, and what is found later holds the next one.
+    # If it is not judged in time, the call runs, and what is found later holds the next one.
     control = judged or await _control_state(run_id)
     until = monotonic() + (event.parks_after_s or LONGEST_HOLD_S)
     while control.on_hold:
-        # Without anybody at its terminal the client is put off and ends; resumed, it asks again.
+        # With nobody at its terminal, the client is put off and ends; when resumed, it asks again.
         if event.parks_after_s is not None and monotonic() >= until:
             await dispatcher.run(lambda: sessions.park(run_id, at=now()))
             return await _control_state(run_id)
-        # A second at least: a wait of none would ask the database over and over.
+        # At least a second: a wait of zero would query the database over and over.
         moved = await dispatcher.moved(
             run_id, after=control.version, timeout_s=max(until - monotonic(), 1.0)
         )
@@ -124,28 +124,29 @@ async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> Con
     try:
         await check_key_again(request, run_id)
     except (NotSignedIn, ProjectArchived) as error:
-        # What a person said is not for it any more; refused, the call would run where its agent
+        # What a person said is no longer meant for it; refused, the call would run where its agent
         # fails open.
         return replace(control, status=Status.TERMINATED, reason=str(error), unconfirmed=None)
     return control
 
 
 async def _control_state(run_id: UUID) -> ControlState:
-    # It may have been deleted while its agent waited.
+    # The run may have been deleted while its agent waited.
     return existing(await dispatcher.control_state(run_id), "The run")
 
 
 async def _directive(
     event: HookEvent, run_id: UUID, control: ControlState, *, asked_seq: int
 ) -> Directive:
-    """Claim the queued messages for this one answer, where the model reads it."""
+    """Claim the queued messages for this one answer, if the model reads it."""
     seq = await corrected_seq(run_id, control, asked_seq if event.holds else None)
     directive = directives.directive(control, asked_seq=seq)
     skipped = event.denial_is_read and directive.call is CallAction.SKIP
     is_read = (event.takes_messages or skipped) and not control.forbidden
     if not (control.queued_messages and is_read):
         return directive
-    # About a call the answer reaches its speaker alone; at a rest it is read for all of them.
+    # An answer about a call reaches only the agent that made it; at rest, it is read for all
+    # agents.
     readers = None if event.call is None else {event.subagent or event.client}
     claimed = await waiting.claim_texts(run_id, agents=readers)
     messages = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
@@ -162,7 +163,7 @@ def _read(request: Request) -> tuple[Adapter, HookEvent]:
         body = read_json_object(request.body)
         parent, relation = parent_of(body)
         event = adapter.read(body)
-        # Masked before the run's name is cut from it: half a number is not known for one.
+        # Masked before the run's name is cut from it: half a number would not be recognised as one.
         prompt = masked_text(event.prompt, request.key.redaction)
         return adapter, replace(
             event, wiring=wiring, prompt=prompt, parent_key=parent, relation=relation
@@ -205,7 +206,7 @@ def _open_run(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
 def _newly_known(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """Return how this session waits and when it takes texts, where a hook shows it anew.
 
-    How it can be ended is left as it stands: whoever owns its process knows better.
+    How it can be ended stays as it is: the owner of its process knows better.
     """
     news = {
         name: given[name]
@@ -219,14 +220,14 @@ def _newly_known(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str
 
 
 FORKED = "forked"
-# Equal calls at once whose outcomes may race for their proposals.
+# Equal calls made at once, whose outcomes may race for their proposals.
 MOST_ALIKE = 16
 
 
 async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Stored:
-    """Store an event's turns; one that cannot be stored is left out. `size`: its body's.
+    """Store an event's turns; one that cannot be stored is left out. `size`: that of its body.
 
-    What was used is counted first, so that a budget sees it with the turn. `own`: what the
+    Usage is counted first, so that a budget sees it together with the turn. `own`: what the
     project masks besides secrets.
     """
     if event.calls:
@@ -234,8 +235,8 @@ async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Sto
     turns = tuple(turn for turn in event.turns if fault_of(turn) is None)
     if not event.outcome_of or not turns:
         return await _put(run, turns, size=size, own=own, presence=event.presence)
-    # Outcomes of equal calls that ran at once may find the same proposal: who comes late sees
-    # that it was completed, and looks again. Without one, the outcome is a turn by itself.
+    # Outcomes of equal calls that ran at once may find the same proposal: the later one sees that
+    # it was completed, and looks again. If none is left, the outcome is a turn by itself.
     for _ in range(MOST_ALIKE):
         key = await dispatcher.run(lambda: selectors.open_call(run.id, event.outcome_of))
         outcome = replace(turns[0], key=key or turns[0].key)
@@ -246,7 +247,7 @@ async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Sto
 
 
 def _count_new_calls(event: HookEvent, run: Run) -> None:
-    """Count what was not counted yet: each hook tells the last calls again."""
+    """Count the calls not counted yet: each hook reports the last calls again."""
     known = telemetry.counted(run.id, [call.call_id for call in event.calls])
     new = [
         Call(
@@ -262,14 +263,14 @@ def _count_new_calls(event: HookEvent, run: Run) -> None:
         for used in event.calls
         if used.call_id not in known
     ]
-    # What another session paid is left out: a fork's transcript begins with a copy.
+    # Leave out what another session paid: a fork's transcript begins with a copy.
     copied = {call.call_id for call in new if call.made_at and call.made_at < run.started_at}
     if copied and run.relation != FORKED:
         copied = telemetry.counted_elsewhere(run, copied)
     new = [call for call in new if call.call_id not in copied]
     if new:
         telemetry.count_calls({run.id: new}, at=now())
-        # At once: the turn that this hook tells of may be what the call led to.
+        # Placed now: the turn of this hook may be the result of the call.
         telemetry.place_calls([run.id], at=now())
 
 

@@ -1,14 +1,14 @@
-"""Requests of hooks that stay open: for people's answer to a permission, or beside a session.
+"""Requests of hooks that stay open: until people answer a permission, or while a session rests.
 
-An agent asks its own person's permission. What nobody answers here, and whatever goes wrong, is
-answered with nothing: the agent's dialog stands at its terminal all the while.
+An agent asks for its own person's permission. If nobody answers here, or anything goes wrong, the
+answer is empty: the agent's dialog stays open at its terminal all the while.
 
-The forwarder asks beside a session at rest (`guard hook AGENT --idle`), and is answered
+The forwarder waits beside a session at rest (`guard hook AGENT --idle`), and is answered
 `{"wake": text or null, "over": the session goes on or has ended, "since": n}`.
 
-A witness (`guard.hooks.watcher`) vouches for the client and carries to it. It asks `{"witness",
-"wait", "carries", "gone", "stopped"}`, and is answered
-`{"over": nobody need stand by any more, "stop": reason or null, "text": or null}`.
+A witness (`guard.hooks.watcher`) vouches for the client and passes texts to it. It sends
+`{"witness", "wait", "carries", "gone", "stopped"}`, and is answered
+`{"over": no witness is needed any more, "stop": reason or null, "text": or null}`.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from missioncontrol.runs.models import Run, Turn
 async def ask(
     adapter: Adapter, event: HookEvent, run_id: UUID, *, for_s: float, own: Redaction
 ) -> Response:
-    """Ask people about the call, and answer what they say within some seconds."""
+    """Ask people about the call, and return their answer if it comes within the time allowed."""
     card = None
     if event.asks is not None:
         call = replace(event.asks, agent=event.subagent or event.client)
         keeps = event.wiring.is_headless
-        # A task: once it is asked the card opens, whatever becomes of the request.
+        # In a task: once asked for, the card opens, whatever happens to the request.
         opening = asyncio.create_task(
             dispatcher.run(
                 lambda: permissions.ask(run_id, call, for_s=for_s, at=now(), keeps=keeps, own=own)
@@ -58,12 +58,12 @@ async def ask(
         try:
             card = await asyncio.shield(opening)
         except asyncio.CancelledError as ended:
-            # Who hangs up meanwhile has left a card that opens all the same.
+            # If the caller hangs up meanwhile, the card opens all the same and must be left.
             if HUNG_UP in ended.args and (left := await opening):
                 await dispatcher.run(lambda: permissions.leave(run_id, left, at=now()))
             raise
     outcome = await _outcome(run_id, card, for_s=for_s) if card else None
-    # Looked at last: a run that was stopped meanwhile is allowed nothing.
+    # Read last: a run that was stopped meanwhile is allowed nothing.
     control = await dispatcher.control_state(run_id)
     if control is None:
         return _respond({})
@@ -80,14 +80,14 @@ async def ask(
 
 
 async def follow(event: HookEvent, stored: Stored) -> None:
-    """Close what was answered at the terminal, as the agent's next deed tells."""
+    """Close what was answered at the terminal, as the agent's next action shows."""
     if not stored.run.meters.open_permissions or event.asks is not None:
         return
     turn = event.turns[0] if event.turns else None
     done = turn is not None and turn.tool is not None and not turn.is_proposed
-    # A session that rests, or is given a new task, waits for no permission any more.
+    # A session that rests, or is given a new task, no longer waits for a permission.
     starts_over = event.presence == "idle" or event.prompt is not None
-    # That agent's alone: another one of the session may still wait.
+    # Only for that agent: another one of the session may still wait.
     rests = (event.subagent or event.client) if starts_over else ""
     if done or rests:
         seq = stored.asked_seq if done else None
@@ -97,14 +97,14 @@ async def follow(event: HookEvent, stored: Stored) -> None:
 
 
 async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
-    """Wait until the question is settled, or time is up; look whenever the run moves."""
+    """Wait until the question is settled, or time is up; check whenever the run changes."""
     last_seen, until, version = monotonic(), monotonic() + for_s, -1
     try:
         while (left_s := until - monotonic()) > 0:
             settled = dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
             if outcome := await settled:
                 return outcome
-            # One that nobody heard of for long counts as closed: its server went away under it.
+            # Keep it open: a question that no server has waited for lately counts as closed.
             if monotonic() - last_seen >= permissions.SEEN_EVERY_S:
                 last_seen = monotonic()
                 await dispatcher.run(lambda: permissions.hear(card, at=now()))
@@ -117,7 +117,7 @@ async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
             await dispatcher.run(lambda: permissions.leave(run_id, card, at=now()))
         raise
     await dispatcher.run(lambda: permissions.settle(run_id, card, resolution="timed_out", at=now()))
-    # Somebody may have answered since the last look; the request is still open to take it.
+    # Somebody may have answered since the last check; the request can still return it.
     return await dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
 
 
@@ -128,30 +128,30 @@ def _respond(body: dict[str, Any], *, sent: Sent | None = None) -> Response:
 async def claim_texts(
     run_id: UUID, *, agents: Collection[str | None] | None = None
 ) -> list[Message]:
-    """Take the queued texts for this one answer."""
+    """Claim the queued texts for this one answer."""
     while True:
-        # By the clock once a thread is free: from then on an answer counts as about to leave.
+        # The clock is read once a thread is free: from then on an answer counts as about to leave.
         claimed = await dispatcher.run(
             lambda: sessions.claim_messages(run_id, at=now(), agents=agents)
         )
         if claimed is not None:
             return claimed
-        # They leave with another answer, within milliseconds; or its process was killed, and they
-        # are for this one, whose call may be answered by nothing else.
+        # They leave with another answer, within milliseconds. If that answer's process was killed,
+        # they go with this one: its call may get no other answer.
         await asyncio.sleep(SETTLES_WITHIN_S)
 
 
-# Until those who take texts at once are looked at again.
+# The wait before texts that another answer is taking are looked at again.
 SETTLES_WITHIN_S = 0.2
 WITNESS_CHARS = 32
-# A hook that held a call has the first word; what it left is carried after this.
+# A hook that held a call delivers first; what it left is passed on after this.
 HOOKS_FIRST_S = 1.0
 
 
 async def wait_for_message(run: Run, request: Request) -> Response:
-    """Answer with the run's queued messages, or when it no longer rests, or in time."""
+    """Answer with the run's queued messages, or when it no longer rests, or when time is up."""
     asked = read_json_object(request.body)
-    # From where the first of its questions stood: what came between two of them counts.
+    # Count from where its first question stood, so that what happened between two of them counts.
     since = asked["since"] if isinstance(asked.get("since"), int) else run.meters.last_obs
     until = monotonic() + wait_seconds(str(asked.get("wait", 0)))
 
@@ -162,7 +162,8 @@ async def wait_for_message(run: Run, request: Request) -> Response:
         later = Turn.objects.filter(activity, run=run, obs__gt=since)
         if control.forbidden or control.status in ENDED or later.exists():
             return True, []
-        # What another answer carries comes to this one at the next look, if that never leaves.
+        # Texts that another answer carries are claimed at the next look, if that answer never
+        # leaves.
         texts = sessions.claim_messages(run.id, at=now()) if control.queued_messages else None
         return False, texts or []
 
@@ -179,13 +180,13 @@ async def wait_for_message(run: Run, request: Request) -> Response:
 
 
 async def stand_by(run: Run, request: Request) -> Response:
-    """Take a process's word for its client; with `wait`, answer when there is a deed for it."""
+    """Note that a client is alive; with `wait`, answer when its witness has something to do."""
     asked = read_json_object(request.body)
     witness = str(asked.get("witness", ""))[:WITNESS_CHARS]
     if asked.get("gone") is True:
         await dispatcher.run(lambda: sessions.lose_process(run.id, witness=witness, at=now()))
         return _tell(over=True)
-    # Its client was stopped on purpose: no one is missed.
+    # Its client was stopped on purpose, so it is not reported as gone.
     if asked.get("stopped") is True:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
         return _tell(over=False)
@@ -198,7 +199,7 @@ async def stand_by(run: Run, request: Request) -> Response:
     while True:
         control = existing(await dispatcher.control_state(run.id), "The run")
         left_s = until - monotonic()
-        # A stop before texts: whoever is to end is told nothing more.
+        # A stop before texts: an agent that is to end is told nothing more.
         if control.status == Status.STOPPING:
             return _tell(stop=control.reason)
         if control.queued_messages and not control.on_hold:

@@ -1,7 +1,7 @@
-"""What a request held: the records that could be read, and why others could not.
+"""The contents of a request: the records that could be read, and why others could not.
 
-Its parts are counted before they are built: an empty one takes two bytes, and a hundred times as
-much memory once it is an object.
+Parts are counted before they are built: an empty one takes two bytes, and a hundred times as
+much memory as an object.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from missioncontrol.api.otlp.record import Record, Signal, whole
 from missioncontrol.errors import BodyTooLarge, InvalidRequest
 from missioncontrol.runs.cleaning import storable, storable_text
 
-# Far above what exporters send at once (512 spans, by the specification's default).
+# Far above what exporters send at once (512 spans, the specification's default).
 MOST_RECORDS = 20_000
-# Of a value within a value.
+# Levels of nesting of a value.
 DEEPEST = 24
-# The year 2200: no database reads a later one back.
+# The year 2200: databases cannot read a much later one back.
 LAST_SECOND = 7_258_118_400
 
 
@@ -36,7 +36,7 @@ class Batch:
     records: list[Record] = field(default_factory=list)
     refused: dict[int, str] = field(default_factory=dict)
     points: int = 0
-    """Data points of metrics, which are looked at and not kept."""
+    """Data points of metrics, which are counted and not stored."""
 
     def refuse(self, place: int, why: str) -> None:
         """Leave out a record and say why."""
@@ -44,34 +44,34 @@ class Batch:
 
     @property
     def message(self) -> str:
-        """Say what was refused, the first few by name; empty where nothing was."""
+        """Describe what was refused, the first few by position; empty if nothing was."""
         reasons = [f"record {place}: {why}" for place, why in sorted(self.refused.items())[:5]]
         more = len(self.refused) - len(reasons)
         return "; ".join(reasons) + (f"; and {more} more" if more else "")
 
 
 def moment(nanoseconds: int) -> datetime | None:
-    """Return a moment; None where none was told or it cannot be."""
-    if not 0 < nanoseconds < LAST_SECOND * 1_000_000_000:  # before dividing: it may fit no float
+    """Return a time; None if there is none or it is out of range."""
+    if not 0 < nanoseconds < LAST_SECOND * 1_000_000_000:  # before dividing: it may not fit a float
         return None
     return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
 
 
 def began(when_ns: int, attributes: dict[str, Any]) -> datetime | None:
-    """Return when a log record's deed began: it is told at its end, with its duration."""
-    # A negative duration, of a clock that was set back, must not put it after its end.
+    """Return when an action began: a log record is written at its end, with its duration."""
+    # A negative duration, from a clock that was set back, must not put the start after the end.
     took = whole(attributes.get("duration_ms")) or 0
     return moment(when_ns - max(took, 0) * 1_000_000) or moment(when_ns)
 
 
 def hex_id(text: str, length: int, what: str) -> str:
-    """Return an id in lower case; an empty or all-zero one is none.
+    """Return an id in lower case; an empty text for an empty or all-zero one.
 
     Raises:
-        Unreadable: it is no id.
+        Unreadable: it is not an id.
     """
     text = text.lower()
-    # W3C Trace Context: an id of zeros alone is no id.
+    # W3C Trace Context: an id of only zeros is invalid.
     if not text.strip("0"):
         return ""
     if len(text) != length or any(letter not in "0123456789abcdef" for letter in text):
@@ -80,26 +80,26 @@ def hex_id(text: str, length: int, what: str) -> str:
 
 
 def named(attributes: Iterator[tuple[str, Any]]) -> dict[str, Any]:
-    """Return attributes by name, fit to be stored; the last of the same name counts."""
+    """Return attributes by name, ready to be stored; the last of the same name counts."""
     return {storable_text(name): storable(value) for name, value in attributes if name}
 
 
 def event_name(attributes: dict[str, Any], own: str, body: Any) -> str:
     """Name a log record: by its attribute, its own field, or its text."""
-    # The attribute is the older place, the record's own field the newer; some use neither.
+    # The attribute is the older convention, the record's own field the newer; some use neither.
     name = attributes.get("event.name") or own or body
     return storable_text(name)[:200] if isinstance(name, str) else ""
 
 
-# Of protobuf: each span, attribute and value is one. What fills 16 MB with real ones has fewer.
+# In protobuf each span, attribute and value is a message. 16 MB of real ones contain fewer.
 MOST_MESSAGES = 500_000
-# Of JSON: each object and list; brackets within texts count too, so it is more.
+# In JSON each object and list is one; brackets within texts count too, so the limit is higher.
 MOST_GROUPS = 1_000_000
 NO_PROTOBUF = "The body is no OTLP request in protobuf."
 
 
 def check_json(body: bytes) -> None:
-    """Refuse what would become too many objects.
+    """Refuse a body that would become too many objects.
 
     Raises:
         BodyTooLarge: it would.
@@ -109,13 +109,13 @@ def check_json(body: bytes) -> None:
 
 
 def check_protobuf(body: bytes, kind: Any) -> None:
-    """Refuse what would become too many objects; `kind` is the message's descriptor.
+    """Refuse a body that would become too many objects; `kind` is the message's descriptor.
 
     Raises:
         BodyTooLarge: it would.
-        InvalidRequest: it is no such message.
+        InvalidRequest: it is not such a message.
     """
-    if len(body) <= 2 * MOST_MESSAGES:  # nearly all: there is no room for so many
+    if len(body) <= 2 * MOST_MESSAGES:  # nearly all: too short to hold that many
         return
     try:
         if not _has_at_most(MOST_MESSAGES, body, kind):
@@ -143,7 +143,7 @@ def _has_at_most(most: int, body: bytes, kind: Any) -> bool:
                         most -= 1
                         unread.append((at, min(at + size, end), _messages_in(inner)))
                     at += size
-                case _:  # a group, which OTLP has not: what follows it would go uncounted
+                case _:  # a group, which OTLP does not use: what follows it would not be counted
                     raise InvalidRequest(NO_PROTOBUF)
             if most < 0:
                 return False
@@ -158,7 +158,7 @@ def _messages_in(kind: Any) -> dict[int, Any]:
 
 
 def _number(body: bytes, at: int) -> tuple[int, int]:
-    """Read a variable-length number; return it, and where the next begins."""
+    """Read a varint; return it and where the next field begins."""
     value = shift = 0
     while True:
         byte = body[at]

@@ -1,7 +1,7 @@
-"""What Claude Code, Codex CLI and Gemini CLI call things in their own telemetry.
+"""The names that Claude Code, Codex CLI and Gemini CLI use in their own telemetry.
 
 Each was checked against the version named at its reader. What a person did not allow to be sent
-comes as a mark that says so.
+is replaced by a marker.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from missioncontrol.api.otlp.steps import parsed, prompt_facts, tool_turn
 
 REDACTED = frozenset({"<REDACTED>", "[REDACTED]"})
 MICROS = Decimal(1_000_000)
-# Of Codex: hundreds an answer, each a piece of it; one has the tokens.
+# Codex sends hundreds of these for each answer, each a piece of it; one has the tokens.
 STREAMED = frozenset({"sse_event", "websocket_event"})
 
 
@@ -44,18 +44,18 @@ def is_of_gemini(record: Record) -> bool:
 
 
 def read_claude_code(record: Record) -> RecordFacts | None:
-    """Read a log event, or a span where only those are sent.
+    """Read a log event, or a span where only spans are sent.
 
     Checked against 2.1.330. `input_tokens` excludes what was cached; `cost_usd` is its own figure.
-    A sub-agent's spans carry its id as their conversation, so the session is `session.id`.
+    A sub-agent's spans have its id as their conversation, so the session is `session.id`.
     """
     session = record.text("session.id")
-    # A program's own events, such as its start, are of no session.
+    # Events of the program itself, such as its start, belong to no session.
     if not session:
         return None
     name = record.name.removeprefix("claude_code.")
     common = RecordFacts(client="claude-code", session=session)
-    # A sub-agent is named as its hooks name it: kind and id.
+    # Name a sub-agent as its hooks do: type and id.
     kind, which = record.text("agent.name", "agent_type"), record.text("agent_id")
     agent = (f"{kind}:{which}" if kind else which)[:100] if which else ""
     own = replace(common, agent=agent)
@@ -76,19 +76,19 @@ def read_claude_code(record: Record) -> RecordFacts | None:
 
 
 def _model_call(record: Record, own: RecordFacts) -> RecordFacts:
-    # Whole numbers first: the dollars beside them are a float.
+    # The integer first: the dollars beside it are a float.
     micros = record.count("cost_usd_micros")
     cost = Decimal(micros) / MICROS if micros > 0 else dollars(record.attributes.get("cost_usd"))
     hour = record.count("cache_creation_1h_tokens")
     stated = hour + record.count("cache_creation_5m_tokens")
-    # Where the tiers are not told, their sum is.
+    # Where the tiers are missing, their sum is there.
     written = max(stated, record.count("cache_creation_tokens"))
     use = ModelUse(
         call_id=record.key,
         usage=Usage(
             input=record.count("input_tokens"),
             cache_read=record.count("cache_read_tokens"),
-            # Cache writes of no stated tier are 5-minute writes.
+            # Cache writes without a stated tier are 5-minute writes.
             cache_write_5m=written - hour,
             cache_write_1h=hour,
             output=record.count("output_tokens"),
@@ -104,7 +104,7 @@ def _tool_call(record: Record, own: RecordFacts) -> RecordFacts:
     if not record.text("tool_name"):
         return replace(own, agent="")
     failed = record.attributes.get("success") in ("false", False)
-    # Only a span has what a tool put out, as an event inside it.
+    # Only a span has a tool's output, as an event inside it.
     outputs = (
         event.attributes.get("output", event.attributes.get("content"))
         for event in record.events
@@ -117,7 +117,7 @@ def _tool_call(record: Record, own: RecordFacts) -> RecordFacts:
         named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
         given = {name: value for name, value in named.items() if value}
     turn = tool_turn(
-        # The call's own id: hooks tell of the same call by it.
+        # The call's own id, because hooks report the same call by it.
         key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
         agent=own.agent,
         at=record.began_at,
@@ -129,7 +129,7 @@ def _tool_call(record: Record, own: RecordFacts) -> RecordFacts:
     return replace(own, turns=(turn,), tool_key=turn.key)
 
 
-# A log event's name, and its span's.
+# By the name of a log event or of its span.
 CALLS = {
     "api_request": _model_call,
     "llm_request": _model_call,
@@ -139,7 +139,7 @@ CALLS = {
 
 
 def read_codex(record: Record) -> RecordFacts | None:
-    """Read a log event; traces are hundreds of internal spans, and none is a turn.
+    """Read a log event; traces are hundreds of internal spans, and none of them is a turn.
 
     Checked against 0.169.0. Token counts include what was cached.
     """
@@ -155,14 +155,15 @@ def read_codex(record: Record) -> RecordFacts | None:
             written=record.count("cache_write_token_count"),
             reasoning=record.count("reasoning_token_count"),
         )
-        # A completed response is told twice, once without tokens: only the other is a call.
+        # A completed response is reported twice, once without tokens: only the one with them is a
+        # call.
         if usage is None or record.text("event.kind") != "response.completed":
             return None
         model = record.text("model", "slug")
         use = ModelUse(call_id=record.key, usage=usage, model=model, provider="openai")
         return replace(common, use=use)
     if name == "tool_result" and record.text("tool_name"):
-        # Its exit code stands in the output, beside a `success` that may say true.
+        # The exit code is in the output; the `success` beside it may be true all the same.
         output, code = output_of(record.text("output"))
         failed = code or record.attributes.get("success") in ("false", False)
         turn = tool_turn(
@@ -170,7 +171,7 @@ def read_codex(record: Record) -> RecordFacts | None:
             agent="",
             at=record.began_at,
             tool=record.text("tool_name"),
-            # Not every tool is called with JSON: a patch is a text.
+            # Not every tool takes JSON: a patch is plain text.
             given=parsed(record.text("arguments")) or record.text("arguments"),
             result=output or None,
             failure=(output or record.text("error.message") or "failed") if failed else None,
@@ -183,11 +184,11 @@ def read_codex(record: Record) -> RecordFacts | None:
 
 
 def read_gemini(record: Record) -> RecordFacts | None:
-    """Read a log event, or a span, which counts only where no log event told of a call.
+    """Read a log event, or a span, which counts only if no log event reported the call.
 
-    Checked against 0.61.0. Every response is told twice, by `gemini_cli.api_response` and by the
-    GenAI conventions' event; the first is read. Input includes what was cached, thoughts come on
-    top of output.
+    Checked against 0.61.0. Every response is reported twice, by `gemini_cli.api_response` and by
+    the GenAI conventions' event; the first is read. Input includes what was cached; thoughts are
+    not included in output.
     """
     session = record.text("session.id", "gen_ai.conversation.id")
     common = RecordFacts(
@@ -201,7 +202,7 @@ def read_gemini(record: Record) -> RecordFacts | None:
         cached = record.count("cached_content_token_count")
         thought, given = record.count("thoughts_token_count"), record.count("input_token_count")
         usage = Usage(
-            # Prompts of tools are counted apart, and paid for as input.
+            # The prompts of tools are counted separately, and billed as input.
             input=max(0, given - cached) + record.count("tool_token_count"),
             cache_read=cached,
             output=record.count("output_token_count") + thought,
@@ -213,7 +214,7 @@ def read_gemini(record: Record) -> RecordFacts | None:
     if name == "tool_call" and record.text("function_name"):
         details = parsed(record.text("metadata"))
         code = details.get("exitCode") if isinstance(details, dict) else None
-        # A command that ended badly is told as a success of the tool that ran it.
+        # A failed command is reported as a success of the tool that ran it.
         failed = code or record.attributes.get("success") in ("false", False)
         why = record.text("error", "error.message", "error_type")
         turn = tool_turn(
@@ -222,7 +223,7 @@ def read_gemini(record: Record) -> RecordFacts | None:
             at=record.began_at,
             tool=record.text("function_name"),
             given=parsed(record.text("function_args")) or record.attributes.get("function_args"),
-            # Its events leave out what a tool gave back.
+            # Its events leave out a tool's result.
             result=None,
             failure=(why or (f"exit code {code}" if code else "failed")) if failed else None,
         )

@@ -1,8 +1,8 @@
-"""OTLP in JSON or protobuf, read leniently: a record that cannot be read spoils no other.
+"""OTLP in JSON or protobuf, read leniently: an unreadable record does not affect the others.
 
-Field names are lower camel case, ids hexadecimal, 64-bit numbers texts or numbers, as the
-OTLP specification has them; unknown fields are left out. Protobuf, as OpenTelemetry's exporters
-send it unless told otherwise, is written as OTLP's JSON would have it, and read as that is.
+Field names are lower camel case, ids hexadecimal, 64-bit numbers texts or numbers, as in the
+OTLP specification; unknown fields are ignored. Protobuf, which OpenTelemetry's exporters send by
+default, is converted to OTLP's JSON form, and read in that form.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ GROUPS: dict[Signal, tuple[str, str, str]] = {
     "metrics": ("resourceMetrics", "scopeMetrics", "metrics"),
 }
 POINTS = ("gauge", "sum", "histogram", "exponentialHistogram", "summary")
-# JSON writers give an enumeration as a number, as its text, or by name.
+# JSON encoders write an enumeration as a number, as its text, or by name.
 FAILED = (2, "2", "STATUS_CODE_ERROR")
 
 
 def read_json(body: bytes, signal: Signal) -> Batch:
-    """Read a request.
+    """Read a request in JSON.
 
     Raises:
-        InvalidRequest: it is no JSON object, or its groups are no lists.
-        BodyTooLarge: it holds too many.
+        InvalidRequest: it is not a JSON object, or its groups are not lists.
+        BodyTooLarge: it contains too many objects.
     """
     check_json(body)
     try:
@@ -64,7 +64,7 @@ def read_json(body: bytes, signal: Signal) -> Batch:
     rows = (
         (given, resource)
         for group in _list(value, resources)
-        # Read once a group: there may be as many records as attributes.
+        # Read once per group: a group may have as many records as attributes.
         for resource in [_resource(_dict(group, "a group"))]
         for within in _list(group, scopes)
         for given in _list(_dict(within, "a scope's group"), records)
@@ -74,15 +74,15 @@ def read_json(body: bytes, signal: Signal) -> Batch:
 
 
 def read_records(rows: Iterable[tuple[Any, dict[str, Any] | str]], signal: Signal) -> Batch:
-    """Read records as OTLP's JSON has them, each with its resource's attributes.
+    """Read records in OTLP's JSON form, each with its resource's attributes.
 
-    One that cannot be read is refused and spoils no other. A text in its attributes' place says
+    An unreadable record is refused, and the others are read. A text instead of the attributes says
     why every record of that resource is refused.
     """
     batch = Batch(signal)
     for place, (given, resource) in enumerate(rows):
         if place >= MOST_RECORDS:
-            # Each for itself: the answer says how many were rejected.
+            # Refused one by one, because the answer says how many were rejected.
             batch.refuse(place, f"at most {MOST_RECORDS} records a request")
             continue
         if not isinstance(given, dict):
@@ -103,7 +103,7 @@ def read_records(rows: Iterable[tuple[Any, dict[str, Any] | str]], signal: Signa
 
 def _points(given: dict[str, Any]) -> int:
     """Count a metric's data points."""
-    # One of these, as a oneof of protobuf is written in JSON.
+    # JSON writes a protobuf oneof as one of these fields.
     kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
     if not _text(given.get("name")) or not kinds:
         raise Unreadable("a metric has a name and data points")
@@ -111,7 +111,7 @@ def _points(given: dict[str, Any]) -> int:
 
 
 def _resource(group: dict[str, Any]) -> dict[str, Any] | str:
-    """Return a group's attributes, or why each of its records, not the request, is refused."""
+    """Return a group's attributes, or why each of its records (not the request) is refused."""
     try:
         return read_attributes(_maybe(group.get("resource")))
     except Unreadable as fault:
@@ -123,7 +123,7 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record
     status = _maybe(given.get("status"))
     trace, span = _id(given, "traceId", 32), _id(given, "spanId", 16)
     if not trace or not span:
-        # By both names: protobuf has the latter.
+        # Both names, because protobuf uses the latter.
         raise Unreadable("a span has a traceId (trace_id) and a spanId (span_id)")
     return Record(
         signal="traces",
@@ -149,7 +149,8 @@ def _span(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record
 def _log(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record:
     attributes = read_attributes(given)
     body = _value(given.get("body"), 0)
-    # When it was observed, where it has no time of its own (OpenTelemetry's data model of logs).
+    # A record without a time of its own has the time it was observed (OpenTelemetry's logs data
+    # model).
     when = _nanos(given, "timeUnixNano") or _nanos(given, "observedTimeUnixNano")
     return Record(
         signal="logs",
@@ -176,12 +177,12 @@ def read_attributes(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _value(given: Any, depth: int) -> Any:
-    """Read an AnyValue; one of an unknown kind is absent."""
+    """Read an AnyValue; None for one of an unknown kind."""
     if not isinstance(given, dict) or depth > DEEPEST:
         return None
     # Bytes stay in base64, as OTLP writes them in JSON.
     for kind in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
-        # Whatever its kind should be: a number as a text is no reason to lose a record.
+        # Any scalar will do: a number sent as a text is no reason to lose a record.
         if isinstance(given.get(kind), str | bool | int | float):
             return given[kind]
     if "intValue" in given:
@@ -232,7 +233,7 @@ def _text(given: Any) -> str:
 
 
 class Unlistable(Unreadable, InvalidRequest):
-    """A list is none: inside a record that record is refused, outside the request."""
+    """Something is not a list: within a record the record is refused, elsewhere the request."""
 
     def __init__(self, name: str) -> None:
         InvalidRequest.__init__(self, f"{name} must be a list")
@@ -251,11 +252,11 @@ NESTING: dict[Signal, tuple[str, str, str]] = {
 
 
 def read_protobuf(body: bytes, signal: Signal) -> Batch:
-    """Read a request.
+    """Read a request in protobuf.
 
     Raises:
-        InvalidRequest: it is no such protobuf message.
-        BodyTooLarge: it holds too many.
+        InvalidRequest: it is not such a message.
+        BodyTooLarge: it contains too many objects.
     """
     check_protobuf(body, MESSAGES[signal].DESCRIPTOR)
     try:
@@ -264,10 +265,10 @@ def read_protobuf(body: bytes, signal: Signal) -> Batch:
         raise InvalidRequest(NO_PROTOBUF) from None
     resources, scopes, records = NESTING[signal]
     rows = (
-        # One by one: all at once, a request would lie in memory twice.
+        # One by one: all at once, a request would be in memory twice.
         (_as_json(given), resource)
         for group in getattr(message, resources)
-        # Read once a group: all of its records share it.
+        # Read once per group: all of its records share it.
         for resource in [read_attributes(_as_json(group.resource))]
         for within in getattr(group, scopes)
         for given in getattr(within, records)
@@ -279,15 +280,15 @@ def _as_json(message: Any) -> dict[str, Any]:
     return {field.json_name: _writer(field)(value) for field, value in message.ListFields()}
 
 
-# Looked up once for each field: there are as many values as attributes.
+# Looked up once per field: there are as many values as attributes.
 @cache
 def _writer(field: Any) -> Callable[[Any], Any]:
-    """Return how OTLP's JSON has a field's value."""
+    """Return what converts a field's value to OTLP's JSON form."""
     if field.name == "data_points":
-        return lambda points: [None] * len(points)  # they are counted, and not looked at
+        return lambda points: [None] * len(points)  # they are counted, and not read
     if field.message_type is not None:
         return (lambda each: [_as_json(one) for one in each]) if field.is_repeated else _as_json
-    # Those of traces and spans; of other bytes OTLP's JSON has base64.
+    # Trace and span ids; OTLP's JSON writes other bytes in base64.
     if field.name.endswith("_id"):
         return bytes.hex
     if field.type == field.TYPE_BYTES:

@@ -1,4 +1,4 @@
-"""OpenTelemetry's GenAI conventions, and OpenLLMetry's, which grew from them.
+"""OpenTelemetry's GenAI conventions, and OpenLLMetry's, from which they grew.
 
 Names and their deprecated forms: opentelemetry-semantic-conventions 0.66b2, and
 what OpenLLMetry's instrumentations send. Input tokens include what was cached.
@@ -41,7 +41,7 @@ SESSION = (
     "traceloop.association.properties.conversation_id",
     "traceloop.association.properties.thread_id",
 )
-# Today's name first, then those that it replaced.
+# The current name first, then those that it replaced.
 INPUT = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens")
 OUTPUT = (
     "gen_ai.usage.output_tokens",
@@ -61,7 +61,7 @@ def recognises(record: Record) -> bool:
 
 
 def read(record: Record) -> RecordFacts:
-    """Read a span, or the event that tells of one model call in detail."""
+    """Read a span, or the event that describes one model call in detail."""
     operation = operation_of(record)
     own = record.text("gen_ai.agent.name", "traceloop.association.properties.agent")
     if not own and record.text("traceloop.span.kind") == "agent":
@@ -69,7 +69,8 @@ def read(record: Record) -> RecordFacts:
     common = RecordFacts(
         client=client_of(record.service),
         agent=own[:100],
-        # Of its program where its records name none: some say it once for all that they send.
+        # From the resource if the records have none: some programs set it once for all that they
+        # send.
         session=record.text(*SESSION) or record.text("session.id", resource=True),
     )
     if operation in TOOL_CALLS:
@@ -84,7 +85,7 @@ def read(record: Record) -> RecordFacts:
         output=_messages(record, "output", "gen_ai.completion"),
         model=record.text(*MODEL)[:100],
         provider=record.text(*PROVIDER)[:50],
-        # The provider's own: a span and an event that tell of one call have it in common.
+        # The provider's own id: a span and an event that describe one call share it.
         call_id=fitted(record.text("gen_ai.response.id") or record.key),
         usage=inclusive(
             given=record.count(*INPUT),
@@ -99,7 +100,7 @@ def read(record: Record) -> RecordFacts:
 
 
 def operation_of(record: Record) -> str:
-    """Name what was done; older instrumentations only let it be guessed."""
+    """Name the operation, which older instrumentations only imply."""
     name = record.text("gen_ai.operation.name", "traceloop.span.kind", "llm.request.type").lower()
     if name:
         return name
@@ -109,7 +110,8 @@ def operation_of(record: Record) -> str:
 def _tool_call(record: Record, common: RecordFacts) -> RecordFacts:
     given = record.attributes.get("gen_ai.tool.call.arguments")
     if given is None:
-        # OpenLLMetry has what the framework's function got: the arguments are one of its own.
+        # OpenLLMetry records what the framework's function received, including the call's
+        # arguments.
         whole = arguments(record.attributes.get("traceloop.entity.input"))
         inputs = (whole.get(name) for name in ("inputs", "kwargs", "input"))
         given = next((inner for inner in inputs if isinstance(inner, dict) and inner), whole)
@@ -118,7 +120,7 @@ def _tool_call(record: Record, common: RecordFacts) -> RecordFacts:
     if result is None:
         result = record.attributes.get("traceloop.entity.output")
         inner = parsed(result) if isinstance(result, str) else result
-        # OpenLLMetry wraps what a tool returned into an object.
+        # OpenLLMetry wraps a tool's result in an object.
         result = inner.get("output", result) if isinstance(inner, dict) else result
 
     failure = record.failure
@@ -146,7 +148,7 @@ def _tool_call(record: Record, common: RecordFacts) -> RecordFacts:
 
 
 def _messages(record: Record, way: str, older: str) -> tuple[ChatMessage, ...]:
-    """Read the messages of one way, wherever they were written down."""
+    """Read the messages of one direction, wherever they were recorded."""
     written = record.attributes.get(f"gen_ai.{way}.messages")
     for event in record.events:
         written = written or event.attributes.get(f"gen_ai.{way}.messages")
@@ -156,7 +158,7 @@ def _messages(record: Record, way: str, older: str) -> tuple[ChatMessage, ...]:
     messages = []
     for row in rows:
         content = row.get("content")
-        # OpenLLMetry writes blocks as the JSON text of a list, into the same attribute as a text.
+        # OpenLLMetry writes blocks as a JSON list, into the same attribute as plain text.
         blocks = parsed(content) if str(content).startswith("[") else None
         message = {
             "role": row.get("role"),

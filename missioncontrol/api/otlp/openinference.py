@@ -39,13 +39,13 @@ def recognises(record: Record) -> bool:
 def read(record: Record) -> RecordFacts:
     """Read a span."""
     kind = record.text(KIND).upper()
-    # Where no agent is named, a graph's node is who acts in it.
+    # Where no agent is named, the graph's node is the agent.
     agent = record.text("agent.name", "graph.node.id")[:100]
     common = RecordFacts(
         client=client_of(record.service), session=record.text("session.id"), agent=agent
     )
     if kind == "LLM":
-        # Its id stands nowhere but in the whole response, which is kept as JSON.
+        # The id is only in the whole response, which is stored as JSON.
         response = parsed(record.text("output.value"))
         response_id = response.get("id") if isinstance(response, dict) else None
         call_id = fitted(
@@ -87,12 +87,12 @@ def read(record: Record) -> RecordFacts:
 
 
 def _messages(record: Record, prefix: str) -> tuple[ChatMessage, ...]:
-    # Attributes are flat: a list is told by numbers in their names.
+    # Attributes are flat: numbers in their names make a list.
     messages = []
     for row in numbered(record.attributes, prefix):
         role = str(row.get("message.role") or "assistant").lower()
         text, call_id = row.get("message.content"), row.get("message.tool_call_id")
-        # A message of several parts is told part by part.
+        # A message of several parts is recorded part by part.
         if not isinstance(text, str):
             blocks = numbered(row, "message.contents.")
             texts = (block.get("message_content.text") for block in blocks)

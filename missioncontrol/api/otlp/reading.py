@@ -1,4 +1,4 @@
-"""From a request's records to what each tells, and of which session."""
+"""From a request's records to what each one says, and the session it belongs to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from missioncontrol.runs.cleaning import masked_text
 
 logger = logging.getLogger(__name__)
 
-# The first that recognises a record reads it: agents' own words come first.
+# The first dialect that recognises a record reads it; the coding agents' own come first.
 DIALECTS: tuple[tuple[Callable[[Record], bool], Callable[[Record], RecordFacts | None]], ...] = (
     (coding_agents.is_of_claude_code, coding_agents.read_claude_code),
     (coding_agents.is_of_codex, coding_agents.read_codex),
@@ -29,7 +29,7 @@ DIALECTS: tuple[tuple[Callable[[Record], bool], Callable[[Record], RecordFacts |
     (genai.recognises, genai.read),
 )
 LONGEST_SESSION = 130
-# The newest are those whose spans still come.
+# More spans can still be expected for the newest traces.
 TRACES_KEPT = 10_000
 KNOWN = frozenset(CLIENTS.values())
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -37,7 +37,7 @@ EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A record and what it tells; both halves of its run's key are there."""
+    """A record and what it says; both halves of its run's key are set."""
 
     record: Record
     facts: RecordFacts
@@ -49,7 +49,7 @@ class Reading:
 
 
 class Sessions:
-    """Which session a trace belongs to, where only some of its spans say so.
+    """The session that a trace belongs to, where only some of its spans name it.
 
     Kept for the newest traces of this process: spans that end before the one that
     names the session come in an earlier request.
@@ -64,13 +64,13 @@ class Sessions:
         with self._lock:
             for record, facts in readings:
                 if record.trace and facts.session:
-                    # By the project too: two of them may use one trace's id.
+                    # By project too: two of them may use the same trace id.
                     self._known.setdefault((project, record.trace), facts.session)
             while len(self._known) > TRACES_KEPT:
                 self._known.popitem(last=False)
 
     def of(self, project: UUID, record: Record, facts: RecordFacts) -> str:
-        """Return a record's session: its own, else its trace's; empty: nobody said."""
+        """Return a record's session, or else its trace's; an empty text if neither is known."""
         with self._lock:
             return facts.session or self._known.get((project, record.trace), "")
 
@@ -78,7 +78,7 @@ class Sessions:
 def understood(
     batch: Batch, *, project: UUID, sessions: Sessions, own: Redaction = NOTHING
 ) -> list[Reading]:
-    """Return what the records tell, oldest first; a fault refuses its record alone.
+    """Return what the records say, oldest first; an error refuses only its own record.
 
     `own` is what the project masks besides secrets.
     """
@@ -93,14 +93,14 @@ def understood(
     for record, facts in sorted(read, key=lambda one: (one[0].ended_at or EARLIEST, one[0].place)):
         session = sessions.of(project, record, facts)
         if not session and facts.client not in KNOWN:
-            # Of an unknown client nothing else holds its spans together.
+            # For an unknown client, only the trace holds its spans together.
             session = record.trace
         elif not session:
-            # Our own clients name theirs in most records: the only one of the request it is.
+            # Known clients name the session in most records: take it if the request has only one.
             session = next(iter(named[facts.client])) if len(named[facts.client]) == 1 else ""
         if not session:
             continue  # an event of no session, such as a program's start
-        # It is half of the run's key, whose column has an end.
+        # It is half of the run's key, whose column has a limited length.
         if len(session) > LONGEST_SESSION:
             batch.refuse(record.place, f"a session's id has at most {LONGEST_SESSION} characters")
             continue
@@ -108,7 +108,7 @@ def understood(
         turns = tuple(replace(turn, agent=turn.agent or agent or None) for turn in facts.turns)
         whole = replace(facts, session=session, agent=agent, turns=turns)
         if record.signal == "traces" and not record.parent and facts.client not in KNOWN:
-            # Where a trace is the session, its outermost span is the last of it.
+            # If the trace is the session, its outermost span ends it.
             whole = replace(whole, ends=True, failed=record.failure is not None)
         found.append(Reading(record=record, facts=whole))
     return found
@@ -118,7 +118,7 @@ def _read(batch: Batch, record: Record) -> RecordFacts | None:
     read = next((read for recognises, read in DIALECTS if recognises(record)), None)
     try:
         facts = read(record) if read else None
-    except Exception:  # a fault of ours: the request would be sent again for ever
+    except Exception:  # a bug of ours: otherwise the request would be sent again for ever
         logger.exception("a record named %r could not be understood", record.name)
         batch.refuse(record.place, "it could not be understood; the server's log says why")
         return None
@@ -126,7 +126,7 @@ def _read(batch: Batch, record: Record) -> RecordFacts | None:
         return None
     turns = [*facts.turns]
     if facts.use is not None:
-        # A use has no turn of its own: as one it is held against the same limits.
+        # A model call has no turn of its own: check it as if it were one, against the same limits.
         use = facts.use
         turns.append(
             Turn(
@@ -148,18 +148,18 @@ def _read(batch: Batch, record: Record) -> RecordFacts | None:
 
 
 def _agents(read: Iterable[tuple[Record, RecordFacts]]) -> dict[str, str]:
-    """Name who acts in each span: as itself says, else as the span around it says."""
+    """Return the agent of each span: its own, or else that of the span around it."""
     spans = {record.span: (record.parent, facts.agent) for record, facts in read if record.span}
     named: dict[str, str] = {}
     for span in spans:
         path, at = {span: None}, span
-        # Up to the first span that names somebody; what lies on the way is theirs too.
+        # Up to the first span that names an agent; the spans on the way belong to it too.
         while at in spans and at not in named and not spans[at][1]:
             at = spans[at][0]
             if at in path:  # a circle
                 break
             path[at] = None
         agent = named.get(at) or (spans[at][1] if at in spans else "")
-        # For all on the way at once: no span is walked over again.
+        # Set for all on the way at once, so that no span is visited twice.
         named |= dict.fromkeys(path, agent)
     return named

@@ -1,4 +1,4 @@
-"""One span or log record, as every dialect reads it, and what it tells of an agent's session."""
+"""One span or log record, as every dialect reads it, and what it says of an agent's session."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from guard.pricing import read_money
 from guard.turn import Turn, Usage
 
 Signal = Literal["traces", "logs", "metrics"]
-# Of a 64-bit number.
+# A 64-bit number has no more.
 MOST_DIGITS = 20
-# Of a column of 200: some add a word in front.
+# The column has 200 characters: some callers add a word in front.
 LONGEST_KEY = 190
 
 
@@ -29,10 +29,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A span, or a log record, which begins and ends at its moment.
+    """A span or a log record; a log record begins and ends at the same time.
 
     `place` is its position in the request; `name` a span's name or a log record's
-    event; `failure` what a failed span says of it; ids are lower-case hex.
+    event; `failure` a failed span's message; ids are lower-case hex.
     """
 
     signal: Signal
@@ -51,26 +51,26 @@ class Record:
 
     @property
     def service(self) -> str:
-        """The instrumented program's name; empty where nobody named it."""
+        """The instrumented program's name; an empty text if it has none."""
         name = self.text("service.name", resource=True)
-        # What SDKs call a program that nobody named.
+        # The name that SDKs give to a program without one.
         return "" if name.startswith("unknown_service") else name
 
     @property
     def key(self) -> str:
-        """What this record is known by, however often it is sent.
+        """The key of this record, the same however often it is sent.
 
-        A session's numbering starts anew when Claude Code resumes it, with a new
-        prompt: so the prompt is part of the name.
+        The numbering of a session restarts when Claude Code resumes it, with a new
+        prompt: so the prompt is part of the key.
         """
         sequence = self.attributes.get("event.sequence")
         if sequence is not None and self.text("session.id"):
             return fitted(f"{self.text('session.id')}:{sequence}:{self.text('prompt.id')}")
-        # With its moment and name: a log record has no id of its own.
+        # With time and name, because a log record has no id of its own.
         return fitted(f"{self.trace}:{self.span}:{self.time_ns}:{self.name}")
 
     def text(self, *names: str, resource: bool = False) -> str:
-        """Return the first of these attributes that is a text and not empty."""
+        """Return the first of these attributes that is a non-empty text."""
         attributes = self.resource if resource else self.attributes
         for name in names:
             value = attributes.get(name)
@@ -79,7 +79,7 @@ class Record:
         return ""
 
     def count(self, *names: str) -> int:
-        """Return the first of these attributes that is a whole number, else 0."""
+        """Return the first of these attributes that is a whole number, or 0."""
         for name in names:
             value = whole(self.attributes.get(name))
             if value is not None:
@@ -87,13 +87,13 @@ class Record:
         return 0
 
     def has(self, *names: str) -> bool:
-        """Whether any of these attributes is there."""
+        """Whether any of these attributes is present."""
         return any(name in self.attributes for name in names)
 
 
 def whole(value: Any) -> int | None:
-    """Read a whole number; agents send them as texts and as decimals too."""
-    # Python's `True` is an integer, and no amount.
+    """Read a whole number; agents also send it as a text or a decimal."""
+    # Python's `True` is an integer, but not an amount.
     if isinstance(value, bool):
         return None
     if isinstance(value, str):
@@ -114,28 +114,28 @@ def fitted(name: str) -> str:
     """Return a name that fits a column; a longer one ends in its digest."""
     if len(name) <= LONGEST_KEY:
         return name
-    # Two long names that begin alike stay two.
+    # The digest keeps two long names with the same beginning apart.
     digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
     return f"{name[: LONGEST_KEY - 33]}~{digest}"
 
 
-# Services that have adapters of ours, by the name their runs' keys begin with.
+# Services that have an adapter here, with the name that their runs' keys begin with.
 CLIENTS = {
     "claude-code": "claude-code",
     "codex": "codex",
-    # One program under the names its releases and its modes give themselves.
+    # One program under the names of its releases and modes.
     "codex_cli_rs": "codex",
     "codex_exec": "codex",
     "gemini-cli": "gemini",
     "gemini_cli": "gemini",
 }
-# Who speaks where no service is named.
+# The client's name if no service is named.
 NAMELESS = "otel"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelUse:
-    """One model call. `usage` is in our words: `input` excludes what was cached."""
+    """One model call. In `usage`, `input` excludes what was cached."""
 
     call_id: str
     usage: Usage | None = None
@@ -146,17 +146,17 @@ class ModelUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordFacts:
-    """What one record tells.
+    """What one record says.
 
     Attributes:
-        client: Who speaks; the first half of the run's key.
-        session: The second half; empty: whatever else its trace belongs to.
-        agent: Who of the session's agents.
+        client: The client's name; the first half of the run's key.
+        session: The second half; if empty, the session of its trace.
+        agent: The agent within the session.
         turns: In order.
         use: A model call's tokens and money.
         prompt: What the person asked, which names the run.
-        tool_key: The turn whose tool ran in the record's time.
-        unpaired: The tool call came without its id: it completes a proposed
+        tool_key: The turn whose tool ran during the record.
+        unpaired: The tool call has no id: it completes a proposed
             turn of the same tool and arguments, if one waits.
         ends: The session is over.
         failed: It ended badly.
@@ -168,7 +168,7 @@ class RecordFacts:
     turns: tuple[Turn, ...] = ()
     use: ModelUse | None = None
     prompt: str = ""
-    # By it a tool's span is shown beside the turn that asked for it.
+    # With it, a tool's span is shown beside the turn that asked for it.
     tool_key: str | None = None
     unpaired: bool = False
     ends: bool = False
@@ -177,7 +177,7 @@ class RecordFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatMessage:
-    """One message of a model's conversation, whichever way it was written down."""
+    """One message of a model's conversation, in whatever form it was recorded."""
 
     role: str
     text: str = ""
@@ -196,30 +196,30 @@ class ToolRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """What a tool call came back with."""
+    """A tool call's result."""
 
     id: str
     text: str
 
 
 def client_of(service: str) -> str:
-    """Name who speaks, by the service that was instrumented."""
-    # Cut: it is the first half of the run's key.
+    """Return the client's name, from the service that was instrumented."""
+    # Cut, because it is the first half of the run's key.
     return CLIENTS.get(service, service)[:60] or NAMELESS
 
 
 def inclusive(
     *, given: int, output: int, read: int = 0, written: int = 0, reasoning: int = 0
 ) -> Usage | None:
-    """Return usage of a vendor whose input includes what was cached; None: nothing told.
+    """Return the usage of a vendor whose input includes what was cached; None if there is none.
 
-    Where it is less than what was cached, it was told without it.
+    If the input is less than what was cached, it was reported without it.
     """
     cached = read + written
     usage = Usage(
         input=given - cached if given >= cached else given,
         cache_read=read,
-        # Cache writes of no stated tier are 5-minute writes.
+        # Cache writes without a stated tier are 5-minute writes.
         cache_write_5m=written,
         output=output,
         reasoning=reasoning,
@@ -228,6 +228,6 @@ def inclusive(
 
 
 def dollars(*figures: Any) -> Decimal | None:
-    """Return the first figure above 0: an agent that knows no price says 0."""
+    """Return the first amount above 0: an agent that knows no price reports 0."""
     amounts = (read_money(one) for one in figures)
     return next((amount for amount in amounts if amount), None)

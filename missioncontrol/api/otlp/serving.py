@@ -1,6 +1,6 @@
-"""OTLP in: `/v1/traces`, `/v1/logs`, `/v1/metrics`, partial success out; or a file of OTLP JSON.
+"""Receive OTLP: `/v1/traces`, `/v1/logs`, `/v1/metrics` with partial success, or an OTLP JSON file.
 
-A file is one recorded run: the collector's, a request a line, or one document.
+A file is one recorded run: the collector's format, one request per line, or one document.
 """
 
 from __future__ import annotations
@@ -45,46 +45,46 @@ from missioncontrol.runs.ingest import LARGE, beside
 
 logger = logging.getLogger(__name__)
 
-# A field's name in protobuf, and in OTLP's JSON, which has lower camel case.
+# A field's name in protobuf and in OTLP's JSON, which uses lower camel case.
 REJECTED: dict[Signal, tuple[Any, str, str]] = {
     "traces": (ExportTraceServiceResponse, "rejected_spans", "rejectedSpans"),
     "logs": (ExportLogsServiceResponse, "rejected_log_records", "rejectedLogRecords"),
     "metrics": (ExportMetricsServiceResponse, "rejected_data_points", "rejectedDataPoints"),
 }
 sessions = Sessions()
-# Apart from the threads of hooks: a held agent never waits behind a heap of spans.
+# Separate from the threads of hooks, so that a held agent never waits behind many spans.
 _pool = ThreadPoolExecutor(2, thread_name_prefix="otlp")
 JSON = "application/json"
 UNPACKED_LIMIT = 16 * 1024 * 1024
-# Of a gzip file: exporters send one, and empty ones cost time that no size bounds.
+# Members of a gzip file: exporters send one, and empty ones cost time that no size limit bounds.
 MOST_MEMBERS = 100
-# zlib's way to ask for gzip's header instead of its own.
+# This tells zlib to expect gzip's header instead of its own.
 GZIP_HEADER = 16 + zlib.MAX_WBITS
 NO_GZIP = "The body is not gzip, or cut off."
 _STEP = 1024 * 1024
 
 
 async def take(request: Request) -> Response:
-    """Take spans or log records; metrics are looked at, and not kept."""
+    """Store spans or log records; metrics are read, and not stored."""
     signal = cast(Signal, request.params["signal"])
     kind = media_type(_last(request, b"content-type"))
     encoding = _last(request, b"content-encoding")
     read = decoding.read_protobuf if kind == PROTOBUF else decoding.read_json
     batch = await beside(
         lambda: read(unpacked(request.body, encoding), signal),
-        size=len(request.body) if not encoding else LARGE,  # what it unpacks to nobody knows yet
+        size=len(request.body) if not encoding else LARGE,  # its unpacked size is not known yet
     )
     try:
         await _store(batch, request)
     except MissionControlError:
         raise
-    except Exception:  # an exporter sends again what is unavailable, never what failed
+    except Exception:  # an exporter retries what is unavailable, and drops what failed
         logger.exception("storing telemetry failed")
         raise Unavailable("It could not be stored; the server's log says why.") from None
     response, field, camel = REJECTED[batch.signal]
     count, message = len(batch.refused), batch.message
     if kind == PROTOBUF:
-        # OTLP: where all was taken, the field stays unset.
+        # OTLP: if everything was accepted, the field stays unset.
         partial = {"partial_success": {field: count, "error_message": message}} if count else {}
         return Response(
             200, response(**partial).SerializeToString(), content_type=PROTOBUF.encode()
@@ -100,7 +100,7 @@ def _last(request: Request, name: bytes) -> str:
 
 
 async def _store(batch: Batch, request: Request) -> None:
-    """Store turns first: what is counted and kept afterwards points at them."""
+    """Store turns first: what is counted and stored afterwards refers to them."""
     if not batch.records:
         return
     key = request.key
@@ -112,10 +112,10 @@ async def _store(batch: Batch, request: Request) -> None:
     found = await in_pool(_pool, find)
     for visit in found:
         await request.note_use(visit.run.id)
-    # All at once: the ingest thread stores together what waits for it.
+    # All at once: the ingest thread stores what waits for it together.
     arrivals = [visit.arrival for visit in found if visit.arrival]
     stored = await asyncio.gather(*(writer.put(arrival) for arrival in arrivals))
-    # A turn may be what a model call led to that was counted before; seen under the run's lock.
+    # A turn may result from a model call that was counted before; seen under the run's lock.
     counted = {one.run.id for one in stored if one.run.meters.usage_source}
     left = [one for one in found if one.records or not one.arrival or one.run.id in counted]
     if left:
@@ -128,7 +128,7 @@ def media_type(content_type: str) -> str:
     """Return which of the two encodings a body has.
 
     Raises:
-        WrongMediaType: neither.
+        WrongMediaType: it has neither.
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind not in {JSON, PROTOBUF}:
@@ -137,12 +137,12 @@ def media_type(content_type: str) -> str:
 
 
 def unpacked(body: bytes, encoding: str) -> bytes:
-    """Return a body as it was before its content encoding.
+    """Return a body without its content encoding.
 
     Raises:
         WrongMediaType: an encoding other than gzip.
-        BodyTooLarge: it would grow beyond the limit; it is not unpacked further.
-        InvalidRequest: it is no gzip, or one of too many members.
+        BodyTooLarge: it would exceed the limit; unpacking stops there.
+        InvalidRequest: it is not gzip, or has too many members.
     """
     encoding = encoding.strip().lower()
     if encoding in {"", "identity"}:
@@ -159,7 +159,7 @@ def unpacked(body: bytes, encoding: str) -> bytes:
                 raise InvalidRequest(f"At most {MOST_MEMBERS} gzip members in a body.")
             member = zlib.decompressobj(GZIP_HEADER)
             while not member.eof:
-                # A little at a time: a small body may grow beyond all memory.
+                # A little at a time: a small body may unpack to more than all memory.
                 part = member.decompress(body, _STEP)
                 body = member.unconsumed_tail
                 size += len(part)
@@ -174,22 +174,22 @@ def unpacked(body: bytes, encoding: str) -> bytes:
     return b"".join(parts)
 
 
-# No metrics: they tell of no turn.
+# No metrics: they contain no turns.
 HOLDS: dict[bytes, Signal] = {b'"resourceSpans"': "traces", b'"resourceLogs"': "logs"}
 
 
 def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording, list[Call]]:
-    """Read the one session that a file tells of, and its model calls.
+    """Read the one session in a file, and its model calls.
 
     Raises:
-        InvalidRequest: a line is no request, or the file tells of no session, or of several.
+        InvalidRequest: a line is no request, or the file holds no session, or several.
     """
     sessions, readings, refused = Sessions(), list[Reading](), 0
     for requests, (body, signal) in enumerate(_requests(text), 1):
         batch = decoding.read_json(body, signal)
         readings += understood(batch, project=project, sessions=sessions)
         refused += len(batch.refused)
-        # Requests too: a line that holds no record takes its time as well.
+        # Requests count too: a line without a record takes time as well.
         if max(requests, len(readings)) > MOST_RECORDS:
             raise InvalidRequest(f"At most {MOST_RECORDS} records per recording.", field="file")
     runs = {one.run_key for one in readings if one.facts.turns}
@@ -197,7 +197,7 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
         what = f"{len(runs)} sessions" if runs else "no turn of an agent"
         raise InvalidRequest(f"The file contains {what}; a recording is one session.", field="file")
     (run,) = runs
-    # Exporters send logs and spans each in their own batches: only the clock orders them.
+    # Exporters send logs and spans in separate batches: only their times order them.
     ordered = sorted(
         (one for one in readings if one.run_key == run),
         key=lambda one: one.record.time_ns,
@@ -243,7 +243,7 @@ def _requests(text: bytes) -> Iterator[tuple[bytes, Signal]]:
 
 
 def signal_of(text: bytes) -> Signal | None:
-    """Tell what an export holds, by its beginning; None: it is none of spans or log records."""
+    """Return what an export contains, by its names; None if neither spans nor log records."""
     return next((signal for name, signal in HOLDS.items() if name in text), None)
 
 
@@ -255,10 +255,10 @@ def _is_json(text: bytes) -> bool:
 
 
 def _calls(readings: Sequence[Reading], agent: str) -> list[Call]:
-    """Return each model call once, as the best source tells it, with the tool it asked for."""
+    """Return each model call once, from the best source, with the tool it asked for."""
     calls = storing.calls_of(readings, agent=agent)
     best = max((call.source for call in calls), key=SOURCES.index, default="")
-    # Of a call told of twice, the first.
+    # If a call is reported twice, the first counts.
     by_id = {call.call_id: call for call in reversed(calls) if call.source == best}
     begun = [
         Began(name=call.call_id, agent=call.agent, at=call.began_at)

@@ -1,6 +1,7 @@
-"""A model call or a tool call, whatever dialect told of it, as turns.
+"""A model call or a tool call of any dialect, as turns.
 
-Conversations are read as instrumentations write them down: parts, blocks, numbered attributes.
+Conversations are read in the forms that instrumentations write: parts, blocks, numbered
+attributes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ MOST_OPEN = 64
 
 
 def read_messages(value: Any) -> tuple[ChatMessage, ...]:
-    """Read messages from a list, or from the JSON text of one; else none."""
+    """Read messages from a list, or from a JSON text of one; none from anything else."""
     if isinstance(value, str):
         value = parsed(value)
     # One message alone, or all of them under a name.
@@ -45,7 +46,7 @@ def read_messages(value: Any) -> tuple[ChatMessage, ...]:
 
 
 def numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
-    """Gather `prefix.0.role`, `prefix.0.content` … into one table a number."""
+    """Collect `prefix.0.role`, `prefix.0.content` … into one dict per number."""
     found: dict[int, dict[str, Any]] = {}
     for name, value in attributes.items():
         if name.startswith(prefix) and (match := _NUMBERED.fullmatch(name[len(prefix) :])):
@@ -54,7 +55,7 @@ def numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]
 
 
 def parsed(text: Any) -> Any:
-    """Read JSON; None where it is none."""
+    """Parse JSON; None if it is invalid."""
     try:
         return json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError):
@@ -62,7 +63,7 @@ def parsed(text: Any) -> Any:
 
 
 def arguments(value: Any) -> dict[str, object]:
-    """Give a call's arguments; what is no object is kept as one."""
+    """Return a call's arguments; a value that is not an object is wrapped in one."""
     args = read_args(value)
     if args is not None:
         return dict(args)
@@ -70,10 +71,10 @@ def arguments(value: Any) -> dict[str, object]:
 
 
 def read_message(given: dict[str, Any]) -> ChatMessage:
-    """Read a message with `parts` (GenAI conventions), or `content` as vendors have it."""
+    """Read a message with `parts` (GenAI conventions), or with `content` (vendors)."""
     role = str(given.get("role") or "assistant").lower()
     blocks = given.get("parts", given.get("content"))
-    # A text is one block, so that both are read in one way below.
+    # A text becomes one block, so that both are read the same way below.
     blocks = [{"type": "text", "content": blocks}] if isinstance(blocks, str) else blocks
     known = [block for block in _listed(blocks) if isinstance(block, dict)]
     answers = []
@@ -87,7 +88,7 @@ def read_message(given: dict[str, Any]) -> ChatMessage:
         )
         parts = [part for part in _listed(answer) if isinstance(part, dict)]
         answers.append(ToolAnswer(id=_id(call_id), text=_texts(parts) or read_answer(answer) or ""))
-    # OpenAI's chats have no block for an answer: the whole message is one.
+    # OpenAI's chat messages have no block for an answer: the whole message is one.
     if role == "tool" and not answers:
         answers.append(ToolAnswer(id=_id(given.get("tool_call_id")), text=_texts(known)))
     return ChatMessage(
@@ -113,7 +114,7 @@ def _calls(blocks: Any) -> Iterator[ToolRequest]:
             continue
         if block.get("type") not in {"tool_call", "tool_use", "function", "function_call"}:
             continue
-        # OpenAI's chats keep name and arguments under `function`; others beside the `type`.
+        # OpenAI's chat messages have name and arguments under `function`; others beside `type`.
         function = block.get("function")
         inner = function if isinstance(function, dict) else block
         given = inner.get("arguments", inner.get("input", inner.get("args")))
@@ -121,7 +122,7 @@ def _calls(blocks: Any) -> Iterator[ToolRequest]:
 
 
 def tool_request(call_id: Any, name: Any, given: Any) -> ToolRequest:
-    """Put a proposed call together."""
+    """Return a proposed call."""
     return ToolRequest(
         id=_id(call_id),
         name=name if isinstance(name, str) else "",
@@ -138,10 +139,10 @@ def _listed(value: Any) -> list[Any]:
 
 
 class _Naming:
-    """Ids of calls that tell them apart, where a model or its instrumentation gave none.
+    """Distinct ids for calls to which the model or its instrumentation gave none.
 
-    Gemini's calls carry no id: OpenTelemetry's instrumentation writes `name_0` for each, others
-    `call_0` or nothing. Which call an answer belongs to then follows from their order.
+    Gemini's calls have no id: OpenTelemetry's instrumentation writes `name_0` for each, others
+    `call_0` or nothing. Their order then tells which call an answer belongs to.
 
     Source: opentelemetry-instrumentation-google-genai, `message.py`.
     """
@@ -159,7 +160,7 @@ class _Naming:
             places = [at for at, (known_id, _) in enumerate(self._open) if known_id == answer.id]
             if not places and answer.id not in self._seen:
                 # The number in `name_0` is the part's place in its message, so it may differ
-                # between call and answer: the oldest open call of that name is meant.
+                # between call and answer: take the oldest open call of that name.
                 names = {answer.id, answer.id.rpartition("_")[0]}
                 places = [
                     at
@@ -172,7 +173,8 @@ class _Naming:
         for call in message.calls:
             own = call
             if call.name:
-                # Parentheses: one without an id is not counted with one whose id is its tool's.
+                # The parentheses keep a call without an id apart from one whose id is its tool's
+                # name.
                 known = call.id or f"{call.name}()"
                 self._seen[known] += 1
                 if not call.id or self._seen[known] > 1:
@@ -180,7 +182,7 @@ class _Naming:
                     digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:12]
                     count = self._seen[known]
                     own = replace(call, id=f"{(call.id or call.name)[:100]}#{count}-{digest}")
-                # Bounded: not every call is answered.
+                # Bounded, because not every call is answered.
                 self._open = [*self._open[1 - MOST_OPEN :], (call.id, own)]
             calls.append(own)
         return replace(message, calls=tuple(calls), answers=tuple(answers))
@@ -191,7 +193,7 @@ NAME_LENGTH, TOOL_LENGTH = 100, 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStep:
-    """One exchange with a model: what it was given, what it said, what it used."""
+    """One exchange with a model: what it received, what it said, what it used."""
 
     key: str
     agent: str
@@ -206,12 +208,12 @@ class ModelStep:
 
 
 def model_facts(common: RecordFacts, step: ModelStep) -> RecordFacts:
-    """Return what came back from tools, what a person said, what the model did and used."""
-    # One for both: an answer may be to a call of an earlier request.
+    """Return what tools returned, what a person said, and what the model did and used."""
+    # One for both: an answer may belong to a call of an earlier request.
     naming = _Naming()
     given = tuple(map(naming.read, step.given))
     step = replace(step, given=given, output=tuple(map(naming.read, step.output)))
-    # The news begins after what the model itself said last: `assistant` with OpenAI, `model` with
+    # New messages begin after the model's last own one: `assistant` with OpenAI, `model` with
     # Google, `ai` with LangChain.
     spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
     fresh = given[(spoken[-1] + 1 if spoken else 0) :]
@@ -222,7 +224,7 @@ def model_facts(common: RecordFacts, step: ModelStep) -> RecordFacts:
         common,
         turns=(*_input_turns(step, fresh), *_output_turns(step)),
         prompt=next((text for text in reversed(asked) if text), ""),
-        # A call that tells neither is no call to count: it would stand there as unpriced.
+        # A call with neither is not counted: it would appear as a call without a price.
         use=use if use.usage or use.cost_usd else None,
     )
 
@@ -237,7 +239,7 @@ def tool_turn(
     result: Any,
     failure: str | None,
 ) -> Turn:
-    """Tell of a tool that has run."""
+    """Return the turn of a tool that has run."""
     text = read_answer(result)
     return Turn(
         role=Role.ASSISTANT,
@@ -246,7 +248,7 @@ def tool_turn(
         tool=tool[:TOOL_LENGTH] or "tool",
         args=arguments(given),
         result=text if failure is None else None,
-        # A failed span that says nothing says "error": what the tool gave back tells more.
+        # A failed span without a message says "error": the tool's result says more.
         error=text if text and failure == "error" else failure,
         ts=at,
     )
@@ -255,7 +257,7 @@ def tool_turn(
 def prompt_facts(
     common: RecordFacts, record: Record, *, prompt_id: str = "", text: str
 ) -> RecordFacts:
-    """Tell of a person's prompt; its text is empty where the agent was told to keep it back."""
+    """Return a person's prompt; its text is empty if the agent was told to withhold it."""
     turn = Turn(
         role=Role.USER,
         key=f"prompt:{prompt_id}" if prompt_id else record.key,
@@ -266,7 +268,7 @@ def prompt_facts(
 
 
 def _input_turns(step: ModelStep, fresh: Sequence[ChatMessage]) -> Iterator[Turn]:
-    """Tell what tools and people said; the same words again are another turn only if they are."""
+    """Return what tools and people said; repeated text is a new turn only if it was said again."""
     names = {call.id: call for message in step.given for call in message.calls}
     answer_counts = Counter(answer.text for answer in _answers(step.given))
     for answer in _answers(fresh):
@@ -282,11 +284,11 @@ def _input_turns(step: ModelStep, fresh: Sequence[ChatMessage]) -> Iterator[Turn
                 failure=None,
             )
         elif not answer.id and answer.text:
-            # The call stood in the model's words.
+            # The call was in the model's text.
             key = f"told:{_digest(answer.text)}:{answer_counts[answer.text]}"
             yield Turn(role=Role.TOOL, key=key, content=answer.text, ts=step.at)
 
-    # The whole conversation comes with each call: how often a text stands in it tells a repeat.
+    # Each call contains the whole conversation: how often a text occurs in it shows a repeat.
     text_counts = Counter(message.text for message in step.given if message.role == "user")
     for message in fresh:
         if message.role == "user" and message.text:
@@ -304,7 +306,7 @@ def _digest(text: str) -> str:
 
 
 def _output_turns(step: ModelStep) -> Iterator[Turn]:
-    """Tell what the model said, then the calls it proposed."""
+    """Return what the model said, then the calls it proposed."""
     text = "\n".join(message.text for message in step.output if message.text)
     if text:
         yield Turn(
@@ -320,7 +322,7 @@ def _output_turns(step: ModelStep) -> Iterator[Turn]:
 
     for message in step.output:
         for call in message.calls:
-            # Without an id its outcome would never find it: it would be proposed for ever.
+            # Without an id its outcome could never be matched: it would stay proposed for ever.
             if call.id and call.name:
                 yield Turn(
                     role=Role.ASSISTANT,

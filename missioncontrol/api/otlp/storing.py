@@ -1,7 +1,7 @@
-"""Put what telemetry tells into runs: opened, their turns stored, their calls counted.
+"""Put telemetry into runs: open them, store their turns, count their calls.
 
-Every step may be done twice: turns, calls and records are known by their keys. So a
-request that broke in the middle is sent again and does no harm.
+Every step may be repeated: turns, calls and records are known by their keys. So a
+request that failed in the middle can be sent again and does no harm.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from missioncontrol.runs.models import Run, TelemetryRecord
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.statements import insert_rows
 
-# In one request; beyond it somebody is making up sessions.
+# Per request; with more, somebody is inventing sessions.
 MOST_RUNS = 200
-# As long as the names that hooks give to runs.
+# The same length as the names that hooks give to runs.
 PROMPT_LENGTH = 60
 SOURCE = {"traces": "spans", "logs": "logs"}
-# A run that only telemetry tells of is watched: nothing of ours is asked before a call.
+# A run known only from telemetry is watched: it asks us nothing before a call.
 CAPABILITIES = {
     "hold": False,
     "inject": [],
@@ -58,7 +58,7 @@ CAPABILITIES = {
 MOST_ATTRIBUTES = 100
 LONGEST_TEXT = 1000
 LONGEST_VALUE = 4000
-# Conversations are turns, and instructions are long: with every model call again.
+# Conversations are stored as turns, and instructions are long and repeated with every model call.
 NOT_KEPT = (
     "gen_ai.input.messages",
     "gen_ai.output.messages",
@@ -74,26 +74,26 @@ NOT_KEPT = (
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What one request tells of one run."""
+    """What one request contains for one run."""
 
     run: Run
     readings: Sequence[Reading]
     arrival: Arrival | None
-    """Its turns; with them the records, if nothing is left to do once these are stored."""
+    """Its turns; the records go with them if nothing else has to be done afterwards."""
     records: Sequence[TelemetryRecord]
-    """What `settle` keeps: a record that was kept is never looked at again, so what it tells of
-    money or of an end comes first, and points at turns.
+    """The records that `settle` stores. A stored record is never read again, so the calls and ends
+    it reports are handled first; they refer to turns.
     """
 
 
 def visits(
     batch: Batch, readings: Sequence[Reading], *, key: KeyHolder, at: datetime
 ) -> list[Visit]:
-    """Find each session's run, or open it, and what is new to it.
+    """Find or open each session's run, and what is new to it.
 
-    What is told of a run that `key` does not reach is refused, and the rest is taken.
+    Records of a run that `key` does not reach are refused, and the rest is taken.
     """
-    # One look-up and one write a run, however many records tell of it.
+    # One look-up and one write per run, however many records it has.
     by_key: dict[str, list[Reading]] = defaultdict(list)
     for one in readings:
         by_key[one.run_key].append(one)
@@ -107,13 +107,13 @@ def visits(
         except Forbidden as refused:
             _refuse(batch, of_run, str(refused))
             continue
-        # Of a record that came twice in one request, the first is new.
+        # Of a record that occurs twice in one request, the first is new.
         unknown = {one.record.key: one for one in reversed(of_run)}
         # Exporters send a batch again when its answer was lost.
         for record in _KEPT.rows([run.id], unknown.keys()):
             del unknown[record.key]
         new = [one for one in of_run if unknown.get(one.record.key) is one]
-        # Hooks and SDK tell of the turns themselves, and tell more.
+        # If hooks or the SDK report the run, they report its turns too, in more detail.
         turns = _pair_turns(run, new, key.redaction) if run.source == Source.TELEMETRY else []
         records = [kept_record(run.id, one, at=at, own=key.redaction) for one in new]
         is_only_turns = turns and not any(one.facts.use or one.facts.ends for one in new)
@@ -124,22 +124,22 @@ def visits(
             redaction=key.redaction,
             telemetry=records if is_only_turns else (),
         )
-        # Masked here, in a thread of its own: the ingest thread stores for everybody.
+        # Masked here, in a separate thread: the ingest thread stores for everybody.
         arrived = clean(arrival) if turns else None
         found.append(Visit(run, new, arrived, () if is_only_turns else records))
     return found
 
 
 def settle(found: Iterable[Visit], *, at: datetime) -> None:
-    """Count the calls, end what is over, keep the other records; once turns are stored.
+    """Count the calls, end what is over, store the other records; called once turns are stored.
 
-    Turns are matched with calls last, for that reads the records.
+    Turns are matched with calls last, because that reads the records.
     """
     found = list(found)
     calls = {visit.run.id: calls_of(visit.readings, agent=visit.run.agent) for visit in found}
     telemetry.count_calls({run: made for run, made in calls.items() if made}, at=at)
     for visit in found:
-        # Only a run that nobody else reports: a hook knows better when its session ends.
+        # Only a run that nothing else reports: a hook knows better when its session ends.
         last = next((one.facts for one in visit.readings if one.facts.ends), None)
         if last is not None and visit.run.source == Source.TELEMETRY:
             sessions.end_session(visit.run.id, at=at, failed=last.failed)
@@ -162,7 +162,7 @@ def _refuse(batch: Batch, readings: Iterable[Reading], why: str) -> None:
 def _open_run(key: str, readings: list[Reading], *, opener: KeyHolder, at: datetime) -> Run:
     run = runs.join_run(opener.project, key, opener=opener, at=at)
     if run is not None and (run.goal or run.source != Source.TELEMETRY):
-        return run  # most requests: nothing is said anew of a run that has its name
+        return run  # most requests: a run that has its name learns nothing new
     first, own = readings[0], opener.redaction
     prompt = next((one.facts.prompt for one in readings if one.facts.prompt), "")
     prompt = masked_text(prompt, own) or ""  # before the name is cut from it
@@ -186,41 +186,41 @@ def _open_run(key: str, readings: list[Reading], *, opener: KeyHolder, at: datet
         )
         if is_new:
             return run
-    # Opened before its prompt was told, or by another request meanwhile.
+    # It was opened before its prompt was known, or by another request meanwhile.
     if run.source == Source.TELEMETRY and prompt and not run.goal:
         runs.describe_run(run.id, name=name, goal=prompt, own=own, at=at)
     return run
 
 
 class Proposals:
-    """Proposed turns that wait for their tool: key by masked tool and arguments, oldest first."""
+    """Proposed turns that wait for their tool: keys by masked tool and arguments, oldest first."""
 
     def __init__(self, own: Redaction) -> None:
         self._own = own
         self._keys: dict[tuple[str | None, str], deque[str | None]] = defaultdict(deque)
 
     def add_stored(self, key: str | None, tool: str | None, args: Any) -> None:
-        """Note one that is stored, masked as it is."""
+        """Add a proposal that is stored, and so masked already."""
         self._keys[tool, canonical(args)].append(key)
 
     def add(self, turn: Turn) -> None:
-        """Note one that is about to be stored."""
+        """Add a proposal that is about to be stored."""
         self._keys[self._masked_call(turn)].append(turn.key)
 
     def completed_by(self, turn: Turn) -> Turn:
-        """Give a tool call that has no id the key of the proposal it answers, if one waits."""
-        # Once: two equal calls answer two proposals, the older first.
+        """Give a tool call without an id the key of the proposal it answers, if one waits."""
+        # Each key once: two equal calls answer two proposals, the older one first.
         waiting = self._keys.get(self._masked_call(turn))
         return replace(turn, key=waiting.popleft()) if waiting else turn
 
     def _masked_call(self, turn: Turn) -> tuple[str | None, str]:
-        # As proposals are stored.
+        # Masked as stored proposals are.
         tool, args = masked_text(turn.tool, self._own), masked_json(turn.args, self._own)
         return tool, canonical(args)
 
 
 def _pair_turns(run: Run, readings: list[Reading], own: Redaction) -> list[Turn]:
-    """Give a tool call that came without its id the proposal it completes."""
+    """Return the turns; a tool call without an id gets the key of the proposal it completes."""
     # A call is completed by the request that proposed it, or by a later one.
     waiting = Proposals(own)
     if any(one.facts.unpaired for one in readings):
@@ -237,7 +237,7 @@ def _pair_turns(run: Run, readings: list[Reading], own: Redaction) -> list[Turn]
 
 
 def kept_record(run: UUID, reading: Reading, *, at: datetime, own: Redaction) -> TelemetryRecord:
-    """Return the row that keeps a record."""
+    """Return the row that stores a record."""
     record, facts = reading.record, reading.facts
     return TelemetryRecord(
         run_id=run,
@@ -252,17 +252,17 @@ def kept_record(run: UUID, reading: Reading, *, at: datetime, own: Redaction) ->
 
 
 def kept(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
-    """Return attributes as they are stored: no conversations, no secrets, not too long."""
+    """Return attributes as they are stored: without conversations and secrets, and shortened."""
     named = ((name, value) for name, value in attributes.items() if not name.startswith(NOT_KEPT))
     chosen: dict[str, Any] = {}
     for name, value in itertools.islice(named, MOST_ATTRIBUTES):
-        # Cut what is far too long before masking reads it.
+        # Values that are far too long are cut before masking reads them.
         is_nested = isinstance(value, list | dict)
         text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else value
         is_long = isinstance(text, str) and len(text) > LONGEST_VALUE
         chosen[name[:200]] = text[:LONGEST_VALUE] if is_long else value
     masked: dict[str, Any] = masked_json(chosen, own) or {}
-    # Cut only once masked: half a number would not have been known for one.
+    # The final cut comes after masking: half a number would not have been recognised.
     return {
         name: (value[:LONGEST_TEXT] if isinstance(value, str) else value)
         for name, value in masked.items()
@@ -270,9 +270,9 @@ def kept(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
 
 
 def calls_of(readings: Sequence[Reading], *, agent: str) -> list[Call]:
-    """Return the model calls told of, `agent`'s unless another is named.
+    """Return the model calls reported, as `agent`'s unless they name another.
 
-    One within another is the same call.
+    A call within another is the same call.
     """
     spans = {one.record.span for one in readings if one.facts.use and _is_span(one.record)}
     calls: list[Call] = []

@@ -1,4 +1,4 @@
-"""Agent keys, the codes that fetch one, personal tokens, and signing out elsewhere."""
+"""Agent keys, the set-up codes that fetch them, personal tokens, and signing out elsewhere."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ api = Router()
 T = TypeVar("T")
 MOST_RUNS = 200
 CODES_OFFERED = Pace("set-up codes offered", most=10, in_all=100)
-# Of 58 bits: at this pace nobody finds one in its ten minutes.
+# Codes have 58 bits: at this pace nobody guesses one in the ten minutes it is valid.
 CODES_TRIED = Pace("set-up codes", most=20, in_all=200)
 
 
@@ -102,10 +102,11 @@ def projects_keys_make(request: Request, project_id: UUID, asked: NewAgentKey) -
 @api.delete("keys/<uuid:key_id>/")
 def keys_revoke(request: Request, key_id: UUID, by: By) -> None:
     """Revoke an agent key; owners only."""
-    # Without a fresh proof: who sees that a key has leaked ends it at once.
+    # Without a fresh proof: a person who sees that a key has leaked must be able to revoke it at
+    # once.
     owned = auth.owned_with_keys(request)
     key = access.revoke_agent_key(key_id, projects=owned, by=by, at=now())
-    # At once in this process; the others know it for some seconds.
+    # At once in this process; the others still know it for some seconds.
     keys.forget(key.digest)
 
 
@@ -119,7 +120,7 @@ def keys_rotate(request: Request, key_id: UUID, asked: Rotation, by: By) -> Made
         by=by,
         at=now(),
     )
-    # Its end is another now: at once, with an overlap of 0.
+    # Its expiry has changed: with an overlap of 0 it ends now.
     keys.forget(AgentKey.objects.values_list("digest", flat=True).get(pk=key_id))
     return _row(MadeAgentKey, made.row, secret=made.secret)
 
@@ -128,10 +129,10 @@ def keys_rotate(request: Request, key_id: UUID, asked: Rotation, by: By) -> Made
 def keys_uses(request: Request, key_id: UUID, projects: Readable) -> SecretUses:
     """List where and on which runs an agent key was used; owners only."""
     key = one_of(selectors.agent_keys(projects=projects), key_id, "The key")
-    # Addresses and programs of agents are the owners' business.
+    # Only owners may see the addresses and programs of agents.
     auth.check_owns(request, key.project_id, auth.KEYS_ARE_OWNERS, even_archived=True)
     used = services.runs_used(key, most=MOST_RUNS)
-    # Of its own project, and of those that are still there.
+    # Runs of the key's own project that still exist.
     ours = Run.objects.filter(project=key.project_id).select_related("meters")
     runs = ours.in_bulk([use["run"] for use in used])
     used_on = tuple(
@@ -158,7 +159,7 @@ def tokens_uses(token_id: UUID, person: Person) -> SecretUses:
 @api.get("tokens/")
 def tokens_list(request: Request, person: Person) -> Page[TokenRow]:
     """List your personal tokens, newest first."""
-    # A person's own, also for an owner: what scripts of theirs do is nobody else's business.
+    # Only the person's own, even for an owner: what their scripts do concerns nobody else.
     mine = selectors.personal_tokens(person)
     return page_of(request, mine, lambda token: _row(TokenRow, token))
 
@@ -175,14 +176,14 @@ def tokens_make(request: Request, asked: NewToken, person: Person, by: By) -> Ma
 @api.delete("tokens/<uuid:token_id>/")
 def tokens_revoke(token_id: UUID, person: Person, by: By) -> None:
     """Revoke one of your tokens; the sockets it opened are closed."""
-    # Without a fresh proof, as with agent keys: one that has leaked ends at once.
+    # Without a fresh proof, as with agent keys: a leaked token must end at once.
     access.revoke_token(token_id, user=person, by=by, at=now())
 
 
 @api.delete("sessions/", checks=(auth.check_by_hand,))
 def sessions_end_others(request: Request, person: Person, by: By) -> None:
     """Sign out all your other sessions."""
-    # A token cannot: only who sits at a browser has a session that is kept.
+    # A token cannot do this: only a browser has a session to keep.
     kept = request.session.session_key
     access.end_other_sessions(user=person, kept=kept, by=by, at=now())
 
@@ -198,7 +199,7 @@ def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetu
         MadeSetupCode,
         made.row,
         code=made.secret,
-        # As this machine would call it: agents beside the server are offered first.
+        # The command as this machine would type it: agents beside the server are offered first.
         guard=shlex.join(forwarder()),
         agents=tuple(FoundAgentRow(**asdict(one)) for one in found_agents(Path.home())),
         install=shlex.join(("pip", "install", source())),
@@ -216,8 +217,8 @@ def _hold_back(request: Request) -> None:
     CODES_TRIED.check(origin.asked_from(request), at=now())
 
 
-# Without a session or a key: the code itself proves who asks. Before the body is read: whoever
-# guesses is held back whatever they send.
+# Without a session or a key: the code itself proves who asks. The pace is checked before the body
+# is read, so that it holds back guesses whatever they send.
 @api.post("setup-codes/exchange/", status=201, caller=AllowAny, checks=(_hold_back,))
 def setup_codes_exchange(asked: Exchange) -> ExchangedKey:
     """Exchange a code for an agent key; its secret is shown in this answer only."""
@@ -228,14 +229,14 @@ def setup_codes_exchange(asked: Exchange) -> ExchangedKey:
 def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> MadeAgentKey:
     auth.check_by_hand(request)
     auth.check_recent(request)
-    # Asked again under the project's lock: who was lowered meanwhile makes no key.
+    # Checked again under the project's lock: an owner who lost the role meanwhile makes no key.
     with auth.owning(request, project, auth.KEYS_ARE_OWNERS):
         made = access.make_agent_key(project, asked, by=auth.name_of(request), at=now())
     return _row(MadeAgentKey, made.row, secret=made.secret)
 
 
 def _row(kind: type[T], secret: AgentKey | PersonalToken, /, **more: Any) -> T:
-    """Show a secret's row; `last_used_from` is read with those that are listed."""
+    """Return a secret's row; only listed secrets carry a `last_used_from`."""
     return row_of(kind, secret, last_used_from=getattr(secret, "last_used_from", None), **more)
 
 

@@ -1,6 +1,6 @@
-"""Your own ways in: password, authenticator app, passkeys, recovery codes, account elsewhere.
+"""Your own sign-in methods: password, authenticator app, passkeys, recovery codes, provider.
 
-All of it by hand, never by a token; and who signed in a while ago proves first who they are.
+A token can do none of this, and a person who signed in a while ago needs a fresh proof first.
 """
 
 from __future__ import annotations
@@ -67,27 +67,27 @@ class Proof:
 
 
 def check_offered() -> None:
-    """Refuse where nobody signs in but by links."""
+    """Refuse where links are the only way to sign in."""
     if not settings.SIGN_IN:
         raise NotFound("That way of signing in")
 
 
 def check_passwords() -> None:
-    """Refuse where nobody signs in by a password."""
+    """Refuse where nobody signs in with a password."""
     if "password" not in settings.SIGN_IN:
         raise NotFound("That way of signing in")
 
 
 BY_HAND = (auth.check_by_hand, check_offered)
-# The proof last: nobody is asked for one of what is not offered here. For all of them: an operation
-# that is added later cannot forget it.
+# The proof last: nobody is asked for one for what is not offered here. On the router, so that an
+# operation that is added later cannot forget it.
 proved = Router(*BY_HAND, auth.check_recent)
 
 
 @api.get("account/")
 def account_read(user: Person) -> AccountRow:
     """Show your sign-in methods."""
-    # Where nobody signs in but by links, a factor is asked for nowhere.
+    # Where links are the only way in, no second factor is ever asked for.
     rows = ways.factors_of(user) if settings.SIGN_IN else []
     identity = ways.identity_of(user)
     return AccountRow(
@@ -113,7 +113,7 @@ def account_read(user: Person) -> AccountRow:
 def account_password_set(request: Request, user: Person, asked: NewPassword) -> None:
     """Set or change your password; your other sessions end."""
     signing_in.set_password(user, asked.password, at=now())
-    # Else this session would end with the others: it carries the former password's hash.
+    # Otherwise this session would end with the others: it holds the old password's hash.
     update_session_auth_hash(cast(Any, request), user)
 
 
@@ -128,7 +128,7 @@ def account_password_remove(request: Request, user: Person) -> None:
 def account_app_begin(request: Request, user: Person) -> BegunApp:
     """Get the set-up data for an authenticator app; it is active once its first code is sent."""
     secret, url = ways.begin_app(request.session, user)
-    # As an address of data: no second request carries the secret.
+    # As a data URL, so that no second request carries the secret.
     picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
     return BegunApp(secret=secret, url=url, qr=picture)
 
@@ -137,7 +137,8 @@ def account_app_begin(request: Request, user: Person) -> BegunApp:
 def account_app_confirm(request: Request, user: Person, asked: AppCode) -> RecoveryCodes:
     """Activate an authenticator app by its first code; it replaces an earlier one."""
     made = signing_in.confirm_app(request.session, user, asked.code.strip(), at=now())
-    # Another key wherever a way in changes: a copy of the former cookie is worth nothing then.
+    # The session gets a new key whenever a way in changes: a copy of the old cookie becomes
+    # useless.
     request.session.cycle_key()
     return _codes(made)
 
@@ -186,20 +187,20 @@ def account_identity_disconnect(request: Request, user: Person) -> None:
     request.session.cycle_key()
 
 
-# A proof is what it gives.
+# No fresh proof is required, because this gives one.
 @api.post("account/again/begin/", checks=BY_HAND)
 def account_again_begin(user: Person) -> PasskeyOptions:
     """Get the challenge that one of your passkeys must answer to confirm your identity."""
     return PasskeyOptions(options=ways.ask_for_passkey(user))
 
 
-# A proof is what it gives.
+# No fresh proof is required, because this gives one.
 @api.post("account/again/", checks=BY_HAND)
 def account_again(request: Request, user: Person, proof: Proof) -> None:
     """Confirm your identity; for some minutes you may then change keys and members."""
-    # Counted apart from what somebody types as a name at the door: no name holds a NUL.
+    # Counted apart from names typed at sign-in, which contain no NUL.
     account, here = f"\0proof {user.pk}", origin.asked_from(request)
-    # Counted before it is looked at, so that tries at once are all counted.
+    # Counted before the check, so that simultaneous tries are all counted.
     pace.count_sign_in(account, here, at=now())
     if proof.credential is not None:
         is_proved = ways.check_passkey(proof.credential, user=user) is not None
@@ -209,7 +210,7 @@ def account_again(request: Request, user: Person, proof: Proof) -> None:
         is_on = "password" in settings.SIGN_IN and proof.password is not None
         is_proved = is_on and user.check_password(proof.password or "")
     if not is_proved:
-        # The same words for each way: which of them was wrong is nobody's to learn.
+        # The same error for each way: nobody must learn which of them was wrong.
         raise Forbidden("This does not confirm your identity.")
     pace.forget_sign_ins(account, here)
     request.session.cycle_key()

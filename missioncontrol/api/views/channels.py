@@ -1,4 +1,4 @@
-"""How people are reached: a project's channels, and what became of each delivery."""
+"""How people are notified: a project's channels, and the result of each delivery."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ChannelPatch:
 
 
 TESTS = Pace("test messages", most=10, in_all=60)
-# Each is up to eight calls to somebody else's server.
+# Each retry is up to eight calls to somebody else's server.
 RETRIES = Pace("messages sent again", most=20, in_all=120)
 
 
@@ -72,7 +72,7 @@ FoundDelivery = Annotated[Delivery, Depends(_find_delivery)]
 
 def _check_owns(request: Request, project: UUID) -> None:
     auth.check_owns(request, project, "Only an owner changes how people are reached.")
-    # Where cards go is a way out for what stands on them: a stolen session does not move it.
+    # A fresh proof, because cards are sent there: a stolen session must not redirect them.
     auth.check_recent(request)
 
 
@@ -86,7 +86,7 @@ def channels_list(projects: Projects) -> list[ChannelRow]:
 def channels_add(request: Request, asked: NewChannel, by: By) -> ChannelRow:
     """Add a channel; owners only."""
     project = auth.writable_project(request, asked.project)
-    # An address of their own would be told of every card.
+    # A person could add an address of their own, which would be sent every card.
     _check_owns(request, project)
     return channels.show_channel(channels.add_channel(project, asked, by=by, at=now()))
 
@@ -94,7 +94,7 @@ def channels_add(request: Request, asked: NewChannel, by: By) -> ChannelRow:
 @api.get("channels/<uuid:channel_id>/")
 def channels_read(channel: FoundChannel) -> ChannelRow:
     """Show a channel."""
-    # Viewers too: the address is shown without what is secret in it.
+    # Viewers too: the address is shown without its secret parts.
     return channels.show_channel(channel)
 
 
@@ -115,9 +115,9 @@ def channels_remove(channel: OwnedChannel, by: By) -> None:
 @api.post("channels/<uuid:channel_id>/test/", status=202)
 def channels_test(request: Request, channel: FoundChannel, by: By) -> DeliveryRow:
     """Send a test to a channel, even in quiet hours; the delivery shows the result."""
-    # Who may answer may test: whether it arrives is what they need to know at night.
+    # Whoever may answer may test: at night they need to know whether messages arrive.
     auth.check_may_act(request, channel.project_id)
-    # Each is a call to somebody else's server.
+    # Each test is a call to somebody else's server.
     TESTS.check(str(request.user.pk), at=now())
     made = services.send_test(channel, project=channel.project_id, by=by, at=now())
     return _row(made, request)
@@ -157,7 +157,7 @@ def deliveries_retry(request: Request, delivery: FoundDelivery) -> DeliveryRow:
     auth.check_may_act(request, delivery.project_id)
     RETRIES.check(str(request.user.pk), at=now())
     channels.try_again(delivery, at=now())
-    delivery.refresh_from_db()  # it waits now
+    delivery.refresh_from_db()  # it is waiting now
     return _row(delivery, request)
 
 

@@ -1,4 +1,4 @@
-"""What was spent: sums of model calls, accounts of days, both as CSV; a project's prices."""
+"""What was spent: totals of model calls, accounts of days, CSV of both; a project's prices."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from missioncontrol.wire.costs import (
 api = Router()
 
 CostGroup = Literal["day", "agent", "model", "project", "run"]
-# A month, however long it is.
+# A month of any length.
 DAYS_A_PAGE = 31
 OWNERS = (auth.owners("Only an owner sets prices."),)
 
@@ -63,7 +63,7 @@ def _account(
     agent: str | None,
     model: str | None,
 ) -> CostAccount:
-    # An account is of a time zone and a day, and without a project there is neither.
+    # An account needs a time zone and a day, and a project provides both.
     if not projects:
         raise NotFound("The project")
     asked = Asked(kind=range_, day=day, group_by=group_by, agent=agent, model=model)
@@ -115,8 +115,8 @@ def costs_export(account: AskedAccount) -> HttpResponse:
 def reports_list(request: Request, projects: Projects, cursor: date | None) -> Page[ReportRow]:
     """List daily cost reports, latest day first, each in its newest version."""
     found = daily.listed(projects=projects, before=cursor, days=DAYS_A_PAGE)
-    # By whole days: of several projects one day has
-    # several rows, and a page never ends within it.
+    # Pages are whole days: with several projects a day has several rows, and a page never ends
+    # within it.
     is_full = len({row.day for row in found}) == DAYS_A_PAGE
     return Page(found, following(request, found[-1].day if is_full else None))
 
@@ -136,7 +136,7 @@ def reports_csv(report: FoundReport) -> HttpResponse:
 @api.get("projects/<uuid:project_id>/prices/")
 def prices_list(project: FoundProject) -> list[PriceRow]:
     """List a project's own prices, by model."""
-    # A list for all who may look: what a model costs is no secret within a project.
+    # For everybody in the project: what a model costs is no secret there.
     return [
         PriceRow(
             project=project.id,
@@ -167,7 +167,7 @@ def prices_remove(project_id: UUID, model: str, by: By) -> None:
 
 
 def csv_file(text: str, *, name: str) -> HttpResponse:
-    """Answer a CSV file to be saved under this name."""
+    """Answer with a CSV file to be saved under this name."""
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response

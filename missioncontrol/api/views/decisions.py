@@ -35,7 +35,7 @@ LONGEST_NAME = 150
 @api.get("decisions/", query=("project",))
 def decisions_list(request: Request, status: str) -> Page[DecisionRow]:
     """List cards, oldest first; `?status=open` is the inbox, without archived projects."""
-    # Nobody can answer there, so it would wait in the inbox for ever.
+    # Nobody can answer cards of an archived project, so they would stay in the inbox for ever.
     mine = auth.projects_of(request, even_archived=status != "open")
     found = rows.decisions(projects=mine, status=status)
     return page_of(request, found, rows.show_decision)
@@ -71,7 +71,7 @@ def allowlist_preview(request: Request, asked: NewAllowlistEntry) -> AllowlistPr
     """Preview what an entry would have matched; none is made. POST keeps calls out of URLs."""
     project = auth.writable_project(request, asked.project)
     scope = Scope(project=project, run=asked.run, agent=asked.agent)
-    # Read as the entry would be, so that what is refused there is refused here.
+    # Read as the entry would be, so that a pattern refused there is refused here too.
     pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
     return preview(scope, pattern, at=now())
 
@@ -92,13 +92,13 @@ def _journal(
     since: datetime | None,
     until: datetime | None,
 ) -> Callable[..., QuerySet[JournalRow]]:
-    """Filter the list and the file alike: what is seen is what is exported."""
+    """Return the filter for both the list and the file: what is shown is what is exported."""
     return partial(
         list_journal,
         projects=projects,
         run=run,
         types=type_,
-        # No name that was stored is longer.
+        # No stored name is longer.
         by=by[:LONGEST_NAME],
         since=since,
         until=until,
@@ -117,14 +117,14 @@ def audit_list(request: Request, journal: Journal) -> Page[AuditRow]:
 @api.get("audit/verify/")
 def audit_verify(projects: Projects) -> Verification:
     """Verify every chain."""
-    # Each time anew: a result that is kept could be what was tampered with.
+    # Verified anew each time: a stored result could itself have been tampered with.
     return anchors.verify(projects=projects)
 
 
 @api.get("audit/export/", files=("application/jsonl",))
 def audit_export(request: Request, journal: Journal) -> StreamingHttpResponse:
     """Export the journal as JSON Lines, oldest first; `missioncontrol/proof.py` verifies it."""
-    # Oldest first: a chain is verified from its beginning.
+    # Oldest first, because a chain is verified from its beginning.
     pages = pages_of(journal(oldest_first=True))
     lines = (to_json(audit_row(row)) + b"\n" for page in pages for row in page)
     return stream(request, lines, kind="jsonl", name="audit")

@@ -1,4 +1,4 @@
-"""Your browsers: which take pushes, and how a phone joins them."""
+"""Your browsers: which of them receive pushes, and how a phone joins them."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class ReachPatch:
 
 
 def _this(request: Request, person: Person) -> Browser | None:
-    """Return the browser that asks; None: it is a script with a token."""
+    """Return the browser that asks; None if it is a script with a token."""
     if request.auth is not None:
         return None
     return sessions.present_browser(
         request.session,
         user=person,
-        # Only to name it: a browser is known by its session.
+        # Only for its name: a browser is known by its session.
         agent=request.headers.get("User-Agent", ""),
         at=now(),
     )
@@ -85,7 +85,7 @@ OPENERS = auth.owners_of_any("Only a project owner can open this machine to its 
 def devices_list(this: ThisBrowser, person: Person) -> list[DeviceRow]:
     """List the browsers in which you are signed in, most recently seen first."""
     mine = list(sessions.browsers_of(person).select_related("device"))
-    # One query for all of them.
+    # One query for all browsers.
     tried = devices.last_tried([push for browser in mine if (push := _push_of(browser))])
     return [_row(browser, this, tried) for browser in mine]
 
@@ -99,13 +99,13 @@ def devices_reach(request: Request) -> Reach:
 @api.patch("devices/reach/", checks=(auth.check_by_hand, OPENERS))
 def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) -> Reach:
     """Turn HTTPS for this machine's local network on or off; owners only."""
-    # Where the operator chose the way in, it is not for a page to open another.
+    # If the operator chose how phones get in, a page must not open another way.
     if not _has_door():
         raise Unavailable("The command that started this installation sets how phones reach it.")
-    # Closing takes a way in away: it needs no proof.
+    # Closing needs no proof, because it removes a way in.
     if asked.is_open:
         auth.check_recent(request)
-    # Opening and closing restarts a listener: not as often as somebody can tap.
+    # Opening and closing restarts a listener, so it must not follow every tap.
     DOORS.check(str(person.pk), at=now())
     extras.ask_for_phone(settings.DATA_DIR, on=asked.is_open)
     access.record_phones(person, on=asked.is_open, by=by, at=now())
@@ -127,7 +127,7 @@ def devices_change(
 ) -> DeviceRow:
     """Rename a browser, or change how it receives pushes."""
     access.change_device(browser, changes_in(asked), by=by, at=now())
-    # Read anew: its push may have changed with it.
+    # Read again, because its push may have changed with it.
     return _row(_find(browser.id, person), this)
 
 
@@ -142,13 +142,13 @@ def devices_subscribe(browser: ThisBrowser, asked: NewPush, person: Person) -> D
     """Subscribe the requesting browser to pushes."""
     if browser is None:
         raise InvalidRequest("Only a signed-in browser can receive pushes, not a token.")
-    # A phone's own name says more than its kind, which is all that its User-Agent tells.
+    # A phone's own name says more than its type, which is all that its User-Agent contains.
     if asked.name and browser.name in {"Android", "iPhone", "iPad"}:
         sessions.rename_browser(browser, asked.name)
-    # Said to the browser: else it would show a switch that does nothing.
+    # An error, because the browser would otherwise show a switch that does nothing.
     if not settings.VAPID_PRIVATE_KEY:
         raise Unavailable(str(vapid.NoKey()))
-    # A browser renews its subscription by itself: that is nothing for the record.
+    # Only the first is recorded: a browser renews its subscription by itself.
     is_first = _push_of(browser) is None
     devices.subscribe(browser, asked, at=now())
     if is_first:
@@ -167,7 +167,7 @@ def devices_unsubscribe(browser: ThisBrowser) -> None:
 def devices_test(browser: FoundBrowser, person: Person, by: By) -> None:
     """Send a test notification to a browser, even in quiet hours."""
     device = _push_of(browser)
-    # A notice is of a project, a test too: any of theirs will do.
+    # Every notice, even a test, belongs to a project: any of theirs will do.
     project = ways.open_memberships_of(person).first()
     if device is None or project is None:
         raise NotFound("A browser that takes pushes")
@@ -184,9 +184,9 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
         raise Unavailable("Reachable from this machine only: start with --https or --lan.")
     made, code = services.offer_pairing(user=person, at=now())
     url = f"{base}/login/{made.secret}/"
-    # As an address of data: the secret in it goes through no second request.
+    # As a data URL, so that no second request carries the secret.
     picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
-    # Here alone: of what is kept, neither link nor code can be shown again.
+    # Only in this answer: neither link nor code can be recovered from what is stored.
     return PairingRow(
         id=made.row.id,
         status="waiting",
@@ -205,7 +205,7 @@ def pairings_read(pairing_id: UUID, person: Person, this: ThisBrowser) -> Pairin
     if link.used_at is not None:
         device = _row(link.browser, this) if link.browser else None
         return PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
-    # Told apart from *waiting*, so that the page offers a new one by itself.
+    # Distinct from *waiting*, so that the page offers a new one by itself.
     is_over = link.expires_at <= now()
     status: Literal["expired", "waiting"] = "expired" if is_over else "waiting"
     return PairingRow(id=link.id, status=status, expires_at=link.expires_at)
@@ -232,7 +232,7 @@ def _row(
             last_sent_at=last.sent_at,
             last_failed_at=last.failed_at,
             last_error=last.error or None,
-            # With another key each push is refused; the page then subscribes anew.
+            # With another key each push is refused; the page then subscribes again.
             is_current=device.vapid_key == _push_key(),
         )
     kind = "phone" if browser.kind == "phone" else "desktop"
@@ -248,9 +248,9 @@ def _reach(request: Request) -> Reach:
             door = "failed" if status.problem else "closed"
         else:
             door = "open" if status.url else "opening"
-    url = address_for_phones(request)  # read later: whoever hears that it is open hears where
+    url = address_for_phones(request)  # after the status: when that is open, there is an address
     is_secure = url.startswith("https://")
-    # A proxy in front of us shows a certificate of its own.
+    # A proxy in front shows a certificate of its own.
     is_own = is_secure and url != settings.PUBLIC_URL.rstrip("/")
     return Reach(
         url=url,
@@ -264,7 +264,7 @@ def _reach(request: Request) -> Reach:
 
 
 def _has_door() -> bool:
-    """HTTPS opens on request: `up` runs us, and gave phones no way in when it started."""
+    """HTTPS can be opened on request: `up` runs us, and gave phones no way in when it started."""
     return settings.IS_SUPERVISED and not settings.PHONE_URL
 
 
@@ -273,18 +273,18 @@ def _push_key() -> str | None:
 
 
 def base_of_links(request: Request) -> tuple[str, bool]:
-    """Return what a link for others begins with, and whether it opens on this machine alone."""
+    """Return the base of a link for others, and whether it opens only on this machine."""
     reached = settings.PUBLIC_URL.rstrip("/") or address_for_phones(request)
     return reached or request.build_absolute_uri("/").rstrip("/"), not reached
 
 
 def address_for_phones(request: Request) -> str:
-    """Return where a phone comes in; else what this page was reached by, if not loopback."""
+    """Return the address for phones, or else the one this page was reached at, if not loopback."""
     if settings.PHONE_URL:
         return str(settings.PHONE_URL).rstrip("/")
     if _has_door() and extras.phone_asked(settings.DATA_DIR):
         return extras.phone_status(settings.DATA_DIR).url
     here = request.build_absolute_uri("/").rstrip("/")
-    # Browsers find every name under `localhost` on this machine; a phone finds none.
+    # Browsers resolve every name under `localhost` to their own machine, so a phone cannot use it.
     name = urlsplit(here).hostname or ""
     return "" if name in LOOPBACK or name.endswith(".localhost") else here

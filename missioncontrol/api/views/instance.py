@@ -1,4 +1,4 @@
-"""This installation: liveness, readiness and metrics; its parts, limits and budget, for people."""
+"""This installation: liveness, readiness and metrics; for people its parts, limits and budget."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ MOST_USERS = 50
 SPENDERS = auth.owners_of_any("Only a project owner can set what all of them may spend.")
 
 
-# Paths and addresses help who looks for a way in.
+# Owners only: paths and addresses help an attacker.
 @api.get("instance/", checks=(auth.owners_of_any("Only an owner sees where the data is."),))
 def instance(request: Request) -> InstanceRow:
     """Show this installation: its services and where its data is; owners only."""
     contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
-    # The file system of the data, which may be another than the program's.
+    # The file system of the data, which may differ from the program's.
     counted, space = count_everything(), shutil.disk_usage(settings.DATA_DIR)
     return InstanceRow(
         version=settings.VERSION,
@@ -85,7 +85,7 @@ def instance(request: Request) -> InstanceRow:
         waiting=counted.waiting,
         unindexed=lag(),
         keep_deliveries_days=keep.days if keep else None,
-        # Of other people's projects the keys are none of their business.
+        # Only their own projects: the keys of others do not concern them.
         limits=limits_row(projects=auth.owned_projects(request)),
         budget=organisation.day_budget(at=now()),
     )
@@ -98,7 +98,7 @@ class DayBudget:
     day_usd: Decimal | None
 
 
-# It lets go or holds runs of every project, of which this owner may see one alone.
+# It holds or releases runs of every project, while this owner may see only one of them.
 @api.patch("instance/budget/", checks=(auth.check_by_hand, SPENDERS, auth.check_recent))
 def instance_budget(asked: DayBudget, by: By) -> OrganisationBudget:
     """Set or remove the daily budget of all projects together; owners only."""
@@ -109,7 +109,7 @@ def instance_budget(asked: DayBudget, by: By) -> OrganisationBudget:
 def limits_row(*, projects: Collection[UUID], counted: RateLimiter = limiter) -> LimitsRow:
     """Show the limits of this installation, and their use by some projects and their keys."""
     spent, refused = counted.spent(), dict(counted.refused)
-    # Buckets know keys by hash and projects by id: strangers' stay what they are.
+    # Buckets are named by key hash or project id; those of other projects are left out.
     hashes = {name for _, name in spent.keys() | refused.keys()}
     ours = AgentKey.objects.filter(project__in=projects).select_related("project")
     keys = {key.digest: key for key in ours if key.digest in hashes}
@@ -131,7 +131,7 @@ def limits_row(*, projects: Collection[UUID], counted: RateLimiter = limiter) ->
             continue
         taken = {"a_minute": spent.get((kind, name), 0), "refused": refused.get((kind, name), 0)}
         found.append(LimitUse(kind=cast(Any, kind), **who, **taken, open_runs=runs))
-    # Who is refused stands first: that is what somebody looks for here.
+    # Refused callers first: they are what people look for here.
     found.sort(key=lambda use: (-use.refused, use.kind == "bytes", -use.a_minute, use.name))
     return LimitsRow(
         requests=tuple(
@@ -158,10 +158,10 @@ def _open_runs(whose: str, ids: Collection[UUID]) -> dict[UUID, int]:
 def _parts() -> tuple[PartRow, ...]:
     database = connection.settings_dict
     if connection.vendor == "sqlite":
-        # The library's own version: it comes with Python, and decides what its SQL can say.
+        # The version of the library: it comes with Python, and decides what its SQL can do.
         kept_in, place = f"SQLite {sqlite_version}", str(database["NAME"])
     else:
-        # Without the user and the password: people read this.
+        # Without user and password, because people read this.
         place = f"{database['HOST'] or 'localhost'}:{database['PORT'] or 5432}/{database['NAME']}"
         with connection.cursor() as cursor:
             cursor.execute("SHOW server_version")
@@ -169,7 +169,7 @@ def _parts() -> tuple[PartRow, ...]:
     broker = ""
     with app.connection_for_read() as link:
         channel: Any = link.default_channel
-        with suppress(Exception):  # it is away: `ok` says so
+        with suppress(Exception):  # it does not answer: `ok` says so
             info = channel.client.info("server")
             name = "Valkey" if "valkey_version" in info else "Redis"
             broker = f"{name} {info.get('valkey_version') or info.get('redis_version', '')}"
@@ -188,7 +188,7 @@ def _parts() -> tuple[PartRow, ...]:
 def _database_bytes() -> int | None:
     if connection.vendor == "sqlite":
         name = str(connection.settings_dict["NAME"])
-        # What was written last stands in the log beside the file, which may be the larger of both.
+        # The last writes are in the log beside the file, which may be the larger of the two.
         files = (Path(name), Path(f"{name}-wal"))
         return sum(file.stat().st_size for file in files if file.is_file())
     with connection.cursor() as cursor:
@@ -197,7 +197,7 @@ def _database_bytes() -> int | None:
 
 
 def without_password(url: str) -> str:
-    """Return an address without who signs in there, and how.
+    """Return an address without its user and password.
 
     >>> without_password("redis://user:secret@host:6379/0")
     'redis://host:6379/0'
@@ -210,29 +210,29 @@ WORKER_ANSWERS_WITHIN_S = 1.0
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer that this process serves."""
-    # Nothing else is asked: a restart of this process mends no database.
+    """Answer that this process is running."""
+    # Nothing else is checked: restarting this process cannot repair a database.
     return JsonResponse({"ok": True})
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Answer whether the database, the broker and a worker are working, as seen within a second."""
+    """Answer whether the database, the broker and a worker worked within the last second."""
     found = readiness.look()
     ready = all(found.values())
     return JsonResponse({"ok": ready, **found}, status=200 if ready else 503)
 
 
 class Gauges(Collector):
-    """Runs, cards, backlogs, turns, dollars and how people are reached, of every project.
+    """Runs, cards, backlogs, turns, dollars and notifications of every project.
 
-    Read from the database: every web process answers the same, whichever is asked.
+    Read from the database, so that every web process answers the same.
     """
 
     def collect(self) -> Iterator[Metric]:
-        """Count once for one scrape."""
+        """Count everything once per scrape."""
         found = count_everything()
         runs = GaugeMetricFamily("missioncontrol_runs", "Runs by status.", labels=["status"])
-        # Each of them, also at 0: a series that comes and goes breaks rates and alarms.
+        # Every status, also at 0: a series that comes and goes breaks rates and alarms.
         for status in Status:
             runs.add_metric([status], found.runs.get(status, 0))
         yield runs
@@ -263,7 +263,7 @@ def _counter(name: str, tells: str, value: float) -> Metric:
 
 
 class Readiness:
-    """What the last look found; pinging a worker takes up to a second and one thread."""
+    """The last result of the checks; pinging a worker takes up to a second and one thread."""
 
     KEPT_S = 1.0
 
@@ -273,8 +273,9 @@ class Readiness:
         self._until = 0.0
 
     def look(self) -> dict[str, bool]:
-        """Look, unless somebody just did."""
-        # Held while it looks: of many probes at once one asks, and the others have its answer.
+        """Run the checks, unless they were just run."""
+        # Locked during the checks: of many simultaneous probes one runs them, and the rest share
+        # it.
         with self._looking:
             if time.monotonic() >= self._until:
                 self._found = {name: passes(check) for name, check in self._checks.items()}
@@ -283,20 +284,20 @@ class Readiness:
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer what Prometheus scrapes, to whoever holds the operator's token."""
+    """Answer a scrape by Prometheus, if it sends the operator's token."""
     token = settings.METRICS_TOKEN
     sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    # 404, not 401: who has no token learns nothing of the address.
+    # 404, not 401: without the token nobody learns that the address exists.
     if not token or not constant_time_compare(sent, token):
         raise Http404
-    # Its own: the default one would add figures of this process alone.
+    # A separate registry: the default one would add figures of this process alone.
     registry = CollectorRegistry()
     registry.register(Gauges())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
 def passes(check: Callable[[], bool]) -> bool:
-    """Say whether a part does its work."""
+    """Return whether a check succeeds."""
     try:
         return check()
     except Exception:  # noqa: BLE001 - whatever is wrong, it is not ready
@@ -304,21 +305,21 @@ def passes(check: Callable[[], bool]) -> bool:
 
 
 def database() -> bool:
-    """Ask the database, and look whether it has room to write."""
+    """Query the database, and check that it has room to write."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         return bool(cursor.fetchone() == (1,)) and disk.has_room()
 
 
 def broker() -> bool:
-    """Have the broker take a word: a full one, or a copy, answers and carries no task."""
+    """Have the broker accept a write: a full one or a replica answers, but carries no task."""
     with Redis.from_url(settings.BROKER_URL, socket_connect_timeout=1, socket_timeout=1) as asked:
         return bool(asked.set(f"{settings.BROKER_PREFIX}-ready", "1", ex=60))
 
 
 def worker() -> bool:
-    """One that detects: a process that only asks a model does not count."""
-    # Of two kinds of workers the first to answer may be the one that only asks a model.
+    """Return whether a detecting worker answers; one that only asks a model does not count."""
+    # With two kinds of workers, the first to answer may be one that only asks a model.
     limit = 1 if settings.JUDGE is None else 2
     answers = app.control.ping(timeout=WORKER_ANSWERS_WITHIN_S, limit=limit) or []
     return any(not name.startswith("judge@") for answer in answers for name in answer)

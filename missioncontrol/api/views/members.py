@@ -1,4 +1,4 @@
-"""Who belongs to a project, and what lets others in: links, an identity provider's word."""
+"""Who belongs to a project, and what admits others: links, and rules for an identity provider."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ api = Router()
 T = TypeVar("T")
 INVITATIONS = Pace("invitations", most=20, in_all=200)
 OWNERS_ONLY = "Only an owner decides who belongs to a project."
-# What takes something away, or only shows it, can be done in an archived project too.
+# Removing and reading are allowed in an archived project too.
 OWNER = auth.owners(OWNERS_ONLY, even_archived=True)
 PROVED_OWNER = (auth.check_by_hand, auth.owners(OWNERS_ONLY), auth.check_recent)
 
@@ -76,10 +76,10 @@ def members_change(
 ) -> MemberRow:
     """Change a member's role; owners only. It applies from their next request."""
     role, at = asked.role, now()
-    # Together: nobody who lost a role goes on sharing by it.
+    # In one transaction: nobody who lost a role goes on sharing with it.
     with transaction.atomic():
         members.change_role(project_id, user_id, role, by=by, at=at)
-        # A link shows as much as its maker may share, from now on too.
+        # A link never shows more than its maker may share now.
         if role not in sharing.MAY_SHARE:
             sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
     rows = _members(request, project_id)
@@ -89,14 +89,14 @@ def members_change(
 @api.delete("projects/<uuid:project_id>/members/<int:user_id>/", checks=(auth.check_by_hand,))
 def members_remove(request: Request, project_id: UUID, user_id: int, by: Person) -> None:
     """Remove a member (owners), or leave the project yourself."""
-    # Whoever wants to leave may, also without a proof.
+    # Anybody may leave, even without a fresh proof.
     if user_id == by.pk:
         auth.check_belongs(request, project_id)
     else:
         OWNER(request, project_id)
         auth.check_recent(request)
     at = now()
-    # Together: nobody who was removed goes on sharing.
+    # In one transaction: nobody who was removed goes on sharing.
     with transaction.atomic():
         members.remove(project_id, user_id, by=by, at=at)
         sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
@@ -130,7 +130,7 @@ def invitations_make(
         expires_at=asked.expires_at or at + members.INVITATION_LIFE,
     )
     base, is_local = base_of_links(request)
-    # Behind `#`: a browser sends that part to no server, so no log has the secret.
+    # After the `#`: a browser sends that part to no server, so no log contains the secret.
     url = f"{base}/join#{made.secret}"
     return _invitation(MadeInvitation, made.row, at=at, url=url, is_local=is_local)
 
@@ -148,11 +148,11 @@ def joining_rules_list(request: Request, project_id: UUID) -> Page[JoiningRuleRo
     return page_of(request, found, partial(row_of, JoiningRuleRow))
 
 
-# Such a rule outlives whoever made it: it takes a person, and a fresh proof.
+# Such a rule outlives the person who made it, so it requires a person with a fresh proof.
 @api.post("projects/<uuid:project_id>/joining-rules/", status=201, checks=PROVED_OWNER)
 def joining_rules_add(project_id: UUID, asked: NewJoiningRule, owner: Person) -> JoiningRuleRow:
     """Add a rule that admits people who sign in through the identity provider; owners only."""
-    # Such a rule would let nobody in, and look as if it did.
+    # Without a provider the rule would admit nobody, and look as if it did.
     if settings.OIDC is None:
         raise NotFound("An identity provider")
     rule = signing_in.add_rule(
@@ -183,7 +183,7 @@ def _members(request: Request, project_id: UUID) -> list[MemberRow]:
         )
         for member in found.annotate(seen_at=Max("user__browsers__seen_at"))
     ]
-    # Here, not in the database: what somebody is called is made of two columns.
+    # Not in the database: a person's name is made of two columns.
     return sorted(rows, key=lambda row: row.name.casefold())
 
 
@@ -191,7 +191,7 @@ def _invitation(kind: type[T], row: Invitation, /, *, at: datetime, **more: Any)
     status = "expired" if row.expires_at <= at else "open"
     if row.revoked_at is not None:
         status = "revoked"
-    # Last: one that was used and is over since then was used.
+    # Last: an invitation that was used and has expired since was used.
     if row.used_at is not None:
         status = "used"
     by = people.name_of(row.invited_by) if row.invited_by else ""

@@ -1,5 +1,5 @@
-"""A project's policy: its versions, checking a new one, what it would have done; recordings, which
-come in as a file and are looked at like live runs.
+"""A project's policy: its versions, checking a new one, replaying runs under one; recordings, which
+are imported from a file and shown like live runs.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def policies_check(asked: PolicyToCheck, project: FoundProject) -> PolicyCheck:
 @api.get("projects/<uuid:project_id>/policies/scores/")
 def policies_scores(project: FoundProject, days: int | None) -> PolicyScores:
     """Show the highest stuck score of each recent run, and what people answered."""
-    # Brought within, not refused: of a span that is too long the newest part is shown.
+    # Limited, not refused: for a range that is too long, the newest part is shown.
     asked = DAYS if days is None else min(max(days, 1), MOST_DAYS)
     return scores.scores_of(project, days=asked, at=now())
 
@@ -85,7 +85,7 @@ def policies_scores(project: FoundProject, days: int | None) -> PolicyScores:
 def backtests_list(request: Request, projects: Projects) -> Page[BacktestRow]:
     """List backtests, newest first, without their runs."""
     found = backtests.listed(projects=projects)
-    # Each may have replayed hundreds of runs, which a list has no room for.
+    # Each may have replayed hundreds of runs, too many for a list.
     return page_of(request, found, backtests.summary)
 
 
@@ -94,7 +94,7 @@ def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
     """Replay recorded runs under a proposed policy and the current one; answers at once."""
     project = Project.objects.get(pk=auth.writable_project(request, asked.project))
     backtest = backtests.ask(project, asked, by=by, at=now())
-    # In a worker: recorded turns are judged twice, under both policies.
+    # In a worker, because recorded turns are judged twice, under both policies.
     enqueue(tasks.backtest.name, str(backtest.id))
     return backtests.row(backtest)
 
@@ -116,7 +116,7 @@ EXPECTED = (
     "expected a transcript of an agent, as JSON or as text, a turn file, chat messages,"
     " or OTLP JSON"
 )
-# Each is read and judged at once.
+# Each import is read and judged at once.
 IMPORTS = Pace("recordings imported", most=20, in_all=60)
 
 
@@ -129,16 +129,16 @@ def recordings_import(
     """
     project_id = auth.writable_project(request, project)
     IMPORTS.check(str(request.user.pk), at=now())
-    # The file's name alone: a browser may send the folders it lay in.
+    # Only the file's name: a browser may send its folders too.
     name = Path(name or "recording").name
     hashed = hashlib.sha256()
     with reading.place(), tempfile.TemporaryFile() as file:
-        # In pieces, and unparsed: a transcript may be larger than memory should hold.
+        # In pieces and unparsed: a transcript may be too large for memory.
         while piece := request._request.read(PIECE):  # noqa: SLF001
             hashed.update(piece)
             file.write(piece)
         sha256 = hashed.hexdigest()
-        # Before it is read: the same file again costs no more than its hash.
+        # Checked before it is read: the same file again costs no more than its hash.
         if (known := recordings.known(project_id, sha256)) is not None:
             return recordings.recording_row(known), False
         recorded, calls = _read(file, name, project_id)
@@ -164,10 +164,10 @@ def recordings_read(run_id: UUID, projects: Readable) -> RecordingRow:
 
 
 def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, list[Call]]:
-    """Read a file of any known form; its model calls, where they are told apart from turns.
+    """Read a file of any known format; its model calls too, where they are separate from turns.
 
     Raises:
-        InvalidRequest: it holds none, and says what was expected; or more than is read.
+        InvalidRequest: it contains no turns; says what was expected. Or it is too large.
     """
     file.seek(0)
     if otlp.signal_of(file.peek(PIECE)):
@@ -175,7 +175,7 @@ def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, 
     try:
         recorded = reading.read(file, name=name)
     except UnreadableRecording:
-        # The first line that holds anything: whoever sent it sees what it begins with.
+        # The first line that is not empty, so that the sender sees how the file begins.
         lines = enumerate(iter(lambda: file.readline(PIECE), b""), 1)
         got = "an empty file"
         for number, line in lines:

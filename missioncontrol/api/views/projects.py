@@ -1,4 +1,4 @@
-"""Projects, the demo's among them, and the person who is signed in."""
+"""Projects, including the demo's, and the person who is signed in."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def projects_list(request: Request) -> list[ProjectRow]:
     return project_rows(request)
 
 
-# Else a viewer of one project could fill the server with others.
+# Otherwise a viewer of one project could fill the server with others.
 @api.post("projects/", status=201, checks=(MAKERS,))
 def projects_make(request: Request, asked: NewProject, person: Person) -> ProjectRow:
     """Make a project and become its owner; for people who own a project already."""
@@ -130,21 +130,21 @@ def projects_change(
 ) -> ProjectRow:
     """Change a project's settings, or archive it; owners only."""
     even_archived = asked.archived is False
-    # An archived project can be brought back, and nothing else of it changes.
+    # An archived project can only be restored; nothing else of it changes.
     auth.check_owns(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
     changes = _checked(asked)
-    # Switching it off too: it lets those in who have none.
+    # Switching it off too: that admits people without a second factor.
     if changes.get("second_factor") is not None:
         auth.check_by_hand(request)
         auth.check_recent(request)
     if changes.get("second_factor") and not ways.has_factor(person):
         raise Forbidden("Set up your own second factor first: otherwise you would lose access.")
-    # Read and checked before, so that nobody waits for
-    # the project's row while a policy is parsed.
+    # Read and checked before the lock, so that nobody waits for the project's row while a policy is
+    # parsed.
     with auth.owning(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
         rules.change_project(project_id, changes, by=by, at=now())
     if "redact_rules" in changes:
-        # What is masked goes with the holder of a key, who is remembered for some seconds.
+        # A key's holder carries these rules, and is remembered for some seconds.
         keys.forget_all()
     return find_project(request, project_id)
 
@@ -164,10 +164,10 @@ def projects_controller_secret(project_id: UUID) -> Secret:
 @api.get("me/")
 def me(request: Request, person: Person, name: By) -> Me:
     """Show the signed-in person and what they may see."""
-    # The screens ask this first: with its answer's cookie they can write.
+    # The screens ask this first: its answer's cookie allows them to write.
     get_token(request)
     closed = ways.closed_memberships(person).order_by("project_id")
-    # Agents report there too, and names under `localhost` are known to browsers alone.
+    # Agents report to this address too, and only browsers can resolve names under `localhost`.
     here = urlsplit(request.build_absolute_uri("/"))
     if (here.hostname or "").endswith(".localhost"):
         here = here._replace(netloc=here.netloc.replace(here.hostname or "", "127.0.0.1"))
@@ -197,8 +197,8 @@ def projects_export(request: Request, project_id: UUID) -> StreamingHttpResponse
     """Export a whole project as JSON Lines; `manage.py import_project` reads it."""
 
     def lines() -> Iterator[bytes]:
-        # Into a file at once, then as fast as it is taken: its rows are of one moment, and a
-        # slow reader would keep that moment, and its connection, open.
+        # Written to a file first: all rows are read in one transaction, and a slow reader would
+        # keep it and its connection open.
         with tempfile.TemporaryFile() as kept:
             kept.writelines(export_lines(project_id, at=now()))
             kept.seek(0)
@@ -211,7 +211,7 @@ def projects_export(request: Request, project_id: UUID) -> StreamingHttpResponse
 def demo_start(person: Person) -> None:
     """Start the demo: three agents in projects of their own; for people who own a project."""
     DEMOS.check(str(person.pk), at=now())
-    # A web process starts no program; without `up` nobody would read what it asks.
+    # A web process starts no program: without `up` nobody would act on the request.
     if not settings.IS_SUPERVISED:
         raise Unavailable("Only `manage.py up` can start the demo's agents.")
     rules.start_demo(person, at=now())
@@ -224,13 +224,13 @@ def demo_remove(person: Person) -> None:
 
 
 def demo_state(request: Request) -> Literal["off", "running"] | None:
-    """Say whether the caller's demo runs; None: they cannot start or remove one."""
+    """Say whether the caller's demo runs; None if they cannot start or remove one."""
     if not settings.IS_SUPERVISED or not auth.owned_projects(request):
         return None
     running = extras.demo_asked(settings.DATA_DIR)
     if running is None:
         return "off"
-    # Somebody else's runs: it is theirs to end.
+    # Another person's demo is theirs to end.
     return "running" if running.owner == auth.person_of(request).get_username() else None
 
 
@@ -242,7 +242,7 @@ def project_rows(request: Request, **which: Any) -> list[ProjectRow]:
             ProjectRow,
             project,
             role=membership.role,
-            # As one table, whatever columns they are kept in.
+            # As one table, whatever columns hold them.
             budgets={"run": project.budget, **project.budgets},
             day_extra=extra_today(project, at=now()),
         )
@@ -268,11 +268,11 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
     note, seen = changes.pop("policy_note"), changes.pop("policy_version", None)
     if "name" in changes:
         changes["name"] = checked_name(changes["name"])
-    # Read here for its faults alone: it is kept as it was typed.
+    # Parsed here only for its errors: it is stored as it was typed.
     if "policy" in changes:
         read_policy(changes["policy"])
         changes["policy"] = rules.NewPolicy(policy=changes["policy"], note=note, seen=seen)
-    # A run's ceiling is kept in a column of its own, which was there before the other scopes.
+    # A run's limit has a column of its own, which is older than the other scopes.
     if "budgets" in changes:
         shared = read_budgets(changes["budgets"])
         own = shared.pop("run", changes.get("budget"))
@@ -283,7 +283,7 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
         changes["time_zone"] = read_zone(changes["time_zone"], field="time_zone").key
     if "redact_rules" in changes:
         changes["redact_rules"] = list(read_rules(changes["redact_rules"]).rules)
-    # Here, not by the column: the database would refuse it with a sentence about a range.
+    # Checked here, because the database's own error would speak of a column's range.
     if not 0 <= changes.get("keep_words_days", 0) <= LONGEST_DAYS:
         raise InvalidRequest(f"keep_words_days: expected 0 (for ever) to {LONGEST_DAYS} days.")
     if not 1 <= changes.get("hold_limit", 1) <= LONGEST_HOLD_S:

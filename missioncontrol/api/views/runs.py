@@ -1,4 +1,4 @@
-"""Runs: search, sums and exports, saved views; open, look, end, change the mode, tap."""
+"""Runs: search, totals and exports, saved views; open, read, end, change the mode, intervene."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ from missioncontrol.wire.runs import RunRow, TelemetryRow, TreeRow
 
 api = Router()
 FORMATS = {"csv": finding.csv_lines, "jsonl": finding.jsonl}
-# Of more projects the sockets bring theirs: each board may hold a thousand runs.
+# The sockets send those of further projects: each board may hold a thousand runs.
 MOST_BOARDS = 8
 
 
@@ -95,7 +95,7 @@ class NewView:
 
 
 class Found(NamedTuple):
-    """The runs that the filters leave, by which line of search, and when it was asked."""
+    """The runs that match the filters, the parsed search line, and when it was asked."""
 
     runs: QuerySet[Run]
     query: Query
@@ -113,7 +113,7 @@ def find_runs(
     parent: UUID | None,
     tree: UUID | None,
 ) -> Found:
-    """Find the caller's runs; `zone` is that of the days in `q`."""
+    """Find the caller's runs; `zone` is the time zone of the days in `q`."""
     at = now()
     query = read_query(q, at=at, zone=read_zone(zone, field="zone") if zone else UTC)
     found = selectors.list_runs(
@@ -137,11 +137,11 @@ def runs_list(request: Request, found: FoundRuns, sort: str | None) -> Page[Hist
     `q` is a line of search (docs/history.md).
     """
     runs, query, at = found
-    # Newest first pages by id; any other order has a cursor of its own.
+    # Newest first pages by id; any other order has its own kind of cursor.
     if not sort:
         return page_shown_together(request, runs, lambda page: finding.show(page, query, at=at))
     limit, cursor = page_size(request), request.query_params.get("cursor")
-    # One more than is shown tells whether there is another page.
+    # One more than is shown says whether there is another page.
     page = list(finding.sort_runs(runs, sort, cursor=cursor)[: limit + 1])
     end = finding.cursor_of(page[limit - 1]) if len(page) > limit else None
     return Page(finding.show(page[:limit], query, at=at), following(request, end))
@@ -150,7 +150,7 @@ def runs_list(request: Request, found: FoundRuns, sort: str | None) -> Page[Hist
 @api.get("runs/totals/")
 def runs_totals(found: FoundRuns) -> HistoryTotals:
     """Get totals over all runs that match the filters."""
-    # By the database, of all of them: a page's rows would add up to the page.
+    # The database computes them over all runs; the rows of a page would give the page's totals.
     return finding.totals(found.runs)
 
 
@@ -167,7 +167,7 @@ def runs_compare(run_id: UUID, projects: Readable, with_: UUID | None) -> RunCom
     if with_ is None:
         raise InvalidRequest("with: expected the id of another run.", field="with")
     other = selectors.find_run(with_, projects=projects)
-    # As if it were not there: two projects of one person may be two customers.
+    # As if it did not exist: two projects of one person may belong to two customers.
     if run.project_id != other.project_id:
         raise NotFound("The run")
     return comparing.compare(run, other)
@@ -178,8 +178,8 @@ def runs_export(
     request: Request, found: FoundRuns, as_: Literal["jsonl", "csv"]
 ) -> StreamingHttpResponse:
     """Export all runs that match the filters, as `as=csv` or `jsonl`."""
-    # Page by page: the whys of a page are read together, and of all runs nothing is held.
-    # With no line of search: a file shows no matches, which would be looked for run by run.
+    # Page by page: the reasons for a page are read together, and not all runs are kept in memory.
+    # An empty search line, because a file shows no matches, which would be looked up run by run.
     pages = pages_of(found.runs)
     rows = (row for page in pages for row in finding.show(page, Query(), at=found.at))
     return stream(request, FORMATS[as_](rows), kind=as_, name="runs")
@@ -212,7 +212,7 @@ def views_remove(view_id: UUID, person: Person, by: By) -> None:
 def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[RunRow, bool]:
     """Open a run; repeating the same key answers 200 with the same run."""
     at = now()
-    # Refuse a policy or a budget that could not be obeyed, before it is stored.
+    # A policy or a budget that could not be obeyed is refused before it is stored.
     if asked.policy is not None:
         policy = renewed(asked.policy)
         Policy.from_mapping(policy)
@@ -221,9 +221,9 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
     Budget.from_mapping(asked.budget)
     project = Project.objects.get(pk=caller.project)
     run, is_new = open_run(project, asked, by=by, at=at, opener=caller)
-    # Only now: its key reaches it, which opening has checked.
+    # Only now, because opening has checked that the key reaches the run.
     auth.note_run(request, run.id)
-    # Telemetry may have opened it before its agent did, or an agent says more the second time.
+    # Telemetry may have opened it before its agent did, or an agent reports more the second time.
     if run.source == Source.TELEMETRY or (
         asked.capabilities and not is_new and not caller.reports_only
     ):
@@ -249,7 +249,7 @@ def runs_change(request: Request, asked: RunPatch, run_id: UUID) -> RunRow:
 def _report(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) -> RunRow:
     if asked.capabilities is not None:
         auth.check_obeys(request)
-    # An empty change would read as done.
+    # An empty change would look like a success.
     if asked.capabilities is None and asked.status is None and asked.parent is None:
         raise InvalidRequest("status: an agent sends completed or failed.", field="status")
     projects, by = auth.projects_of(request), auth.name_of(request)
@@ -268,7 +268,7 @@ def _report(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) ->
 
 def _set_mode(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) -> RunRow:
     projects = auth.projects_of(request)
-    # A person ends no run here: that is a tap, which names the version that they saw.
+    # A person does not end a run here, but by a tap, which names the version that they saw.
     if asked.mode is None:
         raise InvalidRequest("mode: expected warn, flag, pause or auto.", field="mode")
     auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
@@ -299,7 +299,7 @@ def interventions_make(
     request: Request, run: FoundRun, tap: Tap, by: By
 ) -> tuple[InterventionRow, bool]:
     """Apply a person's answer; repeating the same key and body answers 200."""
-    # Asked again under the run's lock, by `acting_in`: a role may go while this waits.
+    # Checked again under the run's lock, by `acting_in`: the role may be lost while this waits.
     auth.check_may_act(request, run.project_id)
     return interventions.intervene(
         run.id,
@@ -307,7 +307,7 @@ def interventions_make(
         projects=auth.acting_in(request),
         by=by,
         at=now(),
-        # Looked up only if it matters: for a tap that raises everybody's ceiling.
+        # Looked up only when needed: for a tap that raises the budget of all projects.
         owns_one=lambda: bool(auth.owned_projects(request)),
     )
 

@@ -15,11 +15,11 @@ from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 NOT_BUILT = "The screens are not built. Run `npm ci && npm run build` in frontend/, or `up`."
-# By the first part of an address; every other screen's name is that part itself.
+# By the first part of the path; every other screen is named by that part itself.
 SCREENS = {"": "now", "runs": "run"}
 RUN_ID = re.compile(r"[0-9a-f-]{36}")
-# Where the screens themselves change over (`media.svelte.ts`): the other layout's files are not
-# asked for.
+# The same breakpoints as in the screens (`media.svelte.ts`): files of the other layout are not
+# requested.
 PHONE = "(max-width: 47.499em), (max-width: 62.499em) and (max-height: 29.999em)"
 DESKTOP = "(min-width: 47.5em) and (min-height: 30em), (min-width: 62.5em)"
 LAYOUTS = (("", DESKTOP), ("Phone", PHONE))
@@ -27,14 +27,14 @@ LAYOUTS = (("", DESKTOP), ("Phone", PHONE))
 Preloads = dict[str, dict[str, dict[str, list[str]]]]
 """Language -> screen -> the addresses of its `files` and of the `parts` at its top."""
 Answers = dict[str, str]
-"""Screen -> what its code asks the API first: it takes over what is named here."""
+"""Screen -> the address that its code requests first; the code takes the preloaded answer."""
 
 
-# There is no secret in it that its size could tell of.
+# The page contains no secret that its compressed size could reveal.
 @gzip_page
 @require_safe
 def screen(request: HttpRequest) -> HttpResponse:
-    """Answer the page for every address of the app."""
+    """Answer the page, for every address of the app."""
     index = settings.FRONTEND_DIST / "index.html"
     if not index.is_file():
         return HttpResponse(NOT_BUILT, status=503, content_type="text/plain")
@@ -43,34 +43,34 @@ def screen(request: HttpRequest) -> HttpResponse:
     if request.headers.get("Sec-Fetch-Dest", "document") == "document":
         answers = answer_links(request, written("answers"))
         links = "".join([*answers, *preload_links(request, written("preloads"))])
-    # As bytes: the page is UTF-8, whatever the machine's locale reads files as.
+    # As bytes: the page is UTF-8, whatever the machine's locale is.
     page = index.read_bytes().replace(b"</head>", f"{links}</head>".encode(), 1)
     response = HttpResponse(page, content_type="text/html; charset=utf-8")
-    # It names files of this build: a page of the last one would ask for some that are gone.
+    # The page names files of this build: an old copy would request files that are gone.
     response.headers["Cache-Control"] = "no-cache"
     return response
 
 
 def written(name: str) -> Any:
-    """Return a table that was written with the screens; an empty one where it was not."""
+    """Return a table that was built with the screens; an empty one if there is none."""
     table = settings.FRONTEND_DIST / ".vite" / f"{name}.json"
     return json.loads(table.read_bytes()) if table.is_file() else {}
 
 
 def named_by(request: HttpRequest) -> tuple[str, str]:
-    """Return the screen that an address names, and whose it is there: "" for nobody's."""
+    """Return the screen that the path names, and the id in it, or ""."""
     first, _, rest = request.path.removeprefix("/").partition("/")
     return SCREENS.get(first, first), rest.partition("/")[0]
 
 
 def answer_links(request: HttpRequest, table: Answers) -> Iterator[str]:
-    """Have the browser ask for a screen's first answer now, not when its code has run.
+    """Have the browser request a screen's first answer now, before its code has run.
 
-    As the code itself would: by the session, through the same address and its checks.
+    It does so as the code itself would: with the session, through the same address and its checks.
     """
     name, thing = named_by(request)
     answer = table.get(name)
-    # An address that asks for more is read by the page alone.
+    # An address with a query is read by the page alone.
     if answer is None or request.META["QUERY_STRING"]:
         return
     if "{id}" not in answer or RUN_ID.fullmatch(thing):
@@ -79,9 +79,9 @@ def answer_links(request: HttpRequest, table: Answers) -> Iterator[str]:
 
 
 def preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
-    """Have the browser ask for a screen's own files beside the page's, not after they ran.
+    """Have the browser request a screen's own files together with the page's, not after they ran.
 
-    A guess: which language a device chose is known to the page alone, and files that were
+    This is a guess: only the page knows which language a device chose, and files that were
     not needed cost a few kilobytes.
     """
     accepted = parse_accept_lang_header(request.headers.get("Accept-Language", ""))
@@ -91,8 +91,8 @@ def preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
     layouts = LAYOUTS if f"{name}Phone" in screens else (("", "all"),)
     for suffix, media in layouts:
         of_screen = screens.get(name + suffix, {"files": [], "parts": []})
-        # The parts last: without the files nothing is drawn.
+        # The parts last: nothing is drawn without the files.
         for address in (*of_screen["files"], *of_screen["parts"]):
             kind = 'preload" as="style' if address.endswith(".css") else "modulepreload"
-            # `crossorigin`, as modules are asked for: else a browser would fetch each twice.
+            # `crossorigin`, as for modules: otherwise a browser would fetch each twice.
             yield f'<link rel="{kind}" media="{media}" crossorigin href="{address}">'

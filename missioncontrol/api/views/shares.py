@@ -1,6 +1,6 @@
 """Links that show one run, card or week of costs: made by members, opened by whoever has one.
 
-Their picture is drawn without a browser: 1200 by 630, as previews of links are.
+Their preview image is drawn without a browser: 1200 by 630, the usual size.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from missioncontrol.wire.rows import row_of
 
 api = Router()
 
-# Nobody guesses 256 bits: this holds back who keeps the server busy with drawing.
+# Nobody guesses 256 bits: this stops callers who would keep the server busy with drawing.
 VISITS = Pace("shared links opened", most=120, in_all=600)
 MADE = Pace("shared links made", most=30, in_all=300)
 
@@ -53,7 +53,7 @@ def shares_list(
     return page_of(request, found.filter(**asked), sharing.share_row)
 
 
-# A link shows something to whoever has it: a token that leaked must make none.
+# A link shows something to whoever has it, so a leaked token must not make one.
 @api.post("shares/", status=201, checks=(auth.check_by_hand,))
 def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
     """Make a read-only link to one run, card or week; anyone who has it can open it."""
@@ -62,7 +62,7 @@ def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
             f"week: expected a date such as 2026-11-21, got {asked.week}.", field="week"
         )
     project = auth.writable_project(request, asked.project)
-    # Last: what is refused for another reason takes nothing of their pace.
+    # Last: what is refused for another reason does not count against their pace.
     MADE.check(str(person.pk), at=now())
     made = sharing.share(project, asked, by=person, at=now())
     base, is_local = base_of_links(request)
@@ -73,7 +73,7 @@ def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
 @api.delete("shares/<uuid:share_id>/")
 def shares_revoke(request: Request, share_id: UUID, projects: Readable, person: Person) -> None:
     """Revoke a link at once."""
-    # In whatever role: a viewer is told that they may not, a stranger that there is none.
+    # In any role: a viewer is told that they may not, a stranger that it does not exist.
     found = one_of(Share.objects.filter(project__in=projects), share_id, "The link")
     auth.check_may_act(request, found.project_id)
     sharing.revoke(share_id, projects=[found.project_id], by=person, at=now())
@@ -88,13 +88,13 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         return refused
     t, shown = SHARED_TEXTS[row.language], sharing.tell(row, at=now())
     by = people.name_of(row.made_by)
-    # Who never said what they are called is "you", which whoever has the link is not.
+    # A person who never gave a name is called "you", which would mean the reader of the link.
     until = t.until_nameless if by == LOCAL_OWNER else t.until
     context = {
         "language": row.language,
         "t": t,
         "shown": shown,
-        # A whole address: whoever draws a preview reads the page from elsewhere.
+        # An absolute address, because whoever draws a preview reads the page from elsewhere.
         "image": f"{address_of(request)}image.png",
         "until": until.format(by=by, day=row.expires_at.strftime(t.day)),
     }
@@ -112,11 +112,11 @@ def picture(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpResponse]:
-    """Return the link, or the page that says that there is none."""
+    """Return the link, or the response to answer with if there is none."""
     try:
         VISITS.check(origin.asked_from(request), at=now())
     except TooManyRequests as error:
-        # Plain: drawing a page is what this holds back.
+        # Plain, because drawing a page is what this limits.
         refused = HttpResponse(status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")
         refused["Retry-After"] = str(error.wait_s)
         return None, refused
@@ -129,11 +129,11 @@ def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRespons
     return None, gone
 
 
-# What previews of links show whole (Open Graph's 1.91 to 1).
+# The size that previews show completely (Open Graph's 1.91 to 1).
 SIZE = WIDTH, HEIGHT = 1200, 630
 EDGE = 72
 GROUND, INK, INK_2, INK_3 = "#0c0d0f", "#f2f3f5", "#b0b4bd", "#8a8f9a"
-# The dark theme's.
+# The colours of the dark theme.
 BARS = {"new": "#7d8694", "same": "#4c525d", "alarm": "#f5b83d"}
 BARS_FOOT, DAYS_FOOT = 526, 488
 TURNS_HEIGHT, DAYS_HEIGHT = 96, 150
@@ -145,7 +145,7 @@ Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 def draw(shown: SharedContent) -> bytes:
     """Draw what a link shows.
 
-    Letters that the bundled face lacks are drawn as its empty box.
+    Characters that the bundled font lacks are drawn as its empty box.
     """
     picture = Image.new("RGB", SIZE, GROUND)
     pen = ImageDraw.Draw(picture)
@@ -188,7 +188,7 @@ def draw(shown: SharedContent) -> bytes:
 
 
 def _wrapped(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> list[str]:
-    """Break a text into lines; what the last has no room for is cut."""
+    """Break a text into lines, and cut what does not fit into the last one."""
     lines: list[str] = []
     words = text.split()
     while words and len(lines) < most:
@@ -202,10 +202,10 @@ def _wrapped(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> list
 
 
 def _cut(pen: ImageDraw.ImageDraw, text: str, font: Font, room: float) -> str:
-    text = " ".join(text[:400].split())  # Pillow measures no text of several lines
+    text = " ".join(text[:400].split())  # Pillow measures one line only
     if pen.textlength(text, font) <= room:
         return text
-    # Sign by sign: widths differ, and a text is 400 signs at most.
+    # Character by character, because widths differ and a text has at most 400.
     while text and pen.textlength(f"{text}…", font) > room:
         text = text[:-1]
     return f"{text.rstrip()}…"
@@ -213,8 +213,8 @@ def _cut(pen: ImageDraw.ImageDraw, text: str, font: Font, room: float) -> str:
 
 @cache
 def _font(size: int, weight: int) -> Font:
-    """Return the screens' own face; before they are built, the one that Pillow brings."""
-    # Its name holds a hash of what it is.
+    """Return the screens' own font, or Pillow's default until they are built."""
+    # Its name contains a hash of its content.
     bundled = sorted(Path(settings.FRONTEND_DIST, "assets").glob("inter-latin-wght-normal*.woff2"))
     if not bundled:
         return ImageFont.load_default(size)

@@ -1,8 +1,8 @@
 """Sign in by a link or a code, sign out, follow an invitation; the other ways are in `ways_in`.
 
-An invitation's page says who invites to what, and has one button. The link's secret stands behind
-its `#`. The page takes it from there into a form's body and out of the address, so that no log,
-referrer or history keeps it.
+An invitation's page says who invites to what, and has one button. The link's secret follows
+its `#`. The page moves it from there into a form's body and removes it from the address, so that no
+log, referrer or history keeps it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from missioncontrol.projects import access, members
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 HOME = "/"
 PAIRED = "/settings/devices"
-# 58 bits are not guessed at any pace: all together are held back for the server's sake alone,
-# far above where one who guesses from a few addresses would keep everybody out.
+# Nobody guesses 58 bits at any pace: the total limit only protects the server, and is so high that
+# a guesser with a few addresses cannot lock everybody out.
 CODES = Pace("pairing codes", most=10, in_all=6_000)
 # A form with a CSRF token needs its Origin, which browsers hide under `no-referrer`.
 PAIR = {"referrer": "same-origin"}
@@ -54,14 +54,14 @@ T = TypeVar("T")
 
 
 def leave_no_trace(view: View) -> View:
-    """Answer so that the link stays out of caches, referrers and frames."""
+    """Decorate a view so that its link stays out of caches, referrers and frames."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
         response = view(request, *args, **kwargs)
         response["Referrer-Policy"] = "no-referrer"
         response["Cache-Control"] = "no-store"
-        # A link that stands somewhere public must not be found by a search.
+        # A link that was published must not be found by a search engine.
         response["X-Robots-Tag"] = "noindex"
         return response
 
@@ -78,12 +78,12 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     offered = find_login_link(secret=secret, at=now())
     if offered is None:
         return _refuse(request)
-    # Messengers and mail scanners fetch a link to preview it: a GET that uses one up must come
-    # from this machine, by a link that was made for it.
+    # Messengers and mail scanners fetch a link to preview it: a GET may use one up only if it comes
+    # from this machine, with a link that was made for that.
     is_trusted = request.method == "GET" and is_from_this_machine(request)
     if request.method == "POST" or (is_trusted and offered.on_get):
-        # Asks for no second factor: who prints a link can read the database, and who offers one to
-        # a phone is signed in.
+        # No second factor is asked for: whoever prints a link can read the database, and whoever
+        # offers one to a phone is signed in.
         return _enter_once(request, offered) or _refuse(request)
     context = {"is_pairing": offered.code_digest is not None}
     return page(request, "accounts/sign_in.html", LINK_TEXTS, context)
@@ -92,7 +92,7 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
 @leave_no_trace
 @require_http_methods(["GET", "HEAD"])
 def how_to_sign_in(request: HttpRequest) -> HttpResponse:
-    """Tell a person without a session where their link comes from."""
+    """Tell a person without a session where to get their link."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(HOME)
     return _how_to(request, fresh=True)
@@ -101,7 +101,7 @@ def how_to_sign_in(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def pair(request: HttpRequest) -> HttpResponse:
-    """Take the code that *Pair a phone* shows, where there is no camera."""
+    """Accept the code that *Pair a phone* shows, where there is no camera."""
     if request.method != "POST":
         return page(request, "accounts/pair.html", LINK_TEXTS, PAIR)
     try:
@@ -116,20 +116,20 @@ def pair(request: HttpRequest) -> HttpResponse:
     return page(request, "accounts/pair.html", LINK_TEXTS, context, status=HTTPStatus.GONE)
 
 
-# By POST alone: a link or a picture elsewhere must sign nobody out.
+# Only by POST: a link or an image on another site must not sign anybody out.
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
-    """End this session; its browser is forgotten, and no push reaches it."""
+    """End this session; its browser is forgotten and receives no more pushes."""
     here = request.session.get(sessions.IN_SESSION)
     if here and (browser := Browser.objects.select_related("user").filter(pk=here).first()):
         access.sign_out(browser, by=auth.name_of(request), at=now(), is_here=True)
-    # After it is on record: then nobody is signed in who could be named.
+    # After it was recorded: from here on nobody is signed in whose name could be recorded.
     logout(request)
     return HttpResponseRedirect("/login/")
 
 
 def is_from_this_machine(request: HttpRequest) -> bool:
-    """Say whether the peer is loopback itself, not a proxy speaking for someone."""
+    """Say whether the peer itself is loopback, not a proxy on behalf of another."""
     # A proxy on this machine connects from loopback too, for whoever is behind it.
     if any(header in request.META for header in FORWARDED):
         return False
@@ -137,24 +137,24 @@ def is_from_this_machine(request: HttpRequest) -> bool:
     return peer is not None and peer.is_loopback
 
 
-# As one: the desk asks every second, and what is used up but by no browser yet is a phone that
-# came and went. For a link that was found: SQLite has one writer at a time, and anybody can make
-# up a link.
+# In one transaction: the desktop page asks every second, and takes a used link without a browser
+# for a phone that came and went. Only for a link that was found: SQLite has one writer at a time,
+# and anybody can make up a link.
 @transaction.atomic
 def _enter_once(request: HttpRequest, link: LoginLink) -> HttpResponse | None:
-    """Sign in by a link, which is then used up; None: it was before.
+    """Sign in by a link and use it up; None if it was used before.
 
-    A phone that could take pushes is shown where they are allowed.
+    A phone that could receive pushes is then shown where to allow them.
     """
     if not services.redeem(link, at=now()):
         return None
     browser = begin_session(request, link.user)
-    # Not first after the commit, as the middleware does: until it is kept, nobody can end it, and
-    # it is lost with this process.
+    # Saved now, not after the commit as the middleware does: until it is saved nobody can end it,
+    # and it is lost if this process dies.
     request.session.save()
     note_browser(link, browser)
     access.record_entry(browser, is_paired=link.code_digest is not None, at=now())
-    # Browsers allow notifications on what is secure alone.
+    # Browsers allow notifications only on secure pages.
     is_secure = request.is_secure() or settings.PUBLIC_URL.startswith("https://")
     takes_none = browser.kind == "phone" and not hasattr(browser, "device")
     is_next = link.code_digest is not None or (is_secure and takes_none)
@@ -169,13 +169,15 @@ def _enter_once(request: HttpRequest, link: LoginLink) -> HttpResponse | None:
 
 
 def begin_session(request: HttpRequest, user: User) -> Browser:
-    """Sign a person in; whose browser this was before sees nothing of it any more."""
-    # Whose session has ended is known by the cookie: one browser, not another each time.
+    """Sign a person in; the browser's previous user gets nothing in it any more."""
+    # The cookie identifies the browser when its session has ended, so that it is not a new one each
+    # time.
     kept = request.get_signed_cookie(sessions.COOKIE, default=None, max_age=sessions.COOKIE_AGE)
     before = request.session.get(sessions.IN_SESSION) or (str(kept) if kept else None)
     login(request, user, backend=BACKEND)
     ways.note_proof(request.session, at=now())
-    # Another person at the same machine: pushes of the one before must not reach them.
+    # If another person signs in at the same machine, pushes for the previous one must not reach
+    # them.
     sessions.forget_of_others(before, to=user)
     sessions.take_up_browser(request.session, before, user=user)
     agent = request.headers.get("User-Agent", "")
@@ -183,7 +185,7 @@ def begin_session(request: HttpRequest, user: User) -> Browser:
 
 
 def keep_browser(response: HttpResponse, browser: Browser) -> None:
-    """Have a browser say which it is when somebody signs in again."""
+    """Have a browser keep a cookie that identifies it when somebody signs in again."""
     response.set_signed_cookie(
         sessions.COOKIE,
         str(browser.id),
@@ -209,12 +211,12 @@ def _how_to(
 
 
 def texts_for(request: HttpRequest, texts: Mapping[str, T]) -> T:
-    """Return what a page says, in the language this browser asks for first."""
+    """Return a page's texts in the language this browser prefers."""
     return texts[preferred_language(request)]
 
 
 def preferred_language(request: HttpRequest) -> str:
-    """Return the language this browser asks for first."""
+    """Return the language this browser prefers."""
     first = request.headers.get("Accept-Language", "").partition(",")[0]
     return language_of(first.partition(";")[0])
 
@@ -229,10 +231,11 @@ def page(
     wait: TooManyRequests | None = None,
     calls: bool = False,
 ) -> HttpResponse:
-    """Draw a page for who may not be signed in: it runs what bears its nonce, and loads our fonts.
+    """Draw a page for people not signed in: it runs only scripts with its nonce, and loads our
+    fonts.
 
-    `texts`: what it says, by language, its `t` unless `context` has one of its own; `wait`: it is
-    refused with 429, and says for how long; `calls`: its script may call us.
+    `texts`: what it says, by language; its `t` unless `context` has its own. `wait`: it is
+    refused with 429, and says for how long. `calls`: its script may call us.
     """
     nonce = secrets.token_urlsafe(16)
     whole = {
@@ -259,7 +262,7 @@ def page(
 
 
 def manage_command() -> str:
-    """Return how a checkout's commands are typed, or an installed wheel's."""
+    """Return how commands are typed: in a checkout, or with an installed wheel."""
     is_checkout = (settings.BASE_DIR / "manage.py").is_file()
     return "uv run --no-dev manage.py" if is_checkout else "missioncontrol"
 
@@ -270,14 +273,14 @@ def bundled_font(name: str) -> str:
     return next((f"/assets/{file.name}" for file in files), "")
 
 
-# Nobody guesses 256 bits: this holds back who keeps the server busy, not who mistypes.
+# Nobody guesses 256 bits: this stops callers who keep the server busy, not those who mistype.
 TRIES = Pace("invitations tried", most=30, in_all=600)
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest) -> HttpResponse:
-    """Ask for a link, show what it offers, and let its bearer in."""
+    """Ask for a link, show what it offers, and admit its bearer."""
     if request.method != "POST":
         return _join_page(request)
     try:
@@ -285,13 +288,13 @@ def join(request: HttpRequest) -> HttpResponse:
     except TooManyRequests as error:
         context = {"problem": texts_for(request, JOINING_TEXTS).too_many}
         return _join_page(request, context, wait=error)
-    # The whole link may be pasted: the secret stands behind its `#`.
+    # The whole link may be pasted: the secret follows its `#`.
     secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
     offered = members.find_invitation(secret, at=now())
     if offered is None:
         return _turn_away(request)
     mine = Membership.objects.filter(project=offered.project_id, user=request.user.pk)
-    # Before the link is used up: it is still good for whom it was meant for.
+    # Before the link is used up, so that the person it was meant for can still use it.
     if request.user.is_authenticated and mine.exists():
         return _turn_away(request, is_member=True)
     if "accept" in request.POST:
@@ -310,7 +313,7 @@ def _let_in(request: HttpRequest, offered: Invitation, secret: str) -> HttpRespo
     except Forbidden:
         return _turn_away(request)
     response = HttpResponseRedirect(HOME)
-    # Who was signed in stays who they are, in the session they have.
+    # A person who was signed in stays signed in, with the same session.
     if joined.is_new:
         keep_browser(response, begin_session(request, joined.user))
     return response
@@ -320,9 +323,9 @@ def _offer(
     request: HttpRequest, offered: Invitation, secret: str, *, problem: str = "", name: str = ""
 ) -> HttpResponse:
     t, user = texts_for(request, JOINING_TEXTS), request.user
-    # Whoever invited may be gone: the invitation outlives them.
+    # The account of whoever invited may be gone: the invitation outlives it.
     by = people.name_of(offered.invited_by) if offered.invited_by else ""
-    by = "" if by == LOCAL_OWNER else by  # who never said what they are called
+    by = "" if by == LOCAL_OWNER else by  # a person who never gave a name
     says = t.invites if by else t.invites_nameless
     return _join_page(
         request,

@@ -1,4 +1,4 @@
-"""A run's turns: windows, matches, one in full, how it went, who handed on."""
+"""A run's turns: windows, matches, one in full, the run's course, and hand-offs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ api = Router()
 POINTS = 300
 MOST_PICKED = 500
 MOST_MOMENTS = 100
-# Nine digits: a column of a turn's number holds no more.
+# Nine digits, the most that a turn number's column can hold.
 _SEQS = re.compile(r"\d{1,9}(,\d{1,9})*")
 
 
@@ -58,7 +58,7 @@ def turns_list(
         run, limit=limit, after_seq=after_seq, before_seq=before_seq, around=around
     )
     following = None
-    # A window around a turn is whole: its sides are asked for by number.
+    # A window around a turn has no next page: its sides are requested by number.
     if len(page) >= limit and around is None:
         backwards = before_seq is not None
         place = f"before_seq={page[0].seq}" if backwards else f"after_seq={page[-1].seq}"
@@ -92,7 +92,7 @@ def turns_find(
         tool=tool,
         signal=signal,
         role=role,
-        # Absent, or switched off in the address.
+        # Absent, or switched off in the query.
         flagged=flagged not in {"", "0", "false"},
         q=q,
     )
@@ -116,11 +116,11 @@ def runs_series(
     run: FoundRun, points: int | None, from_seq: int | None, to_seq: int | None
 ) -> RunSeries:
     """Show a run's course in at most `points` points; spikes are kept."""
-    # 0 is a number that was asked for, and not the default.
+    # 0 is a given number, not a missing one.
     if points is not None and not 0 < points <= timeline.MOST_POINTS:
         raise InvalidRequest(f"points: expected 1 to {timeline.MOST_POINTS}.", field="points")
     series = timeline.show_series(run, points=points or POINTS, from_seq=from_seq, to_seq=to_seq)
-    # Beside the points, so that the line at which a card opens is drawn with them.
+    # Sent with the points, to draw the line at which a card opens.
     return replace(series, asks_from=asks_from(policy_of(run)))
 
 

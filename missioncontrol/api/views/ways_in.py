@@ -1,6 +1,6 @@
-"""Sign in by a password, a passkey or an identity provider, with a second factor for who has one.
+"""Sign in by a password, a passkey or an identity provider, with a second factor if one is set up.
 
-Nothing of this is there unless `MISSIONCONTROL_SIGN_IN` names it.
+None of this exists unless `MISSIONCONTROL_SIGN_IN` names it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from missioncontrol.projects import signing_in as project_signing_in
 
 logger = logging.getLogger(__name__)
 
-# Of one address, whatever accounts it tries; all together far above what a machine hashes.
+# Per address, whatever accounts it tries; in all, far more than a machine can hash.
 TRIES = Pace("sign-in", most=60, in_all=6_000)
-# Tries that failed are put on record, so that a flood of them does not flood it.
+# How often failed tries are recorded, so that a flood of them does not flood the record.
 NOTED = Pace("failures on record", most=1, in_all=10)
 HALF_WAY = "half_way_in"
 HALF_WAY_S = 600
@@ -47,13 +47,13 @@ View = Callable[[HttpRequest], HttpResponse]
 
 
 def _where_on(*wanted: str) -> Callable[[View], View]:
-    """Answer only where one of these ways is on: what is off does not exist."""
+    """Answer only where one of these ways is on; a way that is off does not exist."""
 
     def decorate(view: View) -> View:
         @never_cache
         @wraps(view)
         def wrapped(request: HttpRequest) -> HttpResponse:
-            # Answered as `/login` is without any of them: nobody learns which there might be.
+            # Answered as `/login` is when all are off: nobody learns which ways there could be.
             if not settings.SIGN_IN & set(wanted or settings.SIGN_IN):
                 return signing_in.how_to_sign_in(request)
             return view(request)
@@ -66,10 +66,10 @@ def _where_on(*wanted: str) -> Callable[[View], View]:
 @_where_on()
 @require_http_methods(["GET", "HEAD"])
 def sign_in(request: HttpRequest) -> HttpResponse:
-    """Show the ways that are on to who is not signed in."""
+    """Show the ways that are on to a person who is not signed in."""
     if request.user.is_authenticated:
         return HttpResponseRedirect(signing_in.HOME)
-    # Who comes back to the first page begins again.
+    # Going back to the first page starts over.
     request.session.pop(HALF_WAY, None)
     return _page(request)
 
@@ -77,8 +77,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 @_where_on("password")
 @require_POST
 def by_password(request: HttpRequest) -> HttpResponse:
-    """Take a name and a password; how long that takes tells nobody which was wrong."""
-    # No NUL: names of our own that begin with one are counted beside those typed.
+    """Check a name and a password; the time it takes reveals nothing about which was wrong."""
+    # No NUL: internal names that begin with one are counted beside those typed.
     name = request.POST.get("name", "").replace("\0", "").strip()
     password = request.POST.get("password", "")
     try:
@@ -87,14 +87,14 @@ def by_password(request: HttpRequest) -> HttpResponse:
         return _too_many(request, error, name=name)
     user = people.find(name) if name else None
     if user is None or "\0" in password:
-        # As long as a check takes: whoever measures it learns of no name.
+        # Takes as long as a check, so that measuring it reveals no name.
         make_password(password)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
-    # The password first: a deactivated account must answer no sooner than a wrong password.
+    # The password first: a deactivated account must not answer sooner than a wrong password.
     if not (user.check_password(password) and user.is_active):
         _note_failure(request, user, tries)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
-    # A first factor that is right clears its own count; the second has another.
+    # A correct first factor clears its own count; the second has another.
     pace.forget_sign_ins(name, origin.asked_from(request))
     return _go_on(request, user, "a password")
 
@@ -102,14 +102,13 @@ def by_password(request: HttpRequest) -> HttpResponse:
 @_where_on()
 @require_http_methods(["GET", "HEAD", "POST"])
 def by_second_factor(request: HttpRequest) -> HttpResponse:
-    """Take a code of the app, or a recovery code, of who came half-way."""
+    """Check a code of the app, or a recovery code, as the second factor."""
     user, way = _half_way(request)
     if user is None:
         return HttpResponseRedirect("/login/")
     if request.method != "POST":
         return _second_page(request, user)
-    # An account whose codes are tried is apart from what somebody types as a name: no name
-    # holds a NUL.
+    # The codes of an account are counted apart from names typed at sign-in, which contain no NUL.
     account = f"\0{user.pk}"
     try:
         tries = _count(request, account)
@@ -127,7 +126,7 @@ def by_second_factor(request: HttpRequest) -> HttpResponse:
 @_where_on()
 @require_POST
 def begin_passkey(request: HttpRequest) -> HttpResponse:
-    """Say what a passkey is to answer."""
+    """Return the challenge that a passkey must answer."""
     user, _ = _half_way(request)
     if user is None and "passkey" not in settings.SIGN_IN:
         return _refused("no_passkey")
@@ -137,7 +136,7 @@ def begin_passkey(request: HttpRequest) -> HttpResponse:
 @_where_on()
 @require_POST
 def by_passkey(request: HttpRequest) -> HttpResponse:
-    """Take what a passkey answered; it is both factors, or the second of who came half-way."""
+    """Check a passkey's answer; it is both factors, or the second after a first one."""
     half_way, way = _half_way(request)
     if not TRIES.may(origin.asked_from(request), at=clock.now()):
         return _refused("too_many_requests", status=HTTPStatus.TOO_MANY_REQUESTS)
@@ -147,13 +146,13 @@ def by_passkey(request: HttpRequest) -> HttpResponse:
         credential = read_json_object(request.body)
     except MissionControlError:
         return _refused("no_passkey", status=HTTPStatus.BAD_REQUEST)
-    # Made with user verification, and asked for it: a passkey is both factors at once.
+    # Made and requested with user verification: a passkey is both factors at once.
     user = ways.check_passkey(credential, user=half_way)
     if user is None:
         return _refused("no_passkey")
     entered = _enter(request, user, f"{way} and a passkey" if half_way else "a passkey")
     response = JsonResponse({"to": entered["Location"]})
-    # A script asked, and goes to the page by itself; the session's cookies come with this answer.
+    # A script asked, and opens the page by itself; the session's cookies come with this answer.
     response.cookies = entered.cookies
     return response
 
@@ -161,8 +160,8 @@ def by_passkey(request: HttpRequest) -> HttpResponse:
 @_where_on("oidc")
 @require_http_methods(["GET"])
 def to_provider(request: HttpRequest) -> HttpResponse:
-    """Send a browser to the identity provider: to sign in, to connect, or to prove it is them."""
-    # Signed in alone: to a stranger's browser an account is neither connected nor proved.
+    """Send a browser to the identity provider: to sign in, to connect, or to prove who it is."""
+    # Only if signed in: a stranger's browser must neither connect nor prove an account.
     purpose = request.GET.get("for", "") if request.user.is_authenticated else ""
     if request.user.is_authenticated and purpose not in {"connect", "again"}:
         return HttpResponseRedirect(signing_in.HOME)
@@ -179,7 +178,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
         )
     except oidc.IdentityRefused as error:
         return _provider_failed(request, str(error))
-    # A path of ours, whatever was asked for: `//` and `/\` lead a browser to another host.
+    # Only a path of ours, whatever was asked for: `//` and `/\` lead a browser to another host.
     to = request.GET.get("to", ACCOUNT)
     parts = urlsplit(to)
     is_ours = to.startswith("/") and not to.startswith(("//", "/\\"))
@@ -192,8 +191,8 @@ def to_provider(request: HttpRequest) -> HttpResponse:
 @_where_on("oidc")
 @require_http_methods(["GET"])
 def from_provider(request: HttpRequest) -> HttpResponse:
-    """Take what the identity provider says of the browser that was sent there."""
-    # Taken out: an answer of the provider is good for one return.
+    """Read what the identity provider says of the browser that was sent there."""
+    # Removed, because an answer of the provider is valid for one return.
     kept = request.session.pop(OIDC_KEPT, None)
     if kept is None:
         return HttpResponseRedirect("/login/")
@@ -220,7 +219,7 @@ def from_provider(request: HttpRequest) -> HttpResponse:
 
 
 def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str) -> HttpResponse:
-    """Connect an account to who is signed in, or have them proved to be who they are."""
+    """Connect an account to the signed-in person, or accept it as proof of who they are."""
     problem = _texts(request).not_yours.format(provider=_provider().name)
     if not request.user.is_authenticated:
         return HttpResponseRedirect("/login/")
@@ -231,7 +230,7 @@ def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str)
         request.session.cycle_key()
         ways.note_proof(request.session, at=clock.now())
         return HttpResponseRedirect(to)
-    # Asked here too: the page that offers it may have been open since yesterday.
+    # Checked here too: the page that offers it may have been open since yesterday.
     if ways.to_prove(request.user, request.session, at=clock.now()):
         return HttpResponseRedirect(to)
     try:
@@ -243,18 +242,18 @@ def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str)
 
 
 def _go_on(request: HttpRequest, user: User, way: str) -> HttpResponse:
-    """Sign in who has one factor; who has two is asked for the other."""
+    """Sign in a person with one factor; ask a person with two for the other."""
     if not ways.has_factor(user):
         return _enter(request, user, way)
     request.session.cycle_key()
-    # The key is another now: who planted a session here before is not half-way in with it.
+    # The session key has changed: whoever planted a session here is not half-way in with it.
     until = clock.now().timestamp() + HALF_WAY_S
     request.session[HALF_WAY] = {"user": user.pk, "way": way, "until": until}
     return HttpResponseRedirect("/login/by/second")
 
 
 def _half_way(request: HttpRequest) -> tuple[User | None, str]:
-    """Return who has shown one factor of two here within ten minutes, and which."""
+    """Return who has shown the first of two factors here within ten minutes, and which."""
     half = request.session.get(HALF_WAY)
     if half is None or half["until"] < clock.now().timestamp():
         return None, ""
@@ -271,10 +270,10 @@ def _enter(request: HttpRequest, user: User, way: str) -> HttpResponse:
 
 
 def _count(request: HttpRequest, account: str) -> int:
-    """Count a try; return how many in a row it is.
+    """Count a try; return how many there were in a row.
 
     Raises:
-        TooManyRequests: one too many, of this account from here or of this address.
+        TooManyRequests: one too many, for this account from here, or from this address.
     """
     here, at = origin.asked_from(request), clock.now()
     TRIES.check(here, at=at)
@@ -282,7 +281,7 @@ def _count(request: HttpRequest, account: str) -> int:
 
 
 def _note_failure(request: HttpRequest, user: User, tries: int) -> None:
-    """Put it on record once somebody has to wait; a typing error is nobody's business."""
+    """Record a failure once a wait was imposed; a single typing error concerns nobody."""
     if tries >= FREE_SIGN_INS and NOTED.may(str(user.pk), at=clock.now()):
         what = f"somebody at {origin.asked_from(request)} failed to sign in {tries} times in a row"
         access.record_of_person(user, what, at=clock.now(), by="guard")
@@ -349,7 +348,7 @@ def _provider() -> IdentityProvider:
 
 
 def _back(request: HttpRequest) -> str:
-    """Return where the provider sends browsers back to; it knows this address by heart."""
+    """Return the address that browsers come back to, as it is registered with the provider."""
     base = settings.PUBLIC_URL.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
     return f"{base}{BACK}"
 
@@ -358,7 +357,7 @@ def _texts(request: HttpRequest) -> SignInTexts:
     return signing_in.texts_for(request, SIGN_IN_TEXTS)
 
 
-# What each is called behind `/login/by/`.
+# Each view by its name after `/login/by/`.
 PAGES: Mapping[str, View] = MappingProxyType(
     {
         "password": by_password,

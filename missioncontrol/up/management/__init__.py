@@ -1,4 +1,4 @@
-"""What our own commands share."""
+"""The base of our own management commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from missioncontrol.errors import MissionControlError
 
 
 class OwnCommand(BaseCommand):
-    """A command that says in a sentence, without a traceback, why it did not do what was asked."""
+    """A command that reports its failure in a sentence, without a traceback."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:

@@ -28,6 +28,6 @@ class Command(OwnCommand):
         database.check_installed()
         backups.make(file, at=now(), with_secrets=not without_secrets)
         secrets = "without the secrets" if without_secrets else "with the secrets: keep it safe"
-        # A disk that is not mounted looks like a folder that is not there.
+        # Reported, because a disk that is not mounted looks like a missing folder.
         made = f" The folder {file.parent} was not there and was made." if is_new_folder else ""
         self.stdout.write(f"Backed up to {file}, {secrets}.{made}")

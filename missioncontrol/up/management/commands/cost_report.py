@@ -21,24 +21,24 @@ class Command(BaseCommand):
     help = "Show what a day cost: the kept report, or the figures so far where there is none."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Read which day, of whom, and as what."""
+        """Declare the day, the project and the format."""
         parser.add_argument("--day", type=date.fromisoformat, help="2026-11-21; yesterday's")
         parser.add_argument("--project", help="its id or name; all of them")
         parser.add_argument("--language", default="en", choices=sorted(CATALOGUES), help="en or de")
         parser.add_argument("--csv", action="store_true", help="for a spreadsheet")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Write one report a project."""
+        """Write one report per project."""
         for project in chosen_projects(options["project"]):
             t = texts_in(options["language"])
             at = now()
-            # Yesterday in the project's own zone: the last day that is over there.
+            # Yesterday in the project's own time zone: the last day that is over there.
             asked = options["day"] or today(zone_of(project.time_zone), at=at) - timedelta(days=1)
             kept = (
                 CostReport.objects.filter(project=project, day=asked).order_by("-version").first()
             )
             report = daily.report_of(kept or daily.drawn(project, asked, at=at))
             if kept is None:
-                # On standard error, so that a sheet made of the output stays one.
+                # On standard error, so that the output stays valid CSV.
                 self.stderr.write("No report was kept of this day: these are the figures now.")
             self.stdout.write(csv_of(report) if options["csv"] else text_of(report, t) + "\n")

@@ -15,7 +15,7 @@ class Command(OwnCommand):
     help = "Erase what an ended run said: turns, payloads, messages. Figures and times stay."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Read which run, who allows it and why."""
+        """Declare the run, who allows it and why."""
         parser.add_argument("run", type=UUID, help="its id")
         parser.add_argument("--by", required=True, help="who allows it")
         parser.add_argument("--reason", required=True, help="why; it stands in the audit log")

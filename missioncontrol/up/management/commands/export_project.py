@@ -17,7 +17,7 @@ class Command(BaseCommand):
     help = "Write everything of one project as JSON Lines; import_project reads it elsewhere."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Read which project, and where to."""
+        """Declare the project and the target file."""
         parser.add_argument("project", help="its id or name")
         parser.add_argument("file", type=Path, help="is made, for you alone to read")
 

@@ -1,4 +1,4 @@
-"""`manage.py import_project`: take over a project that was exported elsewhere."""
+"""`manage.py import_project`: import a project that was exported elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Command(OwnCommand):
     help = "Read an exported project; its audit log is verified before anything stays."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Read the file, whose it becomes, and whose signature is trusted."""
+        """Declare the file, the project's new owner, and the key that is trusted."""
         parser.add_argument("file", type=Path)
         parser.add_argument("--owner", help="whose it becomes; the local owner's unless you say")
         parser.add_argument("--trust", default="", metavar="KEY", help="the exporter's public key")

@@ -1,4 +1,4 @@
-"""Print a one-time sign-in link for an installation that runs."""
+"""Print a one-time sign-in link for a running installation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from missioncontrol.up.options import PORT
 class Command(BaseCommand):
     help = "Print a link that signs you, or a person you name, in once, within ten minutes."
     requires_system_checks = []
-    """They import the whole web side, which takes longer than the link."""
+    """System checks import all the web code, which takes longer than making the link."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--url", default="", help="where Mission Control serves")
@@ -26,14 +26,14 @@ class Command(BaseCommand):
         link = services.mint_login_link(user=people.chosen(person), at=clock.now())
         base = url or settings.PUBLIC_URL
         if not base:
-            # The running `up` says in its lock file where it serves.
+            # The running `up` writes its address into its lock file.
             try:
                 running = json.loads((settings.DATA_DIR / "up.lock").read_text())
             except (OSError, ValueError):
                 running = {}
             base = str(running.get("url") or f"http://127.0.0.1:{PORT}")
             if running.get("state") != "serving":
-                # Beside the link, which a script may take from the output.
+                # Not in the output, from which a script may read the link.
                 self.stderr.write(
                     f"No `up` says in {settings.DATA_DIR} that it serves: {base} is a guess, and"
                     " --url names another address."

@@ -1,4 +1,4 @@
-"""`manage.py migrate`, which makes the tables of a new database from the models."""
+"""`manage.py migrate`, which creates the tables of a new database from the models."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from missioncontrol.up import database
 
 
 class Command(migrate.Command):
-    """Django's own; it finds every migration applied where the tables were just made."""
+    """Django's command, which finds every migration applied if the tables were just created."""
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make what is missing; with a part, a look or a pretence asked for, as Django does."""
+        """Create what is missing; given an app, `--plan`, `--check` or `--fake`, do as Django."""
         is_djangos = any(options[name] for name in ("app_label", "plan", "check_unapplied", "fake"))
         connection = connections[options["database"]]
         with database.one_at_a_time(connection):

@@ -1,4 +1,4 @@
-"""`manage.py prepare`: what `up` does before it starts anything, for who runs the processes."""
+"""`manage.py prepare`: what `up` does before it starts processes, for those who start their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Command(OwnCommand):
 
     def handle(self, *_: object, **__: object) -> None:
         data = DataDir(settings.DATA_DIR)
-        # Held: an `up` that runs there does the same itself.
+        # Locked, because an `up` that runs there does the same itself.
         with data.held():
             if not env.text("MISSIONCONTROL_SECRET_KEY"):
                 settings.SECRET_KEY = data.kept_secret("secret.key")

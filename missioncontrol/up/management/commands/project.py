@@ -15,7 +15,7 @@ from missioncontrol.clock import now
 from missioncontrol.projects import rules
 from missioncontrol.up.management import OwnCommand
 
-# Who did it, in the audit log: whoever may run commands here.
+# The name in the audit log for whoever may run commands here.
 TERMINAL = "terminal"
 
 
@@ -23,7 +23,7 @@ class Command(OwnCommand):
     help = "List, make, rename, archive and bring back projects."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Read what is to be done, and to which project."""
+        """Declare the actions and the project they are for."""
         actions = parser.add_subparsers(dest="action", required=True)
         actions.add_parser("list", help="every project, its id, its members")
         make = actions.add_parser("make", help="a new project; prints its id")
@@ -36,12 +36,12 @@ class Command(OwnCommand):
             actions.add_parser(action).add_argument("project", help="its id or name")
 
     def handle(self, *_: Any, action: str, **options: Any) -> None:
-        """Do one action."""
-        # argparse has let only these actions through.
+        """Run one action."""
+        # argparse has admitted only these actions.
         getattr(self, f"_{action}")(options)
 
     def _list(self, _: dict[str, Any]) -> None:
-        # By age: a list that is read twice has the same order, whatever was renamed in between.
+        # By age, so that the order stays the same when projects are renamed.
         found = Project.objects.annotate(members=Count("membership")).order_by("created_at", "id")
         for project in found:
             archived = ", archived" if project.archived_at else ""
@@ -51,7 +51,7 @@ class Command(OwnCommand):
     def _make(self, options: dict[str, Any]) -> None:
         owner = people.chosen(options["owner"])
         made = rules.make_project(name=options["name"], owner=owner, mode=Mode.PAUSE, at=now())
-        # The id alone, so that a script can take it.
+        # Only the id, so that a script can read it.
         self.stdout.write(str(made.id))
 
     def _rename(self, options: dict[str, Any]) -> None:

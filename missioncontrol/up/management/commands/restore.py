@@ -1,4 +1,4 @@
-"""`manage.py restore FILE`: put a backup in this installation's place."""
+"""`manage.py restore FILE`: replace this installation's data with a backup."""
 
 from __future__ import annotations
 

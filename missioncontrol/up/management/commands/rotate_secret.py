@@ -26,16 +26,16 @@ class Command(OwnCommand):
         parser.add_argument("--reason", required=True, help="why; it stands in the audit log")
 
     def handle(self, *_: object, by: str, reason: str, **__: object) -> None:
-        # Where the environment says it, no file of ours is read, and none could change it.
+        # With the secret in the environment, no file of ours is read, and none could change it.
         if env.text("MISSIONCONTROL_SECRET_KEY"):
             self._rotate(former_of_environment(), by, reason)
             return
         data = DataDir(settings.DATA_DIR)
-        # Held, so that nothing runs meanwhile: it would sign and seal with the former one.
+        # Locked, so that nothing runs meanwhile: it would sign and seal with the former one.
         with data.held():
             former = renew_file(data)
             self._rotate(former, by, reason)
-            data.write_secret(FORMER_FILE, former)  # nothing needs earlier ones now
+            data.write_secret(FORMER_FILE, former)  # earlier ones are no longer needed
 
     def _rotate(self, former: str, by: str, reason: str) -> None:
         done = signing.rotate(former=former, by=by, reason=reason, at=now())
@@ -50,25 +50,26 @@ class Command(OwnCommand):
 
 
 def former_of_environment() -> str:
-    """Return the former secret, which whoever sets the new one names beside it."""
+    """Return the former secret, which the operator sets beside the new one."""
     if not settings.SECRET_KEY_FALLBACKS:
         raise CommandError(
             "MISSIONCONTROL_SECRET_KEY is set: put the new secret there, the former one in"
             " MISSIONCONTROL_SECRET_KEY_FALLBACKS, and run this again."
         )
-    # The first is the one before: the others are older still.
+    # The first is the previous one, and the others are older.
     return str(settings.SECRET_KEY_FALLBACKS[0])
 
 
 def renew_file(data: DataDir) -> str:
-    """Write a new secret and return the former, kept beside it; its public half for good.
+    """Write a new secret and return the former one, kept beside it; its public half is kept for
+    good.
 
-    Before anything is sealed with it: what the database says can always be read. A change
-    that fails half-way leaves the new secret in place, for its commit may have come
-    through; so every secret before it is kept until one has succeeded.
+    This happens before anything is sealed with it, so that the database can always be read. A
+    change that fails half-way leaves the new secret in place, because its commit may have
+    succeeded; so every secret before it is kept until one has succeeded.
     """
     former = data.kept_secret("secret.key")
-    # What it signed must still verify, when its secret half is long gone.
+    # What it signed must still verify when its secret half is long gone.
     signing.trust([signing.public_key_of(former)])
     kept = [former, *data.read_secret(FORMER_FILE).splitlines()]
     data.write_secret(FORMER_FILE, "\n".join(dict.fromkeys(kept)))

@@ -19,7 +19,7 @@ class Command(BaseCommand):
         add_arguments(parser)
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """Begin again outside Django, whose settings `up` decides."""
+        """Start again outside Django, because `up` decides Django's settings."""
         os.environ["PYTHONPATH"] = processes.import_path(os.environ.get("PYTHONPATH", ""))
         os.execv(sys.executable, [*processes.SAFELY, "missioncontrol.up", *argv[2:]])  # noqa: S606
 

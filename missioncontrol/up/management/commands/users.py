@@ -21,7 +21,7 @@ class Command(OwnCommand):
     help = "List people, deactivate, activate and erase them. `login_link --person` lets one in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Read what is to be done, and to whom."""
+        """Declare the actions and the person they are for."""
         actions = parser.add_subparsers(dest="action", required=True)
         actions.add_parser(
             "list", help="everybody, their projects and roles, when they were last here"
@@ -35,12 +35,12 @@ class Command(OwnCommand):
             "erase", help="their account and what the audit log says of them"
         )
         erase.add_argument("person", help="a name")
-        # Asked for: the terminal knows nobody, and an erasure names who answers for it.
+        # Required: the terminal does not know who uses it, and an erasure names who is responsible.
         erase.add_argument("--by", required=True, help="who allows it")
         erase.add_argument("--reason", required=True, help="why; it stands in the audit log")
 
     def handle(self, *_: Any, action: str, **options: Any) -> None:
-        """Do one action."""
+        """Run one action."""
         getattr(self, f"_{action}")(options)
 
     def _list(self, _: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ class Command(OwnCommand):
     help = "Verify the audit log; exits with 1 where it does not hold."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Read whose log, and what else is asked."""
+        """Declare the project and what else can be asked."""
         parser.add_argument("--project", help="its id or name; all of them")
         parser.add_argument("--public-key", action="store_true", help="print the key and end")
         parser.add_argument(
@@ -41,7 +41,7 @@ class Command(OwnCommand):
         is_whole = True
         for project in projects:
             found = anchors.verify(projects=[project.id])
-            # Every project is looked at, whatever the first one shows.
+            # Every project is checked, whatever the first one shows.
             is_whole &= found.ok
             for fault in found.faults:
                 self.stdout.write(fault.words)
@@ -55,7 +55,7 @@ class Command(OwnCommand):
             self.stdout.write(
                 f"{project.name}: {found.rows} rows, {verdict}; last checkpoint {last}; {compared}"
             )
-        # A project that was deleted around the log has nothing left to walk but its file.
+        # A project that was deleted without the log has left only its file to check.
         known = {project.id for project in projects}
         filed = [] if options["project"] else heads.filed_projects()
         gone = [project_id for project_id in filed if project_id not in known]
@@ -64,5 +64,5 @@ class Command(OwnCommand):
                 f"project {project_id}: the file of heads knows it, the database does not"
             )
         if gone or not is_whole:
-            # For scripts: what was found stands above.
+            # For scripts; the faults were printed above.
             sys.exit(1)

@@ -19,7 +19,7 @@ class Command(BaseCommand):
     help = __doc__
 
     def add_arguments(self, parser: Any) -> None:
-        """Take another place to write to."""
+        """Declare the option for another file."""
         parser.add_argument("--file", type=Path, default=PLACE)
 
     def handle(self, *args: Any, **options: Any) -> None:
