@@ -253,7 +253,7 @@ def take_up_browser(session: Any, browser: str | None, *, user: User) -> None:
 
 
 def present_browser(session: Any, *, user: User, agent: str, at: datetime) -> Browser:
-    """Return this session's browser; create it if the session is older than browsers are."""
+    """Return this session's browser; create it if the session has none of this person's."""
     # With its person: somebody else may have signed in to this session since.
     known = Browser.objects.filter(pk=session.get(IN_SESSION), user=user).first()
     if known is None:

@@ -59,7 +59,7 @@ class CostTotals:
     """
 
     def __init__(self, turns: Iterable[TurnModel], runs: Iterable[Run], *, at: datetime) -> None:
-        """`turns` are rows `with_counted`."""
+        """`turns` must come from `with_counted`."""
         seen = list(turns)
         self.spending = Spending(runs, agents={turn.agent for turn in seen}, at=at)
         self._counted = {

@@ -188,7 +188,10 @@ def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> Mo
 def cost_of(
     call: Call, own: Mapping[str, Any] | None = None
 ) -> tuple[Decimal | None, Pricer | None]:
-    """Return a call's cost and who priced it: the source, the project, the price list or nobody."""
+    """Return a call's cost and who priced it; None: no price is known.
+
+    The source's own figure wins, then the project's price, then the price list.
+    """
     if call.cost_usd is not None:
         return to_the_micro(call.cost_usd), "agent"
     if call.usage is None:

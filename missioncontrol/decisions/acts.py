@@ -124,7 +124,7 @@ def pause(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     holding.hold(
         tx, run, by=made.by, reason=f"Paused by {made.by}.", from_seq=run.meters.last_seq + 1
     )
-    if run.open_decision is not None and run.hold:  # flagged so far: it is now asked to wait
+    if run.open_decision is not None and run.hold:  # only flagged so far: now it must wait
         shown = run.decisions.filter(pk=run.open_decision)
         shown.update(holds=True, expires_at=run.hold.expires_at)
 

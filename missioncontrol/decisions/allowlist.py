@@ -47,7 +47,7 @@ LET_GO = frozenset({"continue", "allowlist"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAllowlistEntry:
-    """A call to allow; `project` is needed by members of several projects.
+    """A call to allow; give `project` if you are in several.
 
     Without `scope`, the entry is for the run or the agent that is named, otherwise for the project.
     """

@@ -258,7 +258,7 @@ def begin_day(*, at: datetime) -> None:
             # It was answered while this waited for the run's lock.
             if run.open_decision != decision.id:
                 continue
-            # A person's pause outlives what the budget held.
+            # A person's pause outlives the budget's hold.
             paused = cards.is_paused(run, decision)
             cards.close_card(tx, run, resolution="proceed", by="policy")
             if not paused:
@@ -333,7 +333,7 @@ def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
 def _entered(
     project: Project, scope: str, name: str, raised: dict[str, Any], *, at: datetime
 ) -> tuple[str, dict[str, Any]]:
-    """Return which field of the project changes, and to what."""
+    """Return which field of the project changes, and its new value."""
     if scope == "day":
         # For today only: the day's own ceiling stays, and applies again tomorrow.
         set_ = project.budgets["day"]

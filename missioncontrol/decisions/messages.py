@@ -123,7 +123,7 @@ def tell_controller(
 
 
 def tell_controlling_runs(*, at: datetime, of: Collection[UUID] | None = None) -> None:
-    """Queue what is due for controllers that are runs."""
+    """Queue the notes that are due for controllers that are runs."""
     due = ControllerNote.objects.filter(due_at__lte=at, run__controller__isnull=False)
     if of is not None:
         due = due.filter(run_id__in=of)

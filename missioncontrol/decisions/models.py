@@ -17,7 +17,7 @@ from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import PERMISSION
 
-# Kinds of cards that tell of no loop.
+# Kinds of cards that are not about a loop.
 NOT_LOOPS = (Kind.BUDGET, PERMISSION)
 # Who made a choice that an agent reports from its terminal.
 SPOKE = {"terminal": "agent terminal", "policy": "policy", "guard": "guard"}
@@ -65,7 +65,7 @@ class Decision(models.Model):
 
 
 class Intervention(models.Model):
-    """What a person did. `body` is the request as it came, for repeated keys."""
+    """What a person did. `body` is the request as received, to recognise repeats."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="interventions")

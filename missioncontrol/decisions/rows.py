@@ -90,12 +90,12 @@ def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> 
 
 
 def intervention_row(made: Intervention, run: Run) -> InterventionRow:
-    """Show an intervention."""
+    """Return an intervention's row."""
     return row_of(InterventionRow, made, project=run.project_id)
 
 
 def autofix_row(fix: Autofix, run: Run, *, delivered_at: datetime | None) -> AutofixRow:
-    """Show an autofix."""
+    """Return an autofix's row."""
     return row_of(
         AutofixRow,
         fix,
@@ -109,7 +109,7 @@ def autofix_row(fix: Autofix, run: Run, *, delivered_at: datetime | None) -> Aut
 
 
 def allowlist_row(entry: AllowlistEntry) -> AllowlistRow:
-    """Show an allowlist entry."""
+    """Return an allowlist entry's row."""
     return row_of(AllowlistRow, entry)
 
 
@@ -145,13 +145,13 @@ def interventions(run: Run) -> list[InterventionRow]:
 
 
 def autofixes(*, projects: Collection[UUID]) -> QuerySet[Autofix]:
-    """Find autofixes, newest first."""
+    """Return autofixes, newest first."""
     found = Autofix.objects.filter(run__project_id__in=projects)
     return found.select_related("run", "message", "decision").order_by("-id")
 
 
 def allowlist(*, projects: Collection[UUID]) -> QuerySet[AllowlistEntry]:
-    """Find allowlist entries, newest first."""
+    """Return allowlist entries, newest first."""
     return AllowlistEntry.objects.filter(project_id__in=projects).order_by("-id")
 
 
@@ -161,7 +161,7 @@ def board(project: UUID, *, at: datetime) -> Snapshot:
     # A recording had ended before it was imported: there is nothing to watch.
     live = Run.objects.filter(~RECORDED, project_id=project)
     found = live.select_related("project", "meters", "hold").filter(fresh)
-    # Read before everything else: what is read earlier than its run may lack an event for good.
+    # Runs first: what a row that is read before its run lacks, no later event would tell.
     runs = list(found.order_by(F("ended_at").desc(nulls_first=True), "-id")[:BOARD_RUNS])
     recent = Q(status__in=OPEN) | Q(resolved_at__gte=at - RECENT)
     shown = [show_decision(card) for card in decisions(projects=[project]).filter(recent)]

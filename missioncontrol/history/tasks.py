@@ -115,7 +115,7 @@ def _behind() -> QuerySet[Run]:
 
 
 def _cut(runs: Sequence[Run]) -> list[Slice]:
-    """Return the new words of the first runs; `runs` must have been read before."""
+    """Return the new words of the first runs; `runs` must have been read before their turns."""
     wanted = IndexedRun.objects.filter(run__in=runs)
     marks = {mark.run_id: mark for mark in wanted}
     new = [IndexedRun(run=run) for run in runs if run.id not in marks]

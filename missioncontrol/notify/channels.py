@@ -43,7 +43,7 @@ TOPICS: tuple[ChannelHears, ...] = ("decisions", "budgets", "reports")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewChannel:
-    """A notification channel; `project` is needed by members of several projects."""
+    """A notification channel; give `project` if you are in several."""
 
     kind: ChannelKind
     name: str

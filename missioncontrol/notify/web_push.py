@@ -205,7 +205,7 @@ def sign_out_push(announcement: Announcement, t: Texts, *, topic: str) -> Push:
 def announcement_push(
     announcement: Announcement, t: Texts, *, topic: str, open_cards: int, details: bool
 ) -> Push:
-    """Tell something that asks nothing."""
+    """Return the push of an announcement, which asks nothing."""
     body = announcement.body if details else ""
     own: dict[str, Any] = {"title": announcement.title, "body": body, "path": announcement.path}
     return _push(
@@ -261,7 +261,7 @@ def budget_step(ceiling: Decimal, unit: str) -> Decimal:
     ['3', '0.75', '0.01']
     """
     half = ceiling / 2
-    # Rounded to whole dollars, a small ceiling would be doubled or more, or get nothing.
+    # Whole dollars would at least double a small ceiling.
     if unit == "usd" and half < 1:
         return max(CENT, half.quantize(CENT, ROUND_HALF_UP))
     return max(Decimal(1), half.quantize(Decimal(1), ROUND_HALF_UP))

@@ -45,9 +45,9 @@ LONGEST_OVERLAP = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAgentKey:
-    """A key to make; `project` is needed by members of several projects.
+    """A key to make; give `project` if you are in several.
 
-    It speaks for the runs it opens, for those of `agent`, or for the whole project. Without
+    It speaks for the runs it opens, or for those of `agent`, or for the whole project. Without
     `expires_at` it is valid until it is revoked.
     """
 
