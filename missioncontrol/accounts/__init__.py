@@ -4,5 +4,5 @@ Owns the rows of projects, memberships, agent keys, tokens and browsers, and how
 in. May import `broadcast`, `wire` and what is below; knows no run. Changes that must be
 recorded go through `projects.access`.
 
-Start with `models`, then `selectors`, which identifies every caller.
+Begin with `models`, then `selectors`, which identifies every caller.
 """

@@ -107,7 +107,7 @@ def _known(summed: Decimal | None, *, calls: int) -> Decimal | None:
 
 
 def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[UsualRow]:
-    """Return, for each project's agents, the median dollars per hour of last month's ended runs.
+    """Return, for each project's agents, the median dollars per hour of runs ended in 30 days.
 
     The rate of a run is its agent's cost over the time from its start to its last turn,
     including waits. Runs without a reported cost are left out; with fewer than five runs

@@ -163,12 +163,12 @@ class Spending:
 
 
 def day_of(project: Project, at: datetime) -> str:
-    """Return the current day in the project's time zone."""
+    """Return the day of a time in the project's time zone."""
     return at.astimezone(zone_of(project.time_zone)).date().isoformat()
 
 
 def utc_day(at: datetime) -> str:
-    """Return the current day for all projects together: in UTC, whatever their own time zones."""
+    """Return the day of a time for all projects together: in UTC, whatever their time zones."""
     return at.astimezone(UTC).date().isoformat()
 
 

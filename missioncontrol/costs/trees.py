@@ -65,7 +65,7 @@ def link_run(
             if child.parent_id == parent.id:
                 return child
             members = [run for run in tx.runs.values() if run.root == child.id and run is not child]
-            # If the parent is below its child, `move_tree` refuses; then nothing moves it either.
+            # A parent that is below its child is not moved: `move_tree` refuses the link.
             others = [run for run in members if run is not parent]
             lineage.move_tree(others, child, parent, relation=relation)
             # The runs above also count what the child and its tree used before they were linked.

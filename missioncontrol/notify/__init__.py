@@ -4,5 +4,5 @@ Owns channels, devices and the outbox of deliveries. A notice is a row, written 
 transaction that causes it, and delivered by a task afterwards (`outbox`). May import `runs`
 and below; reads what a card says, and never opens one.
 
-Start with `services`, then `outbox`, then one sender such as `web_push`.
+Begin with `services`, then `outbox`, then one sender such as `web_push`.
 """

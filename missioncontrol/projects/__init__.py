@@ -4,5 +4,5 @@ Owns no table: keys, people and projects are rows of `accounts`, policies of `de
 Changes to them are made here, and each is an event on the project's chain. May import
 `detection` and everything below.
 
-Start with `rules.change_project` and `access`.
+Begin with `rules.change_project` and `access`.
 """

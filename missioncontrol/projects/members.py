@@ -50,7 +50,7 @@ def invite(
     Raises:
         InvalidRequest: the invitation would be expired already or live too long, its note is
             too long, or it is one too many.
-        Forbidden: the person who invites is not an owner, or no longer.
+        Forbidden: the person who invites is not (or no longer) an owner.
     """
     # One line, without what PostgreSQL refuses: it is part of a sentence in the audit log.
     note = " ".join(note.replace("\0", "").split())
@@ -157,7 +157,7 @@ def change_role(
     """Give a member another role.
 
     Raises:
-        Forbidden: the person who asks is not an owner, or no longer.
+        Forbidden: the person who asks is not (or no longer) an owner.
         NotFound: the project has no such member.
         LastOwner: nobody else owns the project.
     """
@@ -187,7 +187,7 @@ def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
     """Remove a person from a project: what they look at closes, and they get no more pushes.
 
     Raises:
-        Forbidden: the person who asks is neither that member nor an owner, or no longer.
+        Forbidden: the person who asks is neither that member nor (or no longer) an owner.
         NotFound: the project has no such member.
         LastOwner: nobody else owns the project.
     """
