@@ -29,14 +29,12 @@ class Fail(models.TextChoices):
 
 
 class Project(models.Model):
-    """The tenant. Its own journal chain (`event_seq`, `head`) holds what belongs
-    to no run.
-    """
+    """The tenant. Its own journal chain (`event_seq`, `head`) holds what belongs to no run."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     name = models.CharField(max_length=200)
     mode = models.CharField(max_length=8, default=Mode.PAUSE)
-    # As it was written, not as it is read: an old project gets the defaults of the day.
+    # Stored as written: settings it leaves out get the defaults of the running version.
     policy = models.JSONField(default=dict)
     policy_version = models.IntegerField(default=0, help_text="0: never changed")
     budget = models.JSONField(default=dict, help_text="ceilings of each run")
@@ -44,9 +42,9 @@ class Project(models.Model):
     day_extra = models.JSONField(default=dict, help_text="what was allowed on top, for one day")
     time_zone = models.CharField(max_length=64, default="UTC", help_text="where a day begins")
     hold_limit = models.PositiveIntegerField(default=3600, help_text="seconds")
-    # A loop that nobody looks at costs money for as long as it runs.
+    # A loop that nobody looks at costs money as long as it runs.
     unanswered = models.CharField(max_length=8, choices=Unanswered.choices, default=Unanswered.STOP)
-    # Agents go on without us, unless somebody decides that they must not.
+    # Agents go on if the server is away, unless somebody decides that they must not.
     fail = models.CharField(max_length=8, choices=Fail.choices, default=Fail.OPEN)
     agents_choose = models.BooleanField(default=True)
     prices = models.JSONField(
@@ -65,13 +63,13 @@ class Project(models.Model):
         related_name="+",
         help_text="removed by an owner: no joining rule brings them back",
     )
-    # The journal's chain: written under this row's lock alone (`runs.journal`). Processes keep what
-    # stands above for as long as `head` does: who changes it records that, too.
+    # The journal's chain, written only under this row's lock (`runs.journal`). Processes cache the
+    # fields above until `head` changes, so every change to them must be recorded.
     event_seq = models.IntegerField(default=-1)
     head = models.CharField(max_length=64, default="0" * 64)
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, help_text="since then it can only be read")
-    # No columns: what `Installation` says, where a transaction of runs read it along.
+    # No columns: copies from `Installation`, set where a transaction of runs has read it too.
     organisation_budget: dict[str, str] | None = None
     organisation_extra: dict[str, Any] | None = None
 
@@ -81,11 +79,11 @@ class Project(models.Model):
 
 
 class Installation(models.Model):
-    """What holds for all projects together: one row, made when something is first set."""
+    """What applies to all projects together: one row, made when something is first set."""
 
     ONLY = 1
 
-    # Always the same: a second row cannot be made.
+    # Always the same id: there can be no second row.
     id = models.SmallIntegerField(primary_key=True, default=ONLY)
     day_budget = models.JSONField(default=dict, help_text="ceiling of all projects, a day in UTC")
     day_extra = models.JSONField(default=dict, help_text="what was allowed on top, for one day")
@@ -98,12 +96,12 @@ class Membership(models.Model):
     joined_at = models.DateTimeField(null=True, help_text="null: before this was noted")
 
     class Meta:
-        # Two roles of one person would leave it to chance which of them counts.
+        # With two roles it would be left to chance which one counts.
         constraints = [models.UniqueConstraint(fields=["project", "user"], name="one_membership")]
 
 
 class Identity(models.Model):
-    """A person as an identity provider knows them: `subject` never means anybody else there."""
+    """A person at an identity provider: there, `subject` never means anybody else."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
     issuer = models.CharField(max_length=500)
@@ -121,12 +119,12 @@ class Identity(models.Model):
 
 class JoiningBy(models.TextChoices):
     DOMAIN = "domain"
-    """Of a verified e-mail address."""
+    """The domain of a verified e-mail address."""
     GROUP = "group"
 
 
 class JoiningRule(models.Model):
-    """Who signs in at the identity provider and fulfils it is let into its project."""
+    """Lets people who sign in at the identity provider and match it into its project."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE)
@@ -138,7 +136,7 @@ class JoiningRule(models.Model):
 
     class Meta:
         constraints = [
-            # Whatever the role: two rules of one domain could let somebody in as both.
+            # Without the role: two rules for one domain could let somebody in with both.
             models.UniqueConstraint(fields=["project", "by", "value"], name="one_joining_rule")
         ]
 
@@ -151,7 +149,7 @@ class Invitation(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     role = models.CharField(max_length=8, choices=Role.choices)
     note = models.CharField(max_length=100, default="", help_text="whom it is for")
-    # An invitation outlives whoever gave it, and whoever came in by it.
+    # An invitation outlives the person who made it, and the one who used it.
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -168,9 +166,9 @@ class Reach(models.TextChoices):
     """Which runs of its project an agent key speaks for."""
 
     OWN = "own"
-    """Those it opened itself."""
+    """Runs that it opened itself."""
     AGENT = "agent"
-    """Those of the agent it names."""
+    """Runs of the agent that it names."""
     PROJECT = "project"
 
 
@@ -182,7 +180,7 @@ class AgentKey(models.Model):
     name = models.CharField(max_length=100)
     digest = models.CharField(max_length=64, unique=True)
     prefix = models.CharField(max_length=12)
-    # Keys made before there was a choice go on reaching what they reached.
+    # Keys made before `reach` existed keep the reach that they had.
     reach = models.CharField(max_length=7, choices=Reach.choices, default=Reach.PROJECT)
     agent = models.CharField(
         max_length=100, default="", help_text="whose runs it reaches, where `reach` is `agent`"
@@ -201,7 +199,7 @@ class AgentKey(models.Model):
 
 
 class SetupCode(models.Model):
-    """Stands in a command line for a key: `guard connect --once` exchanges it for one, once."""
+    """A code used in a command line instead of a key; `guard connect --once` exchanges it, once."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE)
@@ -236,15 +234,15 @@ class PersonalToken(models.Model):
 
 
 class SecretUse(models.Model):
-    """From where a key or a token was used, and on which run; to the minute."""
+    """Where a key or a token was used, and on which run; to the minute."""
 
     key = models.ForeignKey(AgentKey, null=True, on_delete=models.CASCADE, related_name="uses")
     token = models.ForeignKey(
         PersonalToken, null=True, on_delete=models.CASCADE, related_name="uses"
     )
-    # No foreign key: runs live in a room above this one.
+    # No foreign key: `runs` is a package above this one.
     run = models.UUIDField(null=True, help_text="null: none was named")
-    # The longest writing of an IPv6 address (INET6_ADDRSTRLEN without its NUL).
+    # The longest text form of an IPv6 address (INET6_ADDRSTRLEN without its NUL).
     address = models.CharField(max_length=45)
     program = models.CharField(max_length=100)
     first_at = models.DateTimeField()
@@ -266,9 +264,9 @@ class Browser(models.Model):
 
 
 class LoginLink(models.Model):
-    """A one-time way in. `on_get`: signs in without the button, from loopback.
+    """A one-time way in. `on_get`: it signs in without the button, from loopback.
 
-    `code_digest`: it pairs a phone, which may type a code instead; `browser` is the phone.
+    With `code_digest` it pairs a phone, where a code can be typed instead; `browser` is the phone.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
@@ -277,13 +275,13 @@ class LoginLink(models.Model):
     on_get = models.BooleanField(default=False)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
-    # Unique where it is there: links without a code have none.
+    # Unique if set: links without a code have none.
     code_digest = models.CharField(max_length=64, unique=True, null=True)
     browser = models.ForeignKey(Browser, null=True, on_delete=models.SET_NULL)
 
 
 class SignInAttempts(models.Model):
-    """Tries in a row of an account from an address; names neither, as its key is a fingerprint."""
+    """Consecutive tries for an account from an address; stores only a fingerprint of both."""
 
     who = models.CharField(primary_key=True, max_length=64)
     tries = models.PositiveIntegerField()
@@ -291,14 +289,14 @@ class SignInAttempts(models.Model):
 
 
 class PacedTries(models.Model):
-    """How much one name tried of late, or all together; names nobody, its key is a fingerprint."""
+    """Recent tries of one name, or of all together; stores only a fingerprint of the name."""
 
     who = models.CharField(primary_key=True, max_length=64)
     even_at = models.DateTimeField(db_index=True, help_text="when all of it is given back")
 
 
 class PrivilegeChange(models.Model):
-    """When what a person may do changed last: session keys from before are exchanged."""
+    """When a person's rights last changed: older session keys are replaced."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="+"

@@ -1,7 +1,7 @@
 """Sign-in by OpenID Connect: the authorization code flow with PKCE, state and nonce.
 
-Nothing is believed that the ID token does not say under the provider's signature, or that
-userinfo does not say of the same subject (OpenID Connect Core 1.0, 3.1.3.7 and 5.3.2).
+Only claims that the ID token makes under the provider's signature are believed, and userinfo
+about the same subject (OpenID Connect Core 1.0, 3.1.3.7 and 5.3.2).
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from missioncontrol import outbound
 from missioncontrol.env import IdentityProvider
 
 SCOPE = "openid profile email"
-# Signatures by a key that the provider alone has; never `none`, never a shared secret.
+# Signatures by a key that only the provider has; never `none`, never a shared secret.
 ALGORITHMS = frozenset(
     ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 )
-# By how much the provider's clock may differ from ours.
+# The most by which the provider's clock may differ from ours.
 LEEWAY_S = 60
-# What a provider lists is its own affair: here it has an end.
+# A provider may list any number of groups; no more than these are read.
 MOST_GROUPS = 1000
 
 
 class IdentityRefused(Exception):
-    """What came back proves nothing; says why, for the log."""
+    """The provider's answer proves nothing; the message says why, for the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """Where the browser is sent, and what the session keeps until it is back."""
+    """Where to send the browser, and what its session keeps until it is back."""
 
     url: str
     kept: dict[str, str]
@@ -45,7 +45,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """Who somebody is, as the provider says."""
+    """A person's identity, as the provider states it."""
 
     issuer: str
     subject: str
@@ -58,7 +58,7 @@ class Known:
 def begin(
     provider: IdentityProvider, *, redirect_uri: str, at: datetime, is_again: bool = False
 ) -> Begun:
-    """Prepare a sign-in; `is_again`: the provider asks for the password though it knows them.
+    """Prepare a sign-in; `is_again`: the provider must ask for the password again.
 
     Raises:
         IdentityRefused: the provider cannot be asked.
@@ -76,11 +76,11 @@ def begin(
         "nonce": nonce,
         "code_challenge": challenge.rstrip(b"=").decode(),
         "code_challenge_method": "S256",
-        # `max_age` has the ID token say when they signed in (OpenID Connect Core, 2), which
-        # `prompt` alone has not.
+        # `max_age` makes the ID token state when the person signed in (OpenID Connect Core, 2);
+        # `prompt` alone does not.
         **({"prompt": "login", "max_age": "0"} if is_again else {}),
     }
-    # Read anew at each sign-in: addresses and keys of a provider may change at any time.
+    # Read at each sign-in: a provider's addresses and keys may change at any time.
     address = _configuration(provider)["authorization_endpoint"]
     url = f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
     begun_at = str(at.timestamp())
@@ -96,12 +96,12 @@ def finish(
     redirect_uri: str,
     is_again: bool = False,
 ) -> Known:
-    """Exchange the code that came back for who it is; `is_again`: and signed in anew.
+    """Exchange the returned code for an identity; `is_again`: the sign-in must be new.
 
     Raises:
-        IdentityRefused: it was asked by another browser, or says what it may not.
+        IdentityRefused: another browser began the sign-in, or the answer is invalid.
     """
-    # First of all: what another browser began must not sign this one in.
+    # Checked first: a sign-in that another browser began must not sign this one in.
     if not hmac.compare_digest(came.get("state", "").encode(), kept["state"].encode()):
         raise IdentityRefused("the state does not match the one sent with this browser")
     if came.get("iss", provider.issuer).rstrip("/") != provider.issuer:
@@ -112,14 +112,14 @@ def finish(
     tokens = _exchange(provider, configuration, kept, came["code"], redirect_uri)
     claims = _verified(provider, configuration, str(tokens.get("id_token", "")), kept["nonce"])
     since = claims.get("auth_time")
-    # Asked for by `max_age` and checked here: a provider may ignore what it is asked.
+    # Requested by `max_age` and checked here, because a provider may ignore the request.
     is_anew = isinstance(since, int) and since >= float(kept["begun_at"]) - LEEWAY_S
     if is_again and not is_anew:
         raise IdentityRefused("the provider did not require a new sign-in")
     claims |= _userinfo(provider, configuration, claims, tokens)
-    # An address that nobody verified could be anybody's: it would let them in as another.
+    # An unverified address could be anybody's, and would match the rules of its domain.
     is_verified, email = claims.get("email_verified") is True, claims.get("email")
-    # Some providers tell a single group as a text.
+    # Some providers send a single group as a string.
     groups = claims.get(provider.groups_claim, [])
     listed = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
     return Known(
@@ -171,20 +171,20 @@ def _exchange(
 def _verified(
     provider: IdentityProvider, configuration: Mapping[str, Any], token: str, nonce: str
 ) -> dict[str, Any]:
-    """Return the claims of an ID token that is the provider's, for us, and for this sign-in."""
+    """Return the claims of an ID token of this provider, for this client and this sign-in."""
     import jwt
 
     keys = _ask(provider, configuration["jwks_uri"])
     try:
         head = jwt.get_unverified_header(token)
-        # The token's own word for it, so a list of ours: "none" and HMAC are forgeries.
+        # The token names its algorithm, so it must be in our list: "none" and HMAC are forgeries.
         if head.get("alg") not in ALGORITHMS:
             raise IdentityRefused(f"the ID token is signed by {head.get('alg')!r}")
         # A key for encryption must not verify a signature.
         known = [key for key in jwt.PyJWKSet.from_dict(keys).keys if key.public_key_use != "enc"]
         if "kid" in head:
             known = [key for key in known if key.key_id == head["kid"]]
-        # Without a `kid` a provider of several keys leaves us guessing, which nobody may.
+        # Without a `kid` and with several keys, one would have to guess: refused.
         if len(known) != 1:
             raise IdentityRefused("the ID token is signed with none of the provider's keys")
         claims: dict[str, Any] = jwt.decode(
@@ -211,10 +211,10 @@ def _userinfo(
     claims: Mapping[str, Any],
     tokens: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return what the ID token leaves out; a token that has it all is asked no further."""
+    """Return claims that the ID token lacks; ask nothing if it has them all."""
     wanted = {"email", "email_verified", "name", provider.groups_claim}
     address = configuration.get("userinfo_endpoint")
-    # Each request to the provider is one more that can fail, or be slow.
+    # Each request to the provider can fail, or be slow.
     if wanted <= claims.keys() or not address or "access_token" not in tokens:
         return {}
     info = _ask(provider, address, headers={"Authorization": f"Bearer {tokens['access_token']}"})
@@ -230,7 +230,7 @@ def _ask(
     body: bytes | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Ask the provider; its own host may lie inside, since whoever runs this named it."""
+    """Ask the provider; its host may be on a private network, because the operator named it."""
     try:
         reply = outbound.call(
             url,

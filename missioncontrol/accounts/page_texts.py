@@ -1,4 +1,4 @@
-"""What the pages of signing in and of an invitation say; `{…}` is filled in."""
+"""Texts of the pages for signing in and for invitations; `{…}` is filled in."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SignInTexts:
 
 
 class LinkTexts:
-    """Of one-time links and codes, without which nobody is signed in at first."""
+    """Texts for one-time links and codes, the only way in at first."""
 
     fresh_title = "You are not signed in here"
     fresh = "Mission Control has no password. A one-time link signs you in."

@@ -1,4 +1,4 @@
-"""People, projects and what they are called: the audit log names people, so no two share a name."""
+"""Look people and projects up by name. Names are unique, because the audit log uses them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.services import LOCAL_OWNER, ensure_local_owner
 from missioncontrol.errors import InvalidRequest
 
-# It makes one picture of two: 👩 and 💻 are a woman at work. Between letters nobody sees it.
+# It joins two emoji into one: 👩 and 💻 are a woman at work. Between letters it is invisible.
 JOINER = "\u200d"
 _JOINING = re.compile(
     rf"(?<=[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]){JOINER}(?=[\u2190-\u2bff\U0001f000-\U0001faff])"
 )
 
 LONGEST_NAME = 60
-# Who else acts in the audit log.
+# Names of other actors in the audit log.
 NOT_PEOPLE = frozenset({"agent", "auto", "guard", "judge", "policy", "project", "terminal"})
 
 
 def checked_name(name: str, *, longest: int = 100, field: str = "name") -> str:
-    """Return a name as it is kept.
+    """Return a name in the form that is stored.
 
     Raises:
-        InvalidRequest: it is empty, too long, or hides signs.
+        InvalidRequest: it is empty, too long, or has invisible characters.
     """
-    # One line, whatever was pasted: names stand in sentences of the audit log.
+    # One line, whatever was pasted: names are part of sentences in the audit log.
     name = " ".join(name.split())
     if not 0 < len(name) <= longest or not _JOINING.sub("", name).isprintable():
         raise InvalidRequest(f"{field}: expected 1 to {longest} visible characters.", field=field)
@@ -44,7 +44,7 @@ def checked_name(name: str, *, longest: int = 100, field: str = "name") -> str:
 
 
 def chosen_projects(wanted: str | None) -> list[Project]:
-    """Return the projects of this id or name; None: all.
+    """Return the projects with this id or name; None: all.
 
     Raises:
         CommandError: there is none.
@@ -52,7 +52,7 @@ def chosen_projects(wanted: str | None) -> list[Project]:
     found = Project.objects.order_by("id")
     if wanted is not None:
         named = Q(name=wanted)
-        with contextlib.suppress(ValueError):  # what is no id is a name
+        with contextlib.suppress(ValueError):  # a text that is no id is a name
             named |= Q(pk=UUID(wanted))
         found = found.filter(named)
     if not found:
@@ -63,7 +63,7 @@ def chosen_projects(wanted: str | None) -> list[Project]:
 
 
 def chosen_project(wanted: str) -> Project:
-    """Return the one project of this id or name.
+    """Return the one project with this id or name.
 
     Raises:
         CommandError: there is none, or more than one.
@@ -81,15 +81,15 @@ def name_of(user: User) -> str:
 
 
 def find(name: str) -> User | None:
-    """Return who is called so, however it is capitalised; None: nobody is."""
+    """Return the person with this name, in any capitalisation; None: there is none."""
     return next(_called(name), None)
 
 
 def chosen(name: str | None) -> User:
-    """Return whom a command names; of nobody: the person who started this installation.
+    """Return the person that a command names; None: the person who started this installation.
 
     Raises:
-        CommandError: nobody is called so.
+        CommandError: nobody has this name.
     """
     found = find(name) if name else ensure_local_owner()
     if found is None:
@@ -98,10 +98,10 @@ def chosen(name: str | None) -> User:
 
 
 def make_person(name: str) -> User:
-    """Make an account without a password for who was let in.
+    """Make an account without a password for a person who was let in.
 
     Raises:
-        InvalidRequest: the name cannot be had.
+        InvalidRequest: the name is invalid or taken.
     """
     name = _untaken_name(name)
     try:
@@ -109,31 +109,31 @@ def make_person(name: str) -> User:
             user = User(username=name)
             user.set_unusable_password()
             user.save()
-    except IntegrityError:  # somebody took it meanwhile
+    except IntegrityError:  # somebody else took it just now
         raise _taken(name) from None
     return user
 
 
 def rename(user: User, name: str) -> None:
-    """Call a person something else from now on; what stands in the journal stays.
+    """Change a person's name from now on; what is in the journal stays.
 
     Raises:
-        InvalidRequest: the name cannot be had.
+        InvalidRequest: the name is invalid or taken.
     """
     with transaction.atomic():
-        # Of two who take one name at once, the second sees the first's.
+        # Locked: if two people take one name at once, the second sees that it is taken.
         list(User.objects.select_for_update().order_by("pk"))
         user.first_name = _untaken_name(name, of=user)
         user.save(update_fields=["first_name"])
 
 
 def _untaken_name(name: str, *, of: User | None = None) -> str:
-    """Return a name as it is kept.
+    """Return a name in the form that is stored.
 
     Raises:
-        InvalidRequest: it is empty, too long, hides signs, or is somebody else's.
+        InvalidRequest: it is empty, too long, has invisible characters, or is somebody else's.
     """
-    # One writing of what is one text (full-width letters, ligatures): the audit log has no two.
+    # Normalised, so that full-width letters and ligatures make no second form of one name.
     name = checked_name(unicodedata.normalize("NFKC", name), longest=LONGEST_NAME)
     is_taken = any(other != of for other in _called(name))
     if is_taken or name.casefold() in NOT_PEOPLE | {LOCAL_OWNER}:
@@ -142,19 +142,19 @@ def _untaken_name(name: str, *, of: User | None = None) -> str:
 
 
 def free_name(wanted: str) -> str:
-    """Return a name that can be had, as close to `wanted` as there is one."""
-    # An e-mail address would be shown to everybody in the project: its domain goes.
+    """Return a free name that is as close to `wanted` as possible."""
+    # Everybody in the project sees the name: an e-mail address loses its domain.
     plain = "".join(sign for sign in wanted.partition("@")[0] if sign.isprintable())
-    # Room for a number behind it.
+    # Leave room for a number after it.
     plain = " ".join(plain.split())[: LONGEST_NAME - 6].strip() or "Member"
     for number in itertools.count(1):
         with suppress(InvalidRequest):
             return _untaken_name(plain if number == 1 else f"{plain} {number}")
-    raise AssertionError  # the numbers do not end
+    raise AssertionError  # numbers never run out
 
 
 def _called(name: str) -> Iterator[User]:
-    """Give who is or was called so. SQLite compares capitals of ASCII alone: so not there."""
+    """Yield people with this name, or who had it. SQLite folds the case of ASCII only."""
     wanted = _compared(name)
     for user in User.objects.order_by("pk"):
         if wanted in {_compared(user.username), _compared(user.first_name)}:
@@ -162,7 +162,7 @@ def _called(name: str) -> Iterator[User]:
 
 
 def _compared(name: str) -> str:
-    """Return what look-alikes share: of some emoji nobody sees that they are joined."""
+    """Return a name's form for comparison: joined emoji may look the same as separate ones."""
     return name.replace(JOINER, "").casefold()
 
 

@@ -18,7 +18,7 @@ from missioncontrol.redaction import NOTHING, Redaction
 def memberships_of(user: User, *, token: object = None) -> QuerySet[Membership]:
     """Return a person's memberships with their projects, oldest project first.
 
-    `token`: what they proved themselves with; a personal token may be for one project.
+    `token`: what authenticated them; a personal token may be limited to one project.
     """
     found = Membership.objects.filter(user=user).select_related("project")
     if isinstance(token, PersonalToken) and token.project_id is not None:
@@ -27,18 +27,18 @@ def memberships_of(user: User, *, token: object = None) -> QuerySet[Membership]:
 
 
 def live_keys(*, at: datetime) -> QuerySet[AgentKey]:
-    """Find the agent keys that are neither revoked nor expired."""
+    """Return the agent keys that are neither revoked nor expired."""
     return AgentKey.objects.filter(Q(expires_at=None) | Q(expires_at__gt=at), revoked_at=None)
 
 
 def find_agent_key(secret: str, *, at: datetime) -> AgentKey | None:
-    """Return the live agent key behind this text."""
-    # By its hash, which has an index; keys are never compared sign by sign.
+    """Return the live agent key with this secret."""
+    # By its hash, which has an index; keys are never compared character by character.
     return live_keys(at=at).select_related("project").filter(digest=digest(secret)).first()
 
 
 def find_personal_token(secret: str, *, at: datetime) -> PersonalToken | None:
-    """Return the live personal token behind this text; its person is active."""
+    """Return the live personal token with this secret, if its person is active."""
     live = PersonalToken.objects.filter(
         Q(expires_at=None) | Q(expires_at__gt=at),
         digest=digest(secret),
@@ -49,30 +49,30 @@ def find_personal_token(secret: str, *, at: datetime) -> PersonalToken | None:
 
 
 def agent_keys(*, projects: Collection[UUID]) -> QuerySet[AgentKey]:
-    """Find the agent keys of projects, newest first, revoked ones too."""
+    """Return the agent keys of projects, newest first, including revoked ones."""
     found = AgentKey.objects.filter(project_id__in=projects).order_by("-id")
     return found.annotate(last_used_from=_last_place("key"))
 
 
 def personal_tokens(user: User) -> QuerySet[PersonalToken]:
-    """Find a person's tokens, newest first, revoked ones too."""
+    """Return a person's tokens, newest first, including revoked ones."""
     found = PersonalToken.objects.filter(user=user).order_by("-id")
     return found.annotate(last_used_from=_last_place("token"))
 
 
 def _last_place(secret: str) -> Subquery:
-    """Select the address that a key or token was used from last."""
-    # By a subquery: a secret may have been used from hundreds of places.
+    """Select the address from which a key or token was last used."""
+    # As a subquery: a secret may have been used from hundreds of places.
     uses = SecretUse.objects.filter(**{secret: OuterRef("pk")}).order_by("-last_at", "-pk")
     return Subquery(uses.values("address")[:1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyHolder:
-    """Whoever sends an agent key: it has one project, and reaches some of its runs.
+    """The holder of an agent key: it has one project, and reaches some of its runs.
 
-    `agent` is whose runs it reaches, where it is limited to an agent's. `line` are the keys
-    that it was rotated with: their runs are its own. `redaction`: what its project masks.
+    `agent` is the agent whose runs it reaches, if limited to one. `line` are the keys that it
+    was rotated with: their runs count as its own. `redaction`: what its project masks.
     """
 
     key: UUID
@@ -84,19 +84,19 @@ class KeyHolder:
     redaction: Redaction = NOTHING
 
     def reaches(self, *, opened_by: UUID | None, agent: str) -> bool:
-        """Tell whether a run of the project is this key's to report on, answer and end."""
+        """Tell whether this key may report on, answer and end a run of the project."""
         if self.reach == Reach.PROJECT:
             return True
-        # By the name that an agent gives itself: whoever has such a key may open runs of it alone.
+        # By the name that an agent gives itself: such a key can only open runs of that name.
         if self.reach == Reach.AGENT:
             return agent == self.agent
-        # A rotated key goes on with the runs that its predecessor opened.
+        # A rotated key keeps access to the runs that its predecessors opened.
         return opened_by == self.key or opened_by in self.line
 
 
 def holder_of(key: AgentKey) -> KeyHolder:
-    """Say what a key reaches."""
-    # Most keys were never rotated: no look for those.
+    """Return what a key reaches."""
+    # Most keys were never rotated: then nothing more is read.
     rotated = AgentKey.objects.filter(line=key.line).values_list("pk", flat=True)
     return KeyHolder(
         key=key.id,

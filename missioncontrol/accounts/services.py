@@ -1,8 +1,8 @@
 """Make people, projects, keys, and one-time links and codes. No secret is stored as text.
 
-What lets in once does so within ten minutes. A phone comes in by a link to scan or a code to type.
-An agent is set up by a code that stands in a command line in a key's place. Of keys and tokens it
-is noted from where they were used, and on which runs: what is asked when one has leaked.
+A one-time link or code is valid for ten minutes. A phone is let in by a link to scan or a code to
+type. An agent is set up by a code that a command line contains instead of a key. For keys and
+tokens, the places and runs of their use are noted: that is what one asks after a leak.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest, 
 Row = TypeVar("Row")
 LOCAL_OWNER = "you"
 LINK_LIFE = timedelta(minutes=10)
-# Each request uses a key: a write for every one would be for nothing.
+# Each request uses a key: one write for each would be wasted.
 NOTED_EVERY = timedelta(minutes=1)
-# Nothing that looks like something else: no 0 and O, no 1, I and L, no U.
+# No characters that look alike: no 0 and O, no 1, I and L, no U.
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 GROUPS, GROUP = 3, 4
-# Of one secret, told apart. Whoever has one chooses its program, and some choose their address.
+# Places noted for one secret. Its holder chooses the program, and some choose their address.
 MOST_PLACES = 200
 ELSEWHERE = ""
 _WHEN: dict[str, Any] = {"since": Min("first_at"), "until": Max("last_at")}
@@ -59,7 +59,7 @@ class Minted(Generic[Row]):
 def ensure_local_owner() -> User:
     """Return the person who started this installation; one-time links sign them in.
 
-    Has no usable password: the way in is the terminal that runs `up`.
+    They have no usable password: the way in is the terminal that runs `up`.
     """
     user, is_new = User.objects.get_or_create(username=LOCAL_OWNER)
     if is_new:
@@ -72,7 +72,7 @@ def ensure_local_owner() -> User:
 def create_project(*, name: str, owner: User, at: datetime, mode: Mode = Mode.PAUSE) -> Project:
     """Open a project with its first owner."""
     project = Project.objects.create(name=name, mode=mode, created_at=at)
-    # In the same transaction: a project without an owner could be given one by nobody.
+    # In the same transaction: nobody could give an owner to a project without one.
     Membership.objects.create(project=project, user=owner, role=Role.OWNER, joined_at=at)
     return project
 
@@ -91,7 +91,7 @@ def mint_agent_key(
 ) -> Minted[AgentKey]:
     """Make a key that lets an agent report to this project, on the runs it reaches.
 
-    `line`: the first of the keys whose place it takes, one after the other.
+    `line`: the first of the keys that it continues, if it was made by rotation.
     """
     token = new_token(AGENT_PREFIX)
     row = AgentKey.objects.create(
@@ -111,13 +111,13 @@ def mint_agent_key(
 
 
 def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -> AgentKey:
-    """Accept a key made earlier and kept in a file; known keys stay as they are.
+    """Accept a key made earlier and stored in a file; known keys stay as they are.
 
-    It speaks for the whole project, like the one each start prints.
+    It speaks for the whole project, like the one that each start prints.
     """
     token = kept(secret)
     known = AgentKey.objects.select_related("project").filter(digest=token.digest).first()
-    # No second row: a start that finds its key in the file must not undo that it was revoked.
+    # No second row: a start that finds its key in the file must not undo a revocation.
     return known or AgentKey.objects.create(
         project=project,
         name=name,
@@ -129,8 +129,8 @@ def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -
 
 
 def revoke(row: AgentKey | PersonalToken, *, at: datetime) -> bool:
-    """Switch a key or a token off; False if it was off already."""
-    # Conditional: a second revocation must not move the moment of the first.
+    """Revoke a key or a token; False if it was revoked already."""
+    # Conditional: a second revocation must not change the time of the first.
     return bool(type(row).objects.filter(pk=row.pk, revoked_at=None).update(revoked_at=at))
 
 
@@ -143,7 +143,7 @@ def mint_personal_token(
     project: UUID | None = None,
     expires_at: datetime | None = None,
 ) -> Minted[PersonalToken]:
-    """Make a token that lets a script act as this person, or only look; in one project, or all."""
+    """Make a token for a script to act as this person, or only read; in one project, or all."""
     token = new_token(PERSON_PREFIX)
     row = PersonalToken.objects.create(
         user=user,
@@ -160,19 +160,19 @@ def mint_personal_token(
 
 def note_use(row: AgentKey | PersonalToken, *, at: datetime) -> None:
     """Note when a secret was last used, at most once a minute."""
-    # An update, not `save`: nothing else of a row that was read before is written.
+    # An update, not `save`: other columns may have changed since the row was read.
     if row.last_used_at is None or at - row.last_used_at >= NOTED_EVERY:
         type(row).objects.filter(pk=row.pk).update(last_used_at=at)
 
 
 def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> Minted[LoginLink]:
-    """Make a way in that works once, for ten minutes.
+    """Make a login link that works once, for ten minutes.
 
     `on_get`: opening it signs in without the button, from loopback peers only.
     """
-    # A used link of a pairing stays until its time is over: the page asks what became of it.
+    # A used pairing link stays until it expires, because the page asks for its outcome.
     spent = Q(used_at__isnull=False, code_digest=None) | Q(expires_at__lte=at)
-    # Here, so that no task is needed for it.
+    # Done here, so that no task is needed for it.
     LoginLink.objects.filter(spent).delete()
     token = new_token("")
     row = LoginLink.objects.create(
@@ -182,7 +182,7 @@ def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> Minted
 
 
 def redeem(link: LoginLink, *, at: datetime) -> bool:
-    """Use a link up; False: it is spent, or its person is let in no more.
+    """Use a link up; False: it is used or expired, or its person is deactivated.
 
     One conditional UPDATE decides: of two taps at once, one wins.
     """
@@ -190,7 +190,7 @@ def redeem(link: LoginLink, *, at: datetime) -> bool:
 
 
 def note_browser(link: LoginLink, browser: Browser) -> None:
-    """Note who came in by a link, for the page that showed it."""
+    """Note which browser came in by a link, for the page that showed it."""
     LoginLink.objects.filter(pk=link.pk).update(browser=browser)
 
 
@@ -200,16 +200,16 @@ def find_login_link(*, secret: str, at: datetime) -> LoginLink | None:
 
 
 def usable(at: datetime) -> QuerySet[LoginLink]:
-    """Return the links that still sign in."""
+    """Return the links that can still sign somebody in."""
     return LoginLink.objects.filter(used_at=None, expires_at__gt=at)
 
 
 def offer_pairing(*, user: User, at: datetime) -> tuple[Minted[LoginLink], str]:
-    """Make a way in for a phone: a link, and a code where there is no camera.
+    """Make a way in for a phone: a link, and a code to type if there is no camera.
 
     What this person was offered before stops working.
     """
-    # One at a time: a code that was shown, and forgotten on a screen, must not let anybody in.
+    # One at a time: a code that is forgotten on some screen must not let anybody in.
     withdraw_pairings(user)
     token, code = new_token(""), new_code()
     row = LoginLink.objects.create(
@@ -222,7 +222,7 @@ def offer_pairing(*, user: User, at: datetime) -> tuple[Minted[LoginLink], str]:
 
 
 def withdraw_pairings(user: User) -> None:
-    """Take back what this person was offered and nobody came by yet."""
+    """Delete a person's unused pairing links and codes."""
     LoginLink.objects.filter(user=user, used_at=None).exclude(code_digest=None).delete()
 
 
@@ -232,14 +232,14 @@ def find_link_of_code(*, code: str, at: datetime) -> LoginLink | None:
 
 
 def find_pairing(*, pairing: UUID, user: User) -> LoginLink | None:
-    """Return what a person offered, whatever became of it."""
+    """Return what a person offered, whether used or not."""
     offered = LoginLink.objects.filter(pk=pairing, user=user).exclude(code_digest=None)
     return offered.select_related("browser").first()
 
 
 def offer_setup(project: Project, *, by: str, at: datetime) -> Minted[SetupCode]:
-    """Make a code for a project's next agent; those that are over go."""
-    # Here, so that no task is needed for it: a code lives for ten minutes.
+    """Make a set-up code for a project's next agent, and delete expired ones."""
+    # Done here, so that no task is needed for it: a code lives for ten minutes.
     SetupCode.objects.filter(expires_at__lte=at).delete()
     code = new_code()
     row = SetupCode.objects.create(
@@ -249,29 +249,29 @@ def offer_setup(project: Project, *, by: str, at: datetime) -> Minted[SetupCode]
 
 
 def redeem_setup(code: str, *, on: str, at: datetime) -> SetupCode | None:
-    """Use a code up; None: it is spent or unknown.
+    """Use a code up; None: it is used, expired or unknown.
 
     One conditional UPDATE decides: of two at once, one wins.
     """
     found = SetupCode.objects.filter(digest=digest(plain_code(code)))
     live = found.filter(used_at=None, expires_at__gt=at)
-    # Read after the update: whose code it was is told to the one who used it up.
+    # Read after the update: only the request that used it up learns whose code it was.
     return found.get() if live.update(used_at=at, used_on=on) else None
 
 
 def new_code() -> str:
-    """Return twelve signs of chance (58 bits) in three groups.
+    """Return twelve random characters (58 bits) in three groups.
 
     >>> plain_code(new_code()).isalnum(), len(new_code())
     (True, 14)
     """
-    # In groups, as people read them off and type them.
+    # In groups, because people read them off and type them.
     groups = ("".join(secrets.choice(ALPHABET) for _ in range(GROUP)) for _ in range(GROUPS))
     return "-".join(groups)
 
 
 def plain_code(code: str) -> str:
-    """Return a code as it is compared: however it was typed.
+    """Return a code in the form that is compared, however it was typed.
 
     >>> plain_code(" k7qm 42xd-9rtf")
     'K7QM42XD9RTF'
@@ -292,14 +292,14 @@ class Use:
 
 
 def note_place(use: Use, *, at: datetime) -> None:
-    """Put a use down; beyond `MOST_PLACES`, as one from elsewhere."""
+    """Record a use; beyond `MOST_PLACES`, with an empty address and program."""
     mine = _uses_of(use.secret, use.id)
-    # An update as a rule: of a key that is in use every request comes from a place that is known.
+    # Usually an update: a key in use comes from a known place.
     here = mine.filter(address=use.address, program=use.program)
     if here.filter(run=use.run).update(last_at=at):
         return
     is_known = here.exists() or mine.values("address", "program").distinct().count() < MOST_PLACES
-    # One place more for all that is beyond: who has a secret cannot fill the table with names.
+    # One shared place for all others: a secret's holder cannot fill the table with names.
     place = {"address": use.address, "program": use.program}
     if not is_known:
         place = dict.fromkeys(place, ELSEWHERE)
@@ -311,13 +311,13 @@ def note_place(use: Use, *, at: datetime) -> None:
 
 
 def places_used(secret: AgentKey | PersonalToken) -> list[dict[str, Any]]:
-    """Return from where and by which programs a secret was used, the last one first."""
+    """Return the addresses and programs that used a secret, the latest first."""
     found: Any = _uses_of(type(secret), secret.pk).values("address", "program")
     return list(found.annotate(**_WHEN).order_by("-until", "address", "program"))
 
 
 def runs_used(secret: AgentKey, *, most: int) -> list[dict[str, Any]]:
-    """Return the runs that a key was used on, the last one first."""
+    """Return the runs that a key was used on, the latest first."""
     found: Any = _uses_of(AgentKey, secret.pk).exclude(run=None).values("run")
     return list(found.annotate(**_WHEN).order_by("-until", "run")[:most])
 

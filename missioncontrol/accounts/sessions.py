@@ -1,7 +1,7 @@
 """Sessions in the database, under a hash of their key, and the browsers that they sign in.
 
-Who reads the table signs in as nobody. Here sessions are kept, given other keys, and ended from
-afar. A session carries its browser's id; a browser has a name, and keeps no session key.
+Reading the table lets nobody sign in. Sessions are saved here, given new keys, and ended
+remotely. A session holds its browser's id; a browser has a name, and stores no session key.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from missioncontrol.accounts.models import Browser, PrivilegeChange
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.clock import now
 
-# Characters that Django's table keeps of a key: 160 bits of its SHA-256.
+# Characters stored of a key's hash: 160 bits of its SHA-256.
 COLUMN = 40
 
-# In each session: when its key was made.
+# Stored in each session: when its key was made.
 KEYED = "keyed_at"
 GRACE = timedelta(minutes=1)
-# What ends within it is a former key: more than its minute, as clocks of requests differ.
+# A session that expires within this is a former key; more than the grace, as clocks differ.
 SOON = 2 * GRACE
-# A session that was made before keys had a time.
+# For a session that was made before keys had a time.
 BEFORE = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
-# Django's name for the end of a session that has one of its own.
+# Django's name for a session's own expiry time.
 ENDS = "_session_expiry"
 IN_SESSION = "browser"
-# Outlives the session: it says which browser this is when somebody signs in again.
+# Outlives the session: it identifies the browser when somebody signs in again.
 COOKIE = "mc_browser"
-# The longest that Chrome keeps a cookie.
+# The longest time that Chrome keeps a cookie.
 COOKIE_AGE = timedelta(days=400)
-# A page asks many things a minute: a write for each would be for nothing.
+# A page sends many requests a minute: one write for each would be wasted.
 SEEN_EVERY = timedelta(minutes=1)
 LONGEST_BROWSER_NAME = 100
-# One that tells nothing of itself; the screens say it in their language.
+# For a browser that tells nothing of itself; the screens translate it.
 UNNAMED = "a browser"
-# The first that fits; a browser names its ancestors too.
+# The first that fits; a browser also names the ones it descends from.
 _SYSTEMS = (
-    # Of Apple's, phones say `like Mac OS X` too; Android and ChromeOS say Linux.
+    # Apple's phones say `like Mac OS X` too; Android and ChromeOS say Linux.
     ("iPhone", "iPhone", "phone"),
     ("iPad", "iPad", "phone"),
     ("Android", "Android", "phone"),
@@ -61,7 +61,7 @@ _SYSTEMS = (
     ("Linux", "Linux", "desktop"),
 )
 _PROGRAMS = (
-    # All but Firefox call themselves Chrome or Safari as well, and Chrome calls itself Safari.
+    # All but Firefox also call themselves Chrome or Safari, and Chrome calls itself Safari.
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
     ("SamsungBrowser", "Samsung Internet"),
@@ -80,7 +80,7 @@ def hashed(key: str) -> str:
 
 
 class SessionStore(db.SessionStore):
-    """Django's own store; only the browser's cookie holds the key."""
+    """Django's own store, but only the browser's cookie holds the key."""
 
     def exists(self, session_key: str) -> bool:
         return super().exists(hashed(session_key))
@@ -91,7 +91,7 @@ class SessionStore(db.SessionStore):
             super().delete(hashed(key))
 
     def is_outdated(self) -> bool:
-        """Tell whether what its person may do has changed since this key was made."""
+        """Tell whether the person's rights have changed since this key was made."""
         user, keyed_at = self.get(SESSION_KEY), self.get(KEYED, BEFORE)
         return (
             user is not None
@@ -100,16 +100,16 @@ class SessionStore(db.SessionStore):
         )
 
     def rekey(self, *, at: datetime) -> None:
-        """Go on under another key; the former one works for a minute more.
+        """Continue under a new key; the former one works for one more minute.
 
-        Else what the browser sent meanwhile would find it signed out. Of requests at once, one
-        takes the new key.
+        Otherwise requests that the browser has already sent would be signed out. Of parallel
+        requests, only one takes the new key.
         """
         kept, until = dict(self.items()), at + GRACE
-        late = self.encode({**kept, ENDS: until.isoformat()})  # saved again, it ends
+        late = self.encode({**kept, ENDS: until.isoformat()})  # if saved again, it ends
         former = self.model.objects.filter(pk=hashed(self.session_key or ""))
         with transaction.atomic():
-            # The condition decides: of requests at once one finds the former key's full life.
+            # The condition decides: only one of parallel requests finds the former key's full life.
             if former.filter(expire_date__gt=at + SOON).update(
                 session_data=late, expire_date=until
             ):
@@ -117,20 +117,20 @@ class SessionStore(db.SessionStore):
                 self.create()
 
     def save(self, must_create: bool = False) -> None:
-        """Leave a former key its minute: a request that began before would give it a month."""
+        """Do not prolong a former key: a request that began before would give it a month."""
         if must_create:
             kept = self._get_session(no_load=True)  # type: ignore[attr-defined]  # not in the stubs
             kept[KEYED] = now().isoformat()
             super().save(must_create)
             return
-        with transaction.atomic():  # and hold the row: meanwhile it may become a former one
+        with transaction.atomic():  # and lock the row: it may become a former key meanwhile
             mine = self.model.objects.select_for_update().filter(pk=hashed(self.session_key or ""))
             row = mine.first()
             if row is None or ENDS in self or row.expire_date > now() + SOON:
                 super().save()
 
     def cycle_key(self) -> None:
-        """Go on under another key, for as long as any: also who comes with a former one."""
+        """Continue under a new key with a full lifetime, even if the old one is a former key."""
         self.pop(ENDS, None)
         super().cycle_key()
 
@@ -143,7 +143,7 @@ class SessionStore(db.SessionStore):
         live = self.model.objects.filter(expire_date__gt=now())
         row = live.filter(session_key=hashed(self.session_key or "")).first()
         if row is None:
-            self._session_key = None  # whoever made that key up does not choose ours
+            self._session_key = None  # a client that invented this key must not choose ours
         return row
 
     async def aexists(self, session_key: str) -> bool:
@@ -160,19 +160,19 @@ class SessionStore(db.SessionStore):
 
 
 def person_of(cookie: str, name: str) -> User | None:
-    """Return who a `Cookie` header signs in, where our session is called `name`."""
-    # Leniently: another program's cookies on our host may be written in any way.
+    """Return the person that a `Cookie` header signs in; `name` is the session cookie's name."""
+    # Leniently: other programs' cookies on this host may be written in any way.
     key = parse_cookie(cookie).get(name)
     if key is None:
         return None
     session = SessionStore(key)
     if session.get(BACKEND_SESSION_KEY) not in settings.AUTHENTICATION_BACKENDS:
         return None
-    # Asked of the database each time: who was deactivated is out at their next request.
+    # Read from the database each time: a deactivated person is out at their next request.
     user = User.objects.filter(pk=session.get(SESSION_KEY) or 0, is_active=True).first()
     if user is None:
         return None
-    # As Django's own middleware does: another password ends the sessions of the former one.
+    # As in Django's own middleware: a new password ends the sessions of the old one.
     kept = str(session.get(HASH_SESSION_KEY))
     return user if constant_time_compare(kept, user.get_session_auth_hash()) else None
 
@@ -180,16 +180,16 @@ def person_of(cookie: str, name: str) -> User | None:
 def end_others(user: User, *, kept: str | None, at: datetime) -> int:
     """End every session of a person but the one whose key is `kept`; count their browsers.
 
-    All the others are forgotten, and with them where pushes reached them: also those whose
-    session ended by itself.
+    All other browsers are deleted, and with them their pushes, also those whose session
+    ended by itself.
     """
     here = hashed(kept) if kept else None
-    # Whose a session is stands inside it: all of them are read.
+    # A session's person is stored inside it, so all sessions are read.
     live = Session.objects.filter(expire_date__gt=at).iterator()
     theirs = (one for one in live if str(one.get_decoded().get(SESSION_KEY)) == str(user.pk))
     ended = [session.pk for session in theirs if session.pk != here]
     others = other_browsers(user, kept=kept)
-    # Counted apart: a browser whose session ended by itself still gets pushes.
+    # Counted separately: a browser whose session ended by itself still gets pushes.
     forgotten = others.count()
     others.delete()
     Session.objects.filter(pk__in=ended).delete()
@@ -197,16 +197,16 @@ def end_others(user: User, *, kept: str | None, at: datetime) -> int:
 
 
 def rekey_soon(user: User, *, at: datetime) -> None:
-    """Have each session of a person take another key at its next request.
+    """Make each session of a person take a new key at its next request.
 
-    A copy of the cookie then carries the new role a minute at most, unless it asks first: then
-    the person is signed out, and sees that something is wrong.
+    A copied cookie then carries the new role for a minute at most, unless the copy's request
+    comes first: then the person is signed out, and sees that something is wrong.
     """
     PrivilegeChange.objects.update_or_create(user=user, defaults={"at": at})
 
 
 def other_browsers(user: User, *, kept: str | None) -> QuerySet[Browser]:
-    """Find a person's browsers but the one whose session has the key `kept`."""
+    """Return a person's browsers but the one whose session has the key `kept`."""
     others = Browser.objects.filter(user=user)
     session = Session.objects.filter(pk=hashed(kept)).first() if kept else None
     here = session.get_decoded().get(IN_SESSION) if session else None
@@ -223,7 +223,7 @@ class Described:
 
 
 def describe_browser(agent: str) -> Described:
-    """Read a User-Agent header; nothing in it is to be relied on.
+    """Read a User-Agent header; nothing in it can be relied on.
 
     >>> agent = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit Chrome/142 Mobile Safari"
     >>> describe_browser(agent)
@@ -234,27 +234,27 @@ def describe_browser(agent: str) -> Described:
     )
     browser = next((name for part, name in _PROGRAMS if part in agent), "")
     model = _MODEL.search(agent)
-    named = model[1] if model and model[1] != "K" else system  # K: Chrome tells no model any more
+    named = model[1] if model and model[1] != "K" else system  # K: Chrome hides the model
     program = ", ".join(part for part in (system, browser) if part)
     return Described(name=named or browser or UNNAMED, kind=kind, program=program)
 
 
 def forget_of_others(browser: str | None, *, to: User) -> None:
-    """Forget the browser of somebody else who was here before: its pushes would be seen."""
+    """Delete another person's browser that was here before: they would see its pushes."""
     if browser:
         Browser.objects.filter(pk=browser).exclude(user=to).delete()
 
 
 def take_up_browser(session: Any, browser: str | None, *, user: User) -> None:
-    """Go on with the browser in which this person was before: its pushes stay theirs."""
-    # The cookie is the browser's own word: it may take up what is its person's, nothing else.
+    """Continue with the browser that this person used before: its pushes stay theirs."""
+    # The cookie comes from the client: it may only take up a browser of its own person.
     if browser and Browser.objects.filter(pk=browser, user=user).exists():
         session[IN_SESSION] = browser
 
 
 def present_browser(session: Any, *, user: User, agent: str, at: datetime) -> Browser:
-    """Return this session's browser; one that signed in before it was noted is noted now."""
-    # By its person too: the session may have been taken over by whoever signed in after them.
+    """Return this session's browser; create it if the session has none of this person's."""
+    # With its person: somebody else may have signed in to this session since.
     known = Browser.objects.filter(pk=session.get(IN_SESSION), user=user).first()
     if known is None:
         described = asdict(describe_browser(agent))
@@ -273,15 +273,15 @@ def browsers_of(user: User) -> QuerySet[Browser]:
 
 
 def rename_browser(browser: Browser, name: str) -> None:
-    """Give a browser the name its person calls it."""
+    """Rename a browser."""
     browser.name = name[:LONGEST_BROWSER_NAME]
     browser.save(update_fields=["name"])
 
 
 def sign_out_browser(browser_id: UUID) -> None:
-    """End a browser's session and forget it; its sockets close within seconds.
+    """End a browser's session and delete it; its sockets close within seconds.
 
-    Sessions are few: each is read, so that no row needs to name its session's key.
+    There are few sessions: each is read, so that no row needs to store a session's key.
     """
     for session in Session.objects.all():
         if session.get_decoded().get(IN_SESSION) == str(browser_id):

@@ -1,4 +1,4 @@
-"""Bearer secrets: how they are made, kept (hashed), and kept out of logs."""
+"""Bearer secrets: how they are made, stored (hashed), and kept out of logs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import secrets
 from dataclasses import dataclass
 
-# Prefixes let scanners of repositories, and our own masking, know a secret that has leaked.
+# With these prefixes, repository scanners and our own masking recognise a leaked secret.
 AGENT_PREFIX = "mc_"
 PERSON_PREFIX = "mcu_"
 _LINK = re.compile(r"(/(?:login|shared)/)[\w-]{8,}")
@@ -35,22 +35,22 @@ def new_token(prefix: str) -> Token:
 
 def kept(text: str) -> Token:
     """Describe an existing secret, such as the one in DIR/agent.key."""
-    # Enough to tell a person's own keys apart; the rest cannot be guessed from it.
+    # The prefix tells a person's own keys apart; the rest cannot be guessed from it.
     return Token(text=text, digest=digest(text), prefix=text[:8])
 
 
 def bearer_of(authorization: str) -> str:
-    """Return the secret of an `Authorization: Bearer` header; empty: it is another, or none."""
+    """Return the secret of an `Authorization: Bearer` header; empty: another scheme, or none."""
     kind, _, token = authorization.partition(" ")
     return token.strip() if kind.lower() == "bearer" else ""
 
 
 class HideLoginLinks(logging.Filter):
-    """Rewrite `/login/<secret>` and `/shared/<secret>` in every record that passes."""
+    """Mask the secret of `/login/<secret>` and `/shared/<secret>` in every record that passes."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
-        # The arguments too: a handler would fill them in again.
+        # Cleared too: a handler would insert them again.
         if _LINK.search(text):
             record.msg, record.args = _LINK.sub(r"\1…", text), ()
         return True

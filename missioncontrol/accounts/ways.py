@@ -1,8 +1,8 @@
-"""By which ways a person proves who they are, and how long ago they last did.
+"""The ways in which a person proves who they are, and how long ago they last did.
 
-A password, a provider's word, or a second factor: an authenticator app, passkeys, recovery codes.
-django-allauth keeps factors and knows the ceremonies; what it does not do is done here: secrets
-are sealed, and a code of an app is taken once, in whichever process it comes.
+A password, an identity provider, or a second factor: an authenticator app, passkeys, recovery
+codes. django-allauth stores factors and implements their ceremonies. Added here: secrets are
+sealed, and a code of an app is accepted once, whichever process gets it.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from missioncontrol.accounts.selectors import memberships_of
 from missioncontrol.errors import InvalidRequest
 
 PROVED_AT = "proved_at"
-# The secret of an app that is being set up, sealed: sessions lie in the database.
+# The secret of an app that is being set up; sealed, because sessions are in the database.
 IN_SESSION = "totp"
 # All of them are sent to the browser whenever one is asked for.
 MOST_PASSKEYS = 20
 LONGEST_NAME = 60
 PRODUCT = "Mission Control"
-# What a ceremony says to an answer that is wrong, or is none.
+# What a ceremony raises for an answer that is wrong or malformed.
 _GARBLED = (ValidationError, ValueError, TypeError, KeyError, AttributeError, IndexError)
 
 
 def of(user: User) -> tuple[str, ...]:
     """Return a person's ways: `password`, `passkey`, `code`, `oidc`.
 
-    None: they come by links alone, which no dialog can ask for.
+    Empty: they sign in by links only, which no dialog can ask for.
     """
     if not settings.SIGN_IN:
         return ()
-    # Recovery codes are no way of their own: they stand in for a factor that is there.
+    # Recovery codes are not listed: they only replace a factor that exists.
     kinds = {row.type for row in factors_of(user)}
     has = {
         "password": "password" in settings.SIGN_IN and user.has_usable_password(),
@@ -62,35 +62,35 @@ def of(user: User) -> tuple[str, ...]:
 
 
 def identity_of(user: User) -> Identity | None:
-    """Return a person at the identity provider of today; None: they are not known there."""
+    """Return a person's identity at the current provider; None: they have none there."""
     if settings.OIDC is None:
         return None
-    # Of another issuer than today's nobody can be asked any more.
+    # Identities of another issuer cannot be checked any more.
     return Identity.objects.filter(user=user, issuer=settings.OIDC.issuer).first()
 
 
 def note_proof(session: Any, *, at: datetime) -> None:
-    """Note that somebody has just proved who they are."""
+    """Note that a person has just proved who they are."""
     session[PROVED_AT] = at.timestamp()
 
 
 def to_prove(user: User, session: Any, *, at: datetime) -> tuple[str, ...]:
-    """Return the ways by which somebody is to prove anew who they are; none: they need not.
+    """Return the ways in which a person must prove again who they are; empty: they need not.
 
-    It is asked of who changes keys, members and secrets.
+    Required for changes to keys, members and secrets.
     """
-    # A session that never proved anything is as old as 1970.
+    # A session without a proof counts as proved in 1970.
     age_s = at.timestamp() - float(session.get(PROVED_AT, 0.0))
     return () if age_s <= settings.SIGN_IN_AGAIN.total_seconds() else of(user)
 
 
 def open_memberships() -> QuerySet[Membership]:
-    """Return the memberships that let somebody in: where a second factor is asked, with one."""
+    """Return the memberships that let their person in: with a second factor, if one is required."""
     return Membership.objects.filter(_is_open())
 
 
 def open_memberships_of(user: User, *, token: object = None) -> QuerySet[Membership]:
-    """Return one person's, with their projects; `token`: what they proved who they are by."""
+    """Return a person's open memberships, with projects; `token`: what authenticated them."""
     return memberships_of(user, token=token).filter(_is_open())
 
 
@@ -107,7 +107,7 @@ def _is_open() -> Q:
 
 
 class Kind(StrEnum):
-    """What allauth calls them."""
+    """The kinds of factors, by allauth's names."""
 
     APP = "totp"
     PASSKEY = "webauthn"
@@ -115,7 +115,7 @@ class Kind(StrEnum):
 
 
 class SealedFactors(DefaultMFAAdapter):  # type: ignore[misc]  # it has no types
-    """What allauth asks about us: how secrets are kept, what authenticators show."""
+    """What allauth asks this program: how secrets are stored, what authenticators show."""
 
     def encrypt(self, text: str) -> str:
         return sealing.seal(text)
@@ -134,37 +134,37 @@ class SealedFactors(DefaultMFAAdapter):  # type: ignore[misc]  # it has no types
 
 
 def factor_holders() -> QuerySet[Any]:
-    """Return who has a second factor, as a subquery; recovery codes alone are none."""
+    """Return who has a second factor, as a subquery; recovery codes alone do not count."""
     found: QuerySet[Any] = Authenticator.objects.filter(type__in=(Kind.APP, Kind.PASSKEY))
     return found.values("user_id")
 
 
 def has_factor(user: User) -> bool:
-    """Say whether a person has a second factor."""
+    """Tell whether a person has a second factor."""
     return factor_holders().filter(user_id=user.pk).exists()
 
 
 def factors_of(user: User) -> list[Authenticator]:
-    """Return a person's factors, recovery codes among them, oldest first."""
+    """Return a person's factors, including recovery codes, oldest first."""
     return list(Authenticator.objects.filter(user_id=user.pk).order_by("pk"))
 
 
 def begin_app(session: Any, user: User) -> tuple[str, str]:
     """Return the secret of an app that is being set up, and its address for a QR code."""
-    # Kept only once a first code of it has come: an app that was never set up would lock them out.
+    # Stored only after its first code: an app that was never set up would lock the person out.
     secret = totp.generate_totp_secret()
     session[IN_SESSION] = encrypt(secret)
     return secret, SealedFactors().build_totp_url(user, secret)
 
 
 def confirm_app(session: Any, user: User, code: str) -> bool:
-    """Keep the app whose first code this is, in place of the one before; False: it is not."""
+    """Store the app whose first code this is, replacing the one before; False: it is not."""
     sealed = session.get(IN_SESSION)
     step = _step_of(decrypt(sealed), code) if sealed else None
     if step is None:
         return False
     with transaction.atomic():
-        # One app at a time: the former one's codes must not be taken any longer.
+        # One app at a time: codes of the former one must no longer be accepted.
         Authenticator.objects.filter(user_id=user.pk, type=Kind.APP).delete()
         data = {"secret": sealed, "step": step}
         Authenticator.objects.create(user_id=user.pk, type=Kind.APP, data=data)
@@ -180,7 +180,7 @@ def check_code(user: User, code: str) -> Kind | None:
     for row in rows.filter(type__in=(Kind.APP, Kind.RECOVERY_CODES)):
         kind = Kind(row.type)
         if kind == Kind.APP:
-            # RFC 6238, 5.2: a code is accepted once; so is no older one after it.
+            # RFC 6238, 5.2: a code is accepted once, and afterwards no older one is.
             step = _step_of(decrypt(row.data["secret"]), code)
             is_right = step is not None and step > row.data["step"]
             if is_right:
@@ -195,7 +195,7 @@ def check_code(user: User, code: str) -> Kind | None:
 
 
 def _step_of(secret: str, code: str) -> int | None:
-    """Return the time step whose code this is, of those that a clock may be wrong by."""
+    """Return the time step of this code, within the allowed clock difference; None: no match."""
     for step in totp.yield_hotp_counters_from_time():
         expected = totp.format_hotp_value(totp.hotp_value(secret, step))
         if compare_user_code(actual=code, expected=expected):
@@ -205,20 +205,20 @@ def _step_of(secret: str, code: str) -> int | None:
 
 @transaction.atomic
 def renew_recovery_codes(user: User) -> list[str]:
-    """Make ten new codes, each of which stands in for a second factor once; the old are void."""
+    """Make ten new codes, each of which replaces a second factor once; old ones become void."""
     Authenticator.objects.filter(user_id=user.pk, type=Kind.RECOVERY_CODES).delete()
     return list(RecoveryCodes.activate(user).generate_codes())
 
 
 def recovery_codes_left(user: User) -> int:
-    """Return how many recovery codes were not used yet."""
+    """Return how many recovery codes are unused."""
     row = Authenticator.objects.filter(user_id=user.pk, type=Kind.RECOVERY_CODES).first()
     return len(row.wrap().get_unused_codes()) if row else 0
 
 
 def begin_passkey(user: User) -> dict[str, Any]:
     """Return what a browser needs to make a passkey."""
-    # Not at the top: it brings FIDO2's libraries, which few processes ever need.
+    # Not at the top: it imports FIDO2's libraries, which few processes need.
     from allauth.mfa.webauthn.internal import auth as webauthn
 
     if Authenticator.objects.filter(user_id=user.pk, type=Kind.PASSKEY).count() >= MOST_PASSKEYS:
@@ -228,10 +228,10 @@ def begin_passkey(user: User) -> dict[str, Any]:
 
 
 def add_passkey(user: User, name: str, credential: Mapping[str, Any]) -> Authenticator:
-    """Keep the passkey that a browser made.
+    """Store the passkey that a browser made.
 
     Raises:
-        InvalidRequest: it has no name, or answers nothing that was asked just now.
+        InvalidRequest: it has no name, or does not answer the current challenge.
     """
     from allauth.mfa.webauthn.internal import auth as webauthn
 
@@ -246,14 +246,14 @@ def add_passkey(user: User, name: str, credential: Mapping[str, Any]) -> Authent
 
 
 def ask_for_passkey(user: User | None) -> dict[str, Any]:
-    """Return what a browser needs to show a passkey: one of this person's, or anybody's."""
+    """Return what a browser needs to present a passkey: one of this person's, or anybody's."""
     from allauth.mfa.webauthn.internal import auth as webauthn
 
     return dict(webauthn.begin_authentication(user))
 
 
 def check_passkey(credential: Mapping[str, Any], *, user: User | None) -> User | None:
-    """Return whose passkey answered what was asked just now; None: nobody's, or not `user`'s."""
+    """Return whose passkey answered the current challenge; None: nobody's, or not `user`'s."""
     from allauth.mfa.webauthn.internal import auth as webauthn
 
     try:
@@ -266,19 +266,19 @@ def check_passkey(credential: Mapping[str, Any], *, user: User | None) -> User |
 
 @transaction.atomic
 def remove_factor(user: User, *, kind: Kind, pk: int | None = None) -> Authenticator | None:
-    """Forget one factor; with the last one the recovery codes go too. None: there is none."""
+    """Delete one factor, with the last one also the recovery codes; None: there is none."""
     found = Authenticator.objects.filter(user_id=user.pk, type=kind)
     row = (found.filter(pk=pk) if pk is not None else found).first()
     if row is not None:
         row.delete()
         if not has_factor(user):
-            # Codes that stand in for nothing would still be a way in.
+            # Recovery codes that replace no factor would still be a way in.
             Authenticator.objects.filter(user_id=user.pk).delete()
     return row
 
 
 def reseal_factors() -> tuple[int, int]:
-    """Seal every secret with today's key; return how many were, and how many none reads."""
+    """Seal every secret with the current key; return how many were, and how many are unreadable."""
     done = []
     # A passkey's key is public: nothing of it is sealed.
     for row in Authenticator.objects.select_for_update().exclude(type=Kind.PASSKEY):

@@ -1,4 +1,4 @@
-"""What a turn cost: real or absent, each model call counted once; and again once it has a price."""
+"""Count what turns cost: each model call once, and again once an unpriced one has a price."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from missioncontrol.runs.statements import insert_rows, update_columns
 from missioncontrol.wire.costs import PriceSet
 from missioncontrol.wire.events import CostAttributed
 
-# Every token once: reasoning is inside the output.
+# Every token once: output includes reasoning.
 TOTAL_COLUMNS = tuple(column for name, column in USAGE_COLUMNS.items() if name != "reasoning")
-# Agents of one run that are counted apart without being named in its ceilings.
+# Agents of one run that are counted separately without being named in its ceilings.
 AGENTS_REMEMBERED = 256
 NOTHING = Spent()
 RUNS_AT_ONCE = 64
 
 
 def with_counted(turns: QuerySet[TurnModel]) -> QuerySet[TurnModel]:
-    """Have each turn name the model call in the ledger that is its own, if one is: `counted`."""
-    # As `_name` does, in the database: one look for all turns of a batch.
+    """Annotate each turn with `counted`: the ledger row of its own model call, if any."""
+    # The same rule as `_name`, in the database: one query for all turns of a batch.
     name = Coalesce(NullIf(OuterRef("call_id"), Value("")), OuterRef("key"))
     own = ModelCall.objects.filter(run_id=OuterRef("run_id"), call_id=name)
     # Not `Exists`, for which PostgreSQL may read the whole ledger once, into a hash table.
@@ -55,38 +55,38 @@ def with_counted(turns: QuerySet[TurnModel]) -> QuerySet[TurnModel]:
 class CostTotals:
     """What one transaction counts: model calls, and what they add to shared sums.
 
-    The runs' row locks are held.
+    The caller holds the runs' row locks.
     """
 
     def __init__(self, turns: Iterable[TurnModel], runs: Iterable[Run], *, at: datetime) -> None:
-        """`turns` are rows `with_counted`."""
+        """`turns` must come from `with_counted`."""
         seen = list(turns)
         self.spending = Spending(runs, agents={turn.agent for turn in seen}, at=at)
         self._counted = {
             (turn.run_id, turn.call_id or turn.key) for turn in seen if cast(Any, turn).counted
         }
-        # Kept until the end, so that they are written with one statement.
+        # Collected, so that they are written by one statement.
         self._new: list[ModelCall] = []
         self.costs: dict[UUID, Decimal | None] = {}
-        """Of the turns whose call was counted now, what it cost."""
+        """By turn, the cost of its call, for turns whose call was counted in this transaction."""
 
     def claims(self, run: Run, turn: Turn) -> bool:
         """Claim a turn's model call; several turns may carry the same one."""
         name = _name(turn)
         if (run.id, name) in self._counted or not is_best_source(run, "turns"):
             return False
-        # Without a name nothing tells it from another call: it is counted each time.
+        # A call without a name cannot be told from another: it is counted each time.
         if name:
             self._counted.add((run.id, name))
         return True
 
     def keep(self, call: ModelCall, row: TurnModel) -> None:
-        """Enter a call that was counted now, and show its cost at its turn."""
+        """Collect a newly counted call, and its cost for its turn."""
         self._new.append(call)
         self.costs[row.id] = call.cost_usd
 
     def write(self, tx: RunTransaction) -> None:
-        """Keep the calls that were counted; add to the shared sums at its very end."""
+        """Store the new calls; the shared sums are added to at the transaction's very end."""
         insert_rows(ModelCall, self._new)
         # All runs of a project add to the same rows: they are locked last, for the commit alone.
         tx.last.append(self.spending.write)
@@ -95,8 +95,8 @@ class CostTotals:
 def count(
     tx: RunTransaction, run: Run, row: TurnModel, turn: Turn, cost_totals: CostTotals
 ) -> None:
-    """Add a turn's call, failure, tokens and dollars to its run and what runs share."""
-    # A person who speaks to the agent may have mended what failed.
+    """Add a turn's call, failure, tokens and dollars to its run and to what runs share."""
+    # A person who speaks to the agent may have fixed what failed.
     if turn.role is Role.USER:
         forgive_failures(run)
     is_paid = turn.usage is not None or turn.cost_usd is not None
@@ -112,7 +112,7 @@ def count(
             meters.tool_calls += 1
             meters.failures = meters.failures + 1 if turn.error else 0
     if is_paid and cost_totals.claims(run, turn):
-        # A call needs a name in the ledger: of a turn without one, its row's id.
+        # The ledger needs a name for each call: without one, the turn's row id.
         paid = Call.of_turn(turn, row, call_id=_name(turn) or str(row.id), source="turns")
         call, spent = enter(tx, run, paid)
         use.add(spent)
@@ -133,15 +133,15 @@ def charge_judge(
 ) -> None:
     """Add a judge's model call to its run, under the run's lock; once per `call_id`.
 
-    `agent` is whose card it ruled on.
+    `agent` is the agent whose card was judged.
     """
     if ModelCall.objects.filter(run=run, call_id=call_id).exists():
         return
     pricer: Pricer | None = None if cost is None else "price list"
-    # A judge that tells its own figure is believed, as an agent is.
+    # A judge that reports its own cost is believed, as an agent is.
     if cost is None and (mine := own_price(run.project.prices, model, usage)) is not None:
         cost, pricer = to_the_micro(mine), "project"
-    # Nothing is read of what these runs share: it is only added to.
+    # The shared counters are only added to, so none is read.
     spending = Spending((), at=tx.at)
     spending.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
     run.meters.judge_cost_usd = min(run.meters.judge_cost_usd + (cost or 0), HIGHEST_SUM)
@@ -164,13 +164,13 @@ def charge_judge(
 
 
 def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
-    """Return what a run has used so far, the judge included, and the runs below it.
+    """Return what a run, including its judge, and the runs below it have used so far.
 
-    The time in which it was asked to wait is not its own.
+    The time in which the agent was asked to wait does not count.
     """
     held = run.meters.held_seconds
     if run.hold is not None:
-        # The hold that is on is in no sum yet: `journal` adds it when it ends.
+        # The current hold is in no sum yet: `journal` adds it when it ends.
         held += (at - run.hold.since).total_seconds()
     return Spent(
         usd=run.meters.cost_usd + run.meters.judge_cost_usd + below.usd,
@@ -189,18 +189,18 @@ def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
 
 
 def _name(turn: Turn) -> str | None:
-    """A call without an id is its turn's own: the completion repeats its usage."""
+    """Return the call's id, otherwise the turn's key: a completion repeats its proposal's usage."""
     return turn.call_id or turn.key
 
 
 def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = False) -> None:
-    """Count for one agent of the run, where it has ceilings of its own."""
+    """Add to what one agent of the run used, if ceilings apply to it."""
     agents = ceilings_of(run).get("agents")
     if not agents or not agent or Budget.from_mapping({"agents": agents}).of_agent(agent) is None:
         return
     usd, tokens, calls, turns, failures = run.meters.agents_spent.get(agent, ("0", 0, 0, 0, 0))[:5]
     if use.calls:
-        # Only a call succeeds or fails: words in between neither add to a row nor end one.
+        # Only calls succeed or fail: messages in between neither extend nor end a row of failures.
         failures = failures + 1 if failed else 0
     used = [
         str(Decimal(usd) + use.usd),
@@ -213,7 +213,7 @@ def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = Fals
     spent = {**run.meters.agents_spent, agent: used}
     unnamed = spent.keys() - agents
     if len(unnamed) > AGENTS_REMEMBERED:
-        # Agents are named by who runs them: without end, where each call has a name of its own.
+        # Clients name agents: there is no limit to names if each call has a new one.
         del spent[min(unnamed, key=lambda name: spent[name][5:])]
     run.meters.agents_spent = spent
 
@@ -221,25 +221,25 @@ def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = Fals
 def take_over(
     tx: RunTransaction, run: Run, *, source: str, since: datetime | None, spending: Spending
 ) -> None:
-    """Count a run from a better source from now on: it replaces what others told since.
+    """Count a run from a better source from now on, replacing what worse ones reported since.
 
-    What was counted before `since` stays, for this source never tells of it; None:
-    all is replaced. One that tells of an earlier call later replaces more.
+    Calls before `since` stay counted, because this source will not report them; None: all are
+    replaced. If the source later reports an earlier call, more is replaced.
 
-    The run's row lock is held; shared sums change when `spending` is written.
+    The caller holds the run's row lock; shared sums change when `spending` is written.
     """
     for call in take_back(tx, run, better=source, since=since):
         tokens = sum(getattr(call, column) for column in TOTAL_COLUMNS)
         less = Use(usd=-(call.cost_usd or Decimal(0)), tokens=-tokens)
         spending.add(run, call.agent, less, at=call.at)
-        # An agent that is not counted apart has nothing to take back from.
+        # For an agent that is not counted separately, there is nothing to take back.
         if call.agent in run.meters.agents_spent:
             count_agent(run, call.agent, less, obs=run.meters.last_obs)
     run.meters.usage_source = source
 
 
 def forgive_failures(run: Run) -> None:
-    """Begin new rows of failures: a person stepped in."""
+    """Start new rows of failures: a person stepped in."""
     run.meters.failures = 0
     if run.meters.agents_spent:
         run.meters.agents_spent = {
@@ -250,10 +250,10 @@ def forgive_failures(run: Run) -> None:
 def set_price(
     project_id: UUID, model: str, table: dict[str, str] | None, *, by: str, at: datetime
 ) -> PriceSet:
-    """Set or remove (None) a price, then count unpriced calls of the model with it.
+    """Set a price, or remove it (None), then price the model's unpriced calls with it.
 
-    Counted in batches of runs, each under its own locks: one that is broken off leaves
-    calls unpriced, and setting the same price again goes on. What was priced stays.
+    Calls are priced in batches of runs, each under its own locks: after an interruption some
+    stay unpriced, and setting the same price again continues. Priced calls keep their price.
     """
     with journal.holding_project(project_id) as project:
         before = project.prices.get(model)
@@ -274,15 +274,15 @@ def set_price(
 
 
 def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
-    """Price what these runs' calls of a model lack; their row locks are held."""
+    """Price these runs' unpriced calls of a model; the caller holds their row locks."""
     unpriced = ModelCall.objects.filter(run_id__in=tx.runs, model=model, cost_usd=None)
-    # Of no run beforehand: what is counted again belongs to days long past.
+    # No counter is read: the calls belong to days long past.
     spending = Spending((), at=tx.at)
     priced = []
     for call in unpriced.order_by("pk"):
         run = tx.run(call.run_id)
         cost = own_price(run.project.prices, call.model, usage_of(call))
-        # The price may have been taken away again while earlier runs were counted.
+        # The price may have been removed while earlier runs were counted.
         if cost is None:
             continue
         call.cost_usd = to_the_micro(cost)
@@ -298,7 +298,7 @@ def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
         if not is_judges:
             count_agent(run, call.agent, use, obs=run.meters.last_obs)
             if call.turn_seq is not None:
-                # Where its own figure is missing too: what an agent told is not overwritten.
+                # Only if the turn shows no cost: the agent's own figure is not overwritten.
                 shown = TurnModel.objects.filter(run=run, seq=call.turn_seq, cost_usd=None)
                 shown.update(cost_usd=call.cost_usd)
         tx.record(

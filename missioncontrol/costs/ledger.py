@@ -23,21 +23,21 @@ from missioncontrol.wire.events import CostAttributed
 
 Pricer = Literal["agent", "price list", "project"]
 
-# Who tells what a run used, the worst first. The last two are the agent's own events; one of them
-# is counted, never two, for both tell of the same calls.
+# Who reports what a run used, the worst first. The last two are the agent's own events; only one
+# of them is counted, because both report the same calls.
 SOURCES = ("turns", "transcript", "spans", "logs")
 JUDGE = "judge"
-# What the column holds; nobody reaches it honestly.
+# The most that the column holds; no honest run reaches it.
 HIGHEST_SUM = Decimal(9999999999)
 UNSPENT = Decimal(0).quantize(MICRO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A model call as somebody tells it.
+    """A model call as a source reports it.
 
-    `cost_usd` is the teller's own figure, which wins over the price list; `made_at`
-    picks the price of that day; `began_at` is by the teller's clock.
+    `cost_usd` is the source's own figure, which wins over the price list; `made_at`
+    selects the price of that day; `began_at` is by the source's clock.
     """
 
     call_id: str
@@ -54,7 +54,7 @@ class Call:
 
     @classmethod
     def of_turn(cls, turn: GuardTurn, row: Turn, *, call_id: str, source: str) -> Call:
-        """Return the call that a turn itself tells of."""
+        """Return the call that a turn itself reports."""
         return cls(
             call_id=call_id,
             source=source,
@@ -69,19 +69,19 @@ class Call:
 
 
 def is_best_source(run: Run, source: str) -> bool:
-    """Whether what this source tells of the run counts: no better one has spoken."""
-    # The same source goes on being heard: it tells of one call after the other.
+    """Tell whether this source's reports of the run count: no better one has reported."""
+    # The source in use still counts: it reports one call after another.
     return SOURCES.index(source) >= SOURCES.index(run.meters.usage_source or SOURCES[0])
 
 
 def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
-    """Add a call to its run; return the row to keep, and what it used.
+    """Add a call to its run; return the row to store, and what it used.
 
-    The run's row lock is held, and the call was not entered before.
+    The caller holds the run's row lock, and has not entered the call before.
     """
     usage, (cost, pricer) = call.usage or Usage(), cost_of(call, run.project.prices)
     meters = run.meters
-    # Callers have asked `is_best_source`: it is the best source that has spoken so far.
+    # Callers have checked `is_best_source`: this is the best source so far.
     meters.usage_source = call.source
     for name, column in USAGE_COLUMNS.items():
         if used := getattr(usage, name):
@@ -91,7 +91,7 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     else:
         meters.cost_usd = min(meters.cost_usd + cost, HIGHEST_SUM)
         minute = int(tx.at.timestamp()) // 60
-        # The burn rate is of the last minutes: what is older is let go with the next call.
+        # The burn rate covers the last minutes: older entries are dropped at the next call.
         known = [entry for entry in meters.recent_costs if minute - entry[0] < BURN_MINUTES]
         recent: dict[int, Decimal] = {entry[0]: Decimal(entry[1]) for entry in known}
         recent[minute] = recent.get(minute, Decimal(0)) + cost
@@ -117,12 +117,12 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
 def take_back(
     tx: RunTransaction, run: Run, *, better: str, since: datetime | None
 ) -> list[ModelCall]:
-    """Forget what worse sources told of a run since a moment; return the calls.
+    """Delete what worse sources reported of a run since a time; return the calls.
 
-    The events told of it stay; one more tells that it was taken back.
+    The events about them stay; one more records that they were taken back.
     """
     worse = ModelCall.objects.filter(run=run, source__in=SOURCES[: SOURCES.index(better)])
-    # Rows of earlier versions tell no time: of them nobody knows that they are older.
+    # Rows of earlier versions have no time: they are not known to be older.
     late = Q() if since is None else Q(at__gte=since) | Q(at=None)
     calls = list(worse.filter(late).order_by("pk"))
     if not calls:
@@ -137,16 +137,16 @@ def take_back(
         CostAttributed,
         by="agent",
         source=calls[-1].source,
-        # A sum that reached the highest holds less than its parts.
+        # A sum that reached the maximum holds less than its parts.
         cost_usd=-min(cost, run.meters.cost_usd),
-        # Negative: whoever adds up the events comes to what is left.
+        # Negative, so that the sum over the events is what is left.
         usage=Usage(**total),
         taken_back=len(calls),
     )
     for name, column in USAGE_COLUMNS.items():
         setattr(run.meters, column, getattr(run.meters, column) + total[name])
     run.meters.unpriced_calls -= sum(call.cost_usd is None for call in calls)
-    # A sum that was capped would fall below zero.
+    # A capped sum would fall below zero.
     run.meters.cost_usd = max(run.meters.cost_usd - cost, UNSPENT)
     recent = {entry[0]: Decimal(entry[1]) for entry in run.meters.recent_costs}
     for call in calls:
@@ -154,11 +154,11 @@ def take_back(
         if minute in recent:
             recent[minute] -= call.cost_usd or 0
     run.meters.recent_costs = [[when, str(total)] for when, total in recent.items() if total > 0]
-    # What a turn told of itself stays there; else the better source, which may place the same call
-    # at another turn, would show it twice.
+    # What a turn reported of itself stays. Other calls are removed from their turns, or the better
+    # source, which may place them at other turns, would show them twice.
     placed = [c.turn_seq for c in calls if c.turn_seq is not None and c.source != "turns"]
     Turn.objects.filter(run=run, seq__in=placed).update(usage=None, cost_usd=None)
-    # Last: its events tell what was taken back, and the better source tells the calls anew.
+    # Last: the events above need these rows, and the better source enters the calls again.
     ModelCall.objects.filter(pk__in=[call.pk for call in calls]).delete()
     return calls
 
@@ -174,7 +174,7 @@ def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> Mo
         call_id=call.call_id,
         at=tx.at,
         agent=call.agent,
-        # Some tell the model once, at the session's beginning.
+        # Some sources name the model only once, when the session starts.
         model=call.model or run.meters.model,
         source=call.source,
         cost_usd=cost,
@@ -188,7 +188,10 @@ def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> Mo
 def cost_of(
     call: Call, own: Mapping[str, Any] | None = None
 ) -> tuple[Decimal | None, Pricer | None]:
-    """The teller's own figure wins; then the project's price, the price list, or nothing."""
+    """Return a call's cost and who priced it; None: no price is known.
+
+    The source's own figure wins, then the project's price, then the price list.
+    """
     if call.cost_usd is not None:
         return to_the_micro(call.cost_usd), "agent"
     if call.usage is None:
@@ -201,7 +204,7 @@ def cost_of(
 
 
 def to_the_micro(cost: Decimal) -> Decimal:
-    """Round to what the columns hold."""
+    """Round a cost to what the columns hold."""
     rounded = cost.quantize(MICRO)
-    # As it came where nothing is lost: the event shows the figure that its teller wrote.
+    # Unchanged if nothing is lost: the event shows the figure as its source wrote it.
     return cost if cost == rounded else rounded

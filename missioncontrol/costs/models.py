@@ -10,11 +10,11 @@ from missioncontrol.ids import new_id
 
 
 class Spend(models.Model):
-    """What all runs of a project used together: in all, on one day, or by one agent.
+    """What all runs of a project used together: in total, on one day, or by one agent.
 
-    Counters, added to at the end of a transaction that counted (`spending`). `name`
-    is the agent's, or the day as the project's time zone has it ("2026-11-21"); of the
-    project's part in the organisation's day, the day in UTC.
+    Counters, added to at the end of a transaction that counted (`spending`). `name` is the
+    agent's, or the day in the project's time zone ("2026-11-21"). For the project's part in
+    the organisation's day, it is the day in UTC.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
@@ -29,12 +29,12 @@ class Spend(models.Model):
     class Meta:
         db_table = "oversight_spend"
         constraints = [
-            # A counter is added to by an upsert on these three.
+            # The target of the upsert that adds to a counter.
             models.UniqueConstraint(fields=["project", "scope", "name"], name="one_spend")
         ]
         indexes = [
             models.Index(
-                # One row a project and day: they are added up by day, over all projects.
+                # One row for each project and day: they are added up by day, over all projects.
                 fields=["name"],
                 condition=Q(scope="organisation"),
                 name="spend_of_organisation",

@@ -1,7 +1,7 @@
 """A project's own prices of models: dollars for a million tokens. Pure.
 
-They hold for what is counted from then on, before the public list; an agent's own figure
-goes before both.
+They apply to what is counted from then on, and win over the public price list; an agent's
+own figure wins over both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FIELDS = ("input", "output", "cache_read", "cache_write")
 
 
 def own_price(prices: Mapping[str, Any], model: str | None, usage: Usage | None) -> Decimal | None:
-    """Price a call by a project's own table; None: it has no price of this model.
+    """Price a call by a project's own table; None: it has no price for this model.
 
     >>> own_price({"house": {"input": "2", "output": "10"}}, "house", Usage(input=500_000))
     Decimal('1')
@@ -28,10 +28,10 @@ def own_price(prices: Mapping[str, Any], model: str | None, usage: Usage | None)
     table = prices.get(model or "")
     if table is None or usage is None or not usage.total:
         return None
-    # A cache that has no price of its own costs what fresh input does.
+    # Cached tokens without a price of their own cost as much as fresh input.
     fresh = Decimal(table["input"])
     read, written = (Decimal(table.get(name) or fresh) for name in ("cache_read", "cache_write"))
-    # Reasoning is inside the output, and priced with it.
+    # Output includes reasoning, which has no price of its own.
     total = (
         usage.input * fresh
         + usage.cache_read * read
@@ -42,10 +42,10 @@ def own_price(prices: Mapping[str, Any], model: str | None, usage: Usage | None)
 
 
 def read_price(model: str, entered: Mapping[str, str | None]) -> tuple[str, dict[str, str]]:
-    """Read what a person entered: the model's name, and its price as it is kept.
+    """Validate what a person entered: return the model's name, and its price as stored.
 
     Raises:
-        InvalidRequest: names the field that is wrong, and what was expected.
+        InvalidRequest: a field is wrong; the error names it and what was expected.
     """
     name = model.strip()
     if not 0 < len(name) <= LONGEST_NAME:

@@ -24,7 +24,7 @@ from missioncontrol.wire.costs import CostRow, UsualRow
 
 JUDGES = Q(source=JUDGE)
 COLUMNS = {"agent": "agent", "model": "model", "project": "project_id", "run": "run_id"}
-# Of any grouping of model calls; the judge's apart: they would read as the agents' own.
+# For any grouping of model calls; the judge's separately, or they would seem the agents' own.
 SUMS: Mapping[str, Any] = {
     "calls": Count("id", filter=~JUDGES),
     "cost": Sum("cost_usd", filter=~JUDGES),
@@ -33,9 +33,9 @@ SUMS: Mapping[str, Any] = {
     **{f"sum_{name}": Sum(column, filter=~JUDGES) for name, column in USAGE_COLUMNS.items()},
 }
 LOOKS_BACK = timedelta(days=30)
-# A run shorter than this says little of an hour.
+# A shorter run says little about an hour.
 SHORTEST = timedelta(minutes=2)
-# The median of fewer is one run's chance.
+# The median of fewer runs would be chance.
 LEAST_RUNS = 5
 MOST_RUNS = 2000
 CENT = Decimal("0.01")
@@ -49,9 +49,9 @@ def costs(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> list[CostRow]:
-    """Add up model calls by `day`, `agent`, `model`, `project` or `run`, the judge's apart.
+    """Add up model calls by `day`, `agent`, `model`, `project` or `run`, the judge's separately.
 
-    From `since` on, before `until`. Days in order, the others by cost, highest first.
+    From `since` on, before `until`. Days in order, other groups by cost, highest first.
     """
     listed = Project.objects.filter(pk__in=projects).order_by("id")
     found = [row for one in listed for row in _costs_in(one, group_by, since, until)]
@@ -66,10 +66,10 @@ def _costs_in(
     project: Project, group_by: str, since: datetime | None, until: datetime | None
 ) -> Iterator[CostRow]:
     calls = ModelCall.objects.filter(project=project, **given(at__gte=since, at__lt=until))
-    # A day begins where the project is: the same instant is of two days in two projects.
+    # A day starts in the project's time zone: one instant may be two days in two projects.
     day = TruncDate("at", tzinfo=zone_of(project.time_zone))
     grouped_by: Any = day if group_by == "day" else F(COLUMNS[group_by])
-    # Without an order of its own, which would be grouped by as well.
+    # Without an order of its own, which would become part of the grouping.
     sums: Any = calls.annotate(key=grouped_by).values("key").order_by()
     sums = sums.annotate(
         unpriced_calls=Count("id", filter=~JUDGES & Q(cost_usd__isnull=True)),
@@ -94,7 +94,7 @@ def _costs_in(
 
 
 def names_of(project: Project, group_by: str, keys: Collection[Any]) -> dict[str, str]:
-    """Name what calls are grouped by; agents and models are named by their key."""
+    """Return the names of what calls are grouped by; agents and models are their own names."""
     if group_by == "run":
         runs = Run.objects.filter(pk__in=keys).values_list("id", "name")
         return {str(run): name for run, name in runs}
@@ -102,25 +102,25 @@ def names_of(project: Project, group_by: str, keys: Collection[Any]) -> dict[str
 
 
 def _known(summed: Decimal | None, *, calls: int) -> Decimal | None:
-    """Return a sum of money; None where there are calls and a price of none: it is not 0."""
+    """Return a sum of money; None if there are calls but no price for any: that is not 0."""
     return None if summed is None and calls else dollars(summed)
 
 
 def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[UsualRow]:
-    """Return, for each project's agents, the median dollars an hour of a month's ended runs.
+    """Return, for each project's agents, the median dollars per hour of runs ended in 30 days.
 
-    A run's are its agent's cost over the time from its start to its last turn, waits
-    included. Runs that reported no cost are left out; with fewer than five there is no
-    baseline yet.
+    The rate of a run is its agent's cost over the time from its start to its last turn,
+    including waits. Runs without a reported cost are left out; with fewer than five runs
+    there is no baseline yet.
     """
     rates: dict[tuple[UUID, str], list[Decimal]] = defaultdict(list)
     ended = Run.objects.filter(
-        ~RECORDED,  # nothing of them was spent here
+        ~RECORDED,  # nothing was spent on them here
         project_id__in=projects,
         ended_at__gte=at - LOOKS_BACK,
         meters__cost_usd__gt=0,
         meters__last_turn_at__isnull=False,
-        # A sub-agent's hour is part of its parent's.
+        # A sub-agent's time is part of its parent's.
         parent__isnull=True,
     )
     rows: Any = ended.values_list(
@@ -136,7 +136,7 @@ def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[Usual
             agent=agent,
             runs=len(known),
             usd_per_hour=(
-                # The median: one run that went wild would double a mean.
+                # Not the mean, which one runaway run would double.
                 statistics.median(known).quantize(CENT) if len(known) >= LEAST_RUNS else None
             ),
         )

@@ -1,10 +1,10 @@
-"""What runs use together, by project, tree or day: counters many transactions add to.
+"""What runs use together, by project, tree or day: counters that many transactions add to.
 
-Lock order: the installation's row and all projects' in id order (where the ceiling of
-all is changed) or the project's row (where its rules are), then runs in id order,
-then these counters in key order, always last. Counting reads them without a lock,
-once, and only where somebody set such a ceiling: another transaction's share that
-is not committed yet is seen at the next turn, and belongs to calls in flight.
+Lock order: the installation's row and all projects' in id order (if the ceiling of all
+projects is changed) or the project's row (if its rules are changed), then runs in id order,
+then these counters in key order, always last. Counting reads the counters without a lock,
+once, and only if somebody set such a ceiling. Another transaction's part that is not
+committed yet is seen at the next turn, and belongs to calls in flight.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from missioncontrol.costs.models import Spend
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.statements import insert_rows
 
-# The scope of what all projects used on a day in UTC: each adds to a row of its own, which are
-# added up where somebody set a ceiling. One row would have all projects wait for each other.
+# The scope of what all projects used on a day in UTC. Each project adds to a row of its own, and
+# the rows are added up if a ceiling is set: with one row, all projects would wait for each other.
 ORGANISATION = "organisation"
-# Scopes that runs share, in the order in which a crossed ceiling is told.
+# Scopes that runs share, in the order in which crossed ceilings are announced.
 SHARED = ("agent", "project", "day", ORGANISATION)
 # The scope of what the runs below a run used; its name is that run's id.
 TREE = "tree"
-# What is counted across runs; run time and failures in a row are a run's own.
+# The units counted across runs; run time and failures in a row belong to one run.
 SHARED_UNITS = ("usd", "tokens", "calls", "turns")
 ADDED = ", ".join(
     f"{unit} = {Spend._meta.db_table}.{unit} + excluded.{unit}" for unit in SHARED_UNITS
@@ -54,7 +54,7 @@ class Use:
     turns: int = 0
 
     def add(self, more: Use) -> None:
-        """Count more of it."""
+        """Add another use to this one."""
         self.usd += more.usd
         self.tokens += more.tokens
         self.calls += more.calls
@@ -62,7 +62,7 @@ class Use:
 
     @property
     def is_nothing(self) -> bool:
-        """Nothing was counted."""
+        """Tell whether nothing was counted."""
         return not (self.usd or self.tokens or self.calls or self.turns)
 
 
@@ -77,7 +77,7 @@ class Spending:
         agents: Collection[str] = (),
         projects: Iterable[Project] = (),
     ) -> None:
-        """Read what these runs share; of agents, what these ones used."""
+        """Read what these runs and projects share; of all agents, only these."""
         self._at = at
         self._known: dict[Key, Use] = {}
         self._added: dict[Key, Use] = defaultdict(Use)
@@ -88,10 +88,10 @@ class Spending:
         wanted = Q()
         for project in (one for one in concerned.values() if one.budgets):
             today = Q(scope="day", name=day_of(project, at))
-            # A project without ceilings of its own is not asked about: nothing is compared.
+            # Not for a project without ceilings of its own: nothing is compared.
             wanted |= Q(project=project) & (always | today)
         if linked := [run for run in runs if run.root is not None]:
-            # What was used below these runs, and below those above them.
+            # What was used below these runs, and below the runs above them.
             names = {str(run.id) for run in linked} | {one for run in linked for one in run.lineage}
             of_them = {run.project_id for run in linked}
             wanted |= Q(project__in=of_them, scope=TREE, name__in=names)
@@ -99,7 +99,7 @@ class Spending:
             use = Use(row.usd, row.tokens, row.calls, row.turns)
             self._known[row.project_id, row.scope, row.name] = use
         self._everywhere = Decimal(0)
-        # Added up over all projects: only where somebody compares it with a ceiling.
+        # Summed over all projects only if there is a ceiling to compare with.
         if any(project.organisation_budget for project in concerned.values()):
             self._everywhere = spent_everywhere(utc_day(at))
 
@@ -108,7 +108,7 @@ class Spending:
         if use.is_nothing:
             return
         project, at = run.project, at or self._at
-        # Counted whether or not there is a ceiling: one that is set later finds the whole sum.
+        # Counted even without a ceiling: one that is set later finds the whole sum.
         for scope in SHARED:
             name = name_in(scope, project, agent, at=at)
             self._added[project.id, scope, name].add(use)
@@ -116,20 +116,20 @@ class Spending:
             self.add_to_ancestors(run, use)
 
     def add_to_ancestors(self, run: Run, use: Use) -> None:
-        """Count for each run above this one."""
+        """Count the use for each run above this one."""
         for above in run.lineage:
             self._added[run.project_id, TREE, above].add(use)
 
     def below(self, run: Run) -> Spent:
-        """Return what the runs below this one used so far."""
+        """Return what the runs below this one have used so far."""
         return self._sum((run.project_id, TREE, str(run.id)))
 
     def spent(self, project: Project, scope: str, name: str) -> Spent:
-        """Return what was used in a scope so far."""
+        """Return what has been used in a scope so far."""
         if scope != ORGANISATION:
             return self._sum((project.id, scope, name))
         if name != utc_day(self._at):
-            return Spent()  # a day that is over holds nobody any more
+            return Spent()  # a past day's ceiling holds nobody any more
         added = [
             use.usd
             for (_, added_in, day), use in self._added.items()
@@ -145,10 +145,10 @@ class Spending:
         return Spent(usd=total.usd, tokens=total.tokens, calls=total.calls, turns=total.turns)
 
     def write(self) -> None:
-        """Add to the counters, in key order; the last thing a transaction does."""
+        """Add to the counters; the last thing a transaction does."""
         used = sorted((key, use) for key, use in self._added.items() if not use.is_nothing)
         # In key order: two transactions that add to the same counters wait, and never deadlock.
-        # A new counter begins with what is added; a known one keeps its id.
+        # A new counter starts with what is added; a known one keeps its id.
         counters = [
             new_row(
                 Spend,
@@ -163,23 +163,23 @@ class Spending:
 
 
 def day_of(project: Project, at: datetime) -> str:
-    """Name the day that it is in the project's time zone."""
+    """Return the day of a time in the project's time zone."""
     return at.astimezone(zone_of(project.time_zone)).date().isoformat()
 
 
 def utc_day(at: datetime) -> str:
-    """Name the day that it is for all projects together: in UTC, wherever each has its own."""
+    """Return the day of a time for all projects together: in UTC, whatever their time zones."""
     return at.astimezone(UTC).date().isoformat()
 
 
 def spent_everywhere(day: str) -> Decimal:
-    """Add up the dollars that all projects used on a day in UTC."""
+    """Return the dollars that all projects used on a day in UTC."""
     rows = Spend.objects.filter(scope=ORGANISATION, name=day)
     return rows.aggregate(usd=Sum("usd"))["usd"] or Decimal(0)
 
 
 def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:
-    """Name the counter of a scope that an agent's use counts in."""
+    """Return the name of the counter that an agent's use adds to in a scope."""
     if scope == "day":
         return day_of(project, at)
     if scope == ORGANISATION:

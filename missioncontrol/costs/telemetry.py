@@ -1,4 +1,4 @@
-"""Count model calls that an agent's own telemetry tells of, apart from its turns."""
+"""Count model calls that an agent's own telemetry reports, separately from its turns."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from missioncontrol.runs.models import ModelCall, Run, TelemetryRecord, Turn
 from missioncontrol.runs.rows import usage_of
 from missioncontrol.runs.statements import update_columns
 
-# Of two clocks, and of an exporter that gathers calls before it tells of them.
+# Allows for two clocks, and for an exporter that collects calls before it sends them.
 SLACK = timedelta(minutes=2)
-# Calls and tools of a run that are looked at together.
+# How many calls and tools of a run are matched at once.
 NEWEST = 200
 
 
 def count_calls(calls_of: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int:
     """Count each of these calls once; return how many were new.
 
-    What a better source tells replaces what worse ones told since its first call; what
-    a worse one tells is left out. It revives no ended run. Takes the runs' row locks.
+    A better source replaces what worse ones reported since its first call; reports of a worse
+    source are left out. Never revives an ended run. Takes the runs' row locks.
     """
     if not calls_of:
         return 0
@@ -46,13 +46,13 @@ def count_calls(calls_of: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int
 
 
 def counted(run_id: UUID, names: Collection[str]) -> set[str]:
-    """Return those of these model calls that were counted for a run."""
+    """Return those of these model calls that have been counted for a run."""
     found = ModelCall.objects.filter(run_id=run_id, call_id__in=names)
     return set(found.values_list("call_id", flat=True))
 
 
 def counted_elsewhere(run: Run, names: Collection[str]) -> set[str]:
-    """Return those of these model calls that were counted for other runs of its project."""
+    """Return those of these model calls that have been counted for other runs of its project."""
     found = ModelCall.objects.filter(project_id=run.project_id, call_id__in=names)
     return set(found.exclude(run=run).values_list("call_id", flat=True))
 
@@ -60,23 +60,23 @@ def counted_elsewhere(run: Run, names: Collection[str]) -> set[str]:
 def _enter_new(
     tx: RunTransaction, run: Run, calls: Sequence[Call], spending: Spending
 ) -> Iterator[ModelCall]:
-    # An export may hold spans and logs of the same calls: the better source alone counts.
+    # An export may hold spans and logs of the same calls: only the better source counts.
     best = max((call.source for call in calls), key=SOURCES.index)
     if is_best_source(run, best):
         from_best = [call for call in calls if call.source == best]
         made = [call.made_at for call in from_best if call.made_at is not None]
         began = [call.began_at for call in from_best if call.began_at is not None]
-        since = None  # a call without a moment may be of any time
+        since = None  # a call without a time may have been made at any time
         if len(made) == len(from_best):
-            # By our clock: one that tells of the future is ahead of it by so much at least.
+            # By our clock: a source that reports a future time is at least that far ahead.
             since = min(made + began) - max(max(made) - tx.at, timedelta(0)) - SLACK
         take_over(tx, run, source=best, since=since, spending=spending)
-    known = counted(run.id, {call.call_id for call in calls})  # once what is taken back is gone
+    known = counted(run.id, {call.call_id for call in calls})  # after what was taken back is gone
     for call in calls:
-        # A worse source is passed over from now on: both tell of the same calls.
+        # Worse sources are skipped from now on: both report the same calls.
         if not is_best_source(run, call.source) or call.call_id in known:
             continue
-        # One export may tell of a call twice.
+        # One export may contain a call twice.
         known.add(call.call_id)
         row, use = enter(tx, run, call)
         run.meters.model = row.model or run.meters.model
@@ -88,10 +88,10 @@ def _enter_new(
 def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:
     """Show each counted call's tokens and cost at the turn it led to, once that is known.
 
-    Takes the row locks of the runs that have such calls; twice changes nothing more.
+    Takes the row locks of the runs with such calls; a repeat changes nothing.
     """
     run_ids = set(run_ids)
-    # Looked without a lock first: only the runs with such calls are locked.
+    # Read without a lock first: only the runs with such calls are locked.
     waiting = {call.run_id for call in _LOOSE.rows(run_ids)}
     if not waiting:
         return
@@ -132,7 +132,7 @@ _NEWEST = CompiledQuery(
 def _turns_of(
     run: Run, loose: Sequence[ModelCall], calls: Sequence[ModelCall]
 ) -> tuple[dict[str | None, Turn], dict[str | None, Turn]]:
-    """Read the turns that the loose calls led to: by key, and by the call they name."""
+    """Return the turns that the loose calls led to: by key, and by the call they name."""
     begun = [
         Began(name=call.call_id, agent=call.agent, at=call.began_at)
         for call in calls
@@ -140,7 +140,7 @@ def _turns_of(
     ]
     keys: dict[str, str] = {}
     if begun:
-        # What does not say which tool it asked for is found by when both began.
+        # A call that does not name the tool it asked for is matched by when both began.
         records = TelemetryRecord.objects.filter(run=run, turn_key__isnull=False)
         began = records.filter(began_at__isnull=False).order_by("-id")
         rows = began.values_list("turn_key", "agent", "began_at")[:NEWEST]
@@ -157,13 +157,13 @@ def _turns_of(
     turns = Turn.objects.filter(run=run)
     named = {call.turn_key for call in loose if call.turn_key}
     by_key = {turn.key: turn for turn in turns.filter(key__in=named)}
-    # Newest first: of several turns that name a call, the first one stays in the table.
+    # Newest first: of several turns that name a call, the dict keeps the earliest.
     naming = turns.filter(call_id__in=[call.call_id for call in loose]).order_by("-seq")
     return by_key, {turn.call_id: turn for turn in naming}
 
 
 def mark_turn(turn: Turn, call: ModelCall) -> Turn:
-    """Show a call at the turn it led to; nothing is written."""
+    """Set a call's figures on the turn it led to; nothing is saved."""
     turn.usage, turn.cost_usd = asdict(usage_of(call)), call.cost_usd
     turn.call_id, turn.model = call.call_id, call.model or turn.model
     return turn
@@ -171,7 +171,7 @@ def mark_turn(turn: Turn, call: ModelCall) -> Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Began:
-    """Something an agent began, and when."""
+    """Something that an agent began, and when."""
 
     name: str
     agent: str
@@ -179,14 +179,14 @@ class Began:
 
 
 def led_to(calls: Iterable[Began], tools: Iterable[Began]) -> dict[str, str]:
-    """Give each model call the first tool that its answer asked for: call -> tool.
+    """Map each model call to the first tool that its answer asked for, by name.
 
-    A tool belongs to the call of its agent that began last before it: an answer is
-    not over when its first tool begins. Calls that asked for none are left out.
+    A tool belongs to its agent's latest call that began before it, because an answer is
+    not complete when its first tool begins. Calls that asked for no tool are left out.
     """
     begun: dict[str, list[Began]] = defaultdict(list)
     for call in sorted(calls, key=_when):
-        # By agent: several of one run call models at the same time.
+        # By agent: several agents of one run call models at the same time.
         begun[call.agent].append(call)
     found: dict[str, str] = {}
     for tool in sorted(tools, key=_when):

@@ -1,8 +1,8 @@
-"""Linked runs: put under their parent, and held to the ceilings of the runs above.
+"""Linked runs: put under a parent, and subject to the ceilings of the runs above.
 
-A run's budget counts what its whole tree uses. A run's own use stands in its row, what the runs
-below it used in one counter (`spending.TREE`); both are read without a lock, as all shared sums
-are.
+A run's budget counts what its whole tree uses. A run's own use is in its row; what the runs
+below it used is in one counter (`spending.TREE`). Both are read without a lock, as all shared
+sums are.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from missioncontrol.wire.events import RunLinked
 
 logger = logging.getLogger(__name__)
 
-# How long after its start a run's parent is looked for.
+# How long after a run's start its parent is looked for.
 PATIENCE = timedelta(days=1)
 
 
@@ -45,12 +45,13 @@ def link_run(
 ) -> Run:
     """Put a run and all below it under a parent; the same link again changes nothing.
 
-    Takes the project's lock, so that no tree moves meanwhile, then the runs' in id order.
+    Takes the project's lock, so that its trees do not change meanwhile, then those of the
+    runs in id order.
 
     Raises:
-        NotFound: one of them is no run of these projects or was imported, or they are not of
-            one.
-        InvalidRequest: it has another parent, or would be its own ancestor.
+        NotFound: one of them is no run of these projects or was imported, or they belong to two
+            projects.
+        InvalidRequest: the run has another parent, or would be its own ancestor.
     """
     found = Run.objects.filter(~RECORDED, pk=run_id, project_id__in=projects)
     child = existing(found.first(), "The run")
@@ -60,14 +61,14 @@ def link_run(
             child, parent = tx.run(run_id), tx.runs.get(parent_id)
             if parent is None or parent.project_id != project.id or parent.imported:
                 raise NotFound(f"The run {parent_id}")
-            # A client that tells it twice, or after the sweeper did, finds it done.
+            # A client may report the link twice, or after the sweeper made it.
             if child.parent_id == parent.id:
                 return child
             members = [run for run in tx.runs.values() if run.root == child.id and run is not child]
-            # A parent that is below its child is refused by `move_tree`, and moved by nothing.
+            # A parent that is below its child is not moved: `move_tree` refuses the link.
             others = [run for run in members if run is not parent]
             lineage.move_tree(others, child, parent, relation=relation)
-            # Above it counts what it and its tree used before they were linked.
+            # The runs above also count what the child and its tree used before they were linked.
             spending = Spending([child], at=at)
             spent = counting.spent_by(child, at=at, below=spending.below(child))
             use = Use(usd=spent.usd, tokens=spent.tokens, calls=spent.calls, turns=spent.turns)
@@ -80,8 +81,8 @@ def link_run(
 
 
 def link_awaited(*, at: datetime) -> None:
-    """Link the runs whose parent has become known since they named it."""
-    # Unlocked: most of them still wait, and `link_run` looks again under the locks.
+    """Link the runs whose named parent has become known since."""
+    # Unlocked: most of them still wait, and `link_run` checks again under the locks.
     for run_id, project_id, key in lineage.awaited_parents(since=at - PATIENCE):
         parent = lineage.named_parent(Project(pk=project_id), key)
         if parent is None:
@@ -90,7 +91,7 @@ def link_awaited(*, at: datetime) -> None:
             relation = Run.objects.values_list("relation", flat=True).get(pk=run_id) or "child"
             link_run(run_id, parent.id, relation=relation, projects=[project_id], by="agent", at=at)
         except InvalidRequest as refused:
-            # It would be refused again: its parent is looked for no more.
+            # It would be refused every time: stop looking for its parent.
             logger.info("run %s cannot be linked to %s: %s", run_id, parent.id, refused)
             Run.objects.filter(pk=run_id).update(parent_key="")
         except (NotFound, ObjectDoesNotExist) as gone:
@@ -99,10 +100,10 @@ def link_awaited(*, at: datetime) -> None:
 
 
 class Ancestors:
-    """The runs above those of one transaction, each as it stands."""
+    """The runs above those of one transaction, as currently stored."""
 
     def __init__(self, runs: Iterable[Run]) -> None:
-        """Read them once; one that is locked here is not read again."""
+        """Read them once; runs that are locked here are not read again."""
         self._known = {run.id: run for run in runs}
         linked = [run for run in self._known.values() if run.lineage]
         wanted = {one for run in linked for one in ancestors(run)}
@@ -112,18 +113,18 @@ class Ancestors:
             self._known |= {run.id: run for run in found}
 
     def of(self, run: Run) -> list[Run]:
-        """Give the runs above this one, outermost first; deleted ones are gone."""
+        """Return the runs above this one, outermost first, without deleted ones."""
         return [self._known[one] for one in ancestors(run) if one in self._known]
 
     def named(self, run_id: UUID) -> Run | None:
-        """Give one of them, or of the transaction's own."""
+        """Return one of them or of the transaction's runs, None: it is neither."""
         return self._known.get(run_id)
 
 
 def weigh_ancestors(
     run: Run, ancestors: Ancestors, spending: Spending, *, seq: int, at: datetime
 ) -> tuple[Signal, ...]:
-    """Say what the ceilings above this run say; those that are near come first."""
+    """Return the signals of the ceilings above this run, the nearest run's first."""
     found = []
     for one in reversed(ancestors.of(run)):
         if (ceilings := ceilings_over_tree(one)) is not None:
@@ -135,18 +136,18 @@ def weigh_ancestors(
 
 
 def ceilings_over_tree(run: Run) -> Budget | None:
-    """Give a run's ceilings in the units that its tree adds up, None: it has none."""
-    # Seconds and failures in a row have no sum over a tree.
+    """Return a run's ceilings in the units that its tree adds up, None: it has none."""
+    # Seconds and failures in a row are not added up over a tree.
     limits = {unit: value for unit, value in ceilings_of(run).items() if unit in SHARED_UNITS}
     try:
         return Budget.from_mapping(limits) if any(limits.values()) else None
     except (PolicyInvalid, ArithmeticError):
-        # Judging goes on without it, as it does without a policy that cannot be read.
+        # Judging goes on without it, as without a policy that cannot be read.
         logger.exception("the budget of run %s cannot be read", run.id)
         return None
 
 
 def spent_by_tree(run: Run, spending: Spending, *, at: datetime) -> Spent:
-    """Add up what a run and all below it used."""
+    """Return what a run and all runs below it used."""
     below = counting.NOTHING if run.root is None else spending.below(run)
     return counting.spent_by(run, at=at, below=below)

@@ -1,7 +1,8 @@
-"""What a person's tap says, and what each does to a run, under the locks of `interventions`.
+"""A person's tap, and what each action does to a run, under the locks of `interventions`.
 
-The card is closed and the version moved before the act, and the receipt is followed after it.
-To take an answer back takes back what it gave: the entry or the raise goes, the agent waits again.
+The card is closed and the version raised before the act; the answer is followed after it.
+Undoing takes back what the answer gave: the allowlist entry or the raise is removed and the
+agent waits again.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from missioncontrol.wire.rows import Moment, Whole
 TEXTS = frozenset({"inject", "finish"})
 UNDOABLE = frozenset({"continue", "allowlist", "allow_budget"}) | TEXTS
 SHARED = ("budgets", "day_extra")
-# What an agent is told that is asked to finish, unless the person writes it.
+# What an agent that is asked to finish is told, unless the person writes a message.
 SUM_UP = (
     "Your budget is used up. Start nothing new: say in one last message what is done, what is "
     "left and where you stopped, then end."
@@ -74,35 +75,35 @@ class Tap:
     decision: UUID | None = None
     message: str | None = None
     agent: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    """Of `inject` without a card: the only agent of the run that the message is for."""
+    """For `inject` without a card: the only agent of the run that gets the message."""
     version: Whole | None = None
     amount: Amount | None = None
     scope: Literal["run", "agent", "project"] = "run"
     expires_at: Moment | None = None
     for_run: bool = False
-    """Of `allow_once`: the very same call is allowed whenever this run asks again."""
+    """For `allow_once`: the very same call is allowed whenever this run asks again."""
     undoes: str | None = None
-    """Of `undo`: the key of the tap that is taken back."""
+    """For `undo`: the key of the tap that is taken back."""
 
 
 taps: TypeAdapter[Tap] = TypeAdapter(Tap)
 
 
 def scope_of(card: Decision | None) -> str:
-    """Whose ceiling a budget's card is about."""
+    """Return the scope of the ceiling that a budget's card is about."""
     return (card.evidence.get("scope") if card else None) or "run"
 
 
 def _check_available(run: Run, action: str) -> None:
-    """Refuse what this agent cannot do: a button must not lie."""
-    # An ended run may be terminated all the same: it is then never let on again.
+    """Refuse an action that this agent cannot do: no button may promise what does not happen."""
+    # An ended run may still be terminated: it can then never come back.
     refusal = rows.unavailable(run).get(action)
     if refusal and not (action == "terminate" and run.status in ENDED):
         raise ActionUnavailable(refusal)
 
 
 def check_agent(tap: Tap, card: Decision | None, *, speaks: bool) -> None:
-    """Refuse a text for one agent that would not be that one's alone, or would wait for ever.
+    """Refuse a text that would not go to its agent alone, or would wait forever.
 
     `speaks`: the run has turns of this agent.
     """
@@ -123,22 +124,22 @@ def pause(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     holding.hold(
         tx, run, by=made.by, reason=f"Paused by {made.by}.", from_seq=run.meters.last_seq + 1
     )
-    if run.open_decision is not None and run.hold:  # flagged so far: it is now asked to wait
+    if run.open_decision is not None and run.hold:  # only flagged so far: now it must wait
         shown = run.decisions.filter(pk=run.open_decision)
         shown.update(holds=True, expires_at=run.hold.expires_at)
 
 
 def go_on(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    """Let the agent go on; the count begins again."""
+    """Let the agent go on; its streaks start afresh."""
     holding.release(tx, run, by=made.by, reason="continue")
 
 
 def terminate(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    """End the run, and with it whom it started."""
+    """End the run, and with it the runs that it started."""
     _check_available(run, "terminate")
     reason = tap.message or f"Terminated by {made.by}."
     sessions.stop(tx, run, by=made.by, reason=reason)
-    # Whoever it started ends with it, however far below.
+    # The runs it started end with it, at any depth.
     below = f'Ended with "{run.name}", which started it: {reason}'
     # They are locked with it: `interventions` chose them by `lineage.started_by`.
     for other in [one for one in tx.runs.values() if one is not run]:
@@ -154,7 +155,7 @@ def allow_calls(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> N
         raise InvalidRequest("allowlist needs the decision whose call to allow.", field="decision")
     # From the card, not from the tap: what is allowed is what the person was shown.
     calls = made.decision.evidence.get("calls") or []
-    if not calls:  # as a budget's
+    if not calls:  # a budget's card has none
         raise InvalidRequest("This card has no call to allow.", field="decision")
     check_to_come(tap.expires_at, at=tx.at)
     allowlist.allow_calls(
@@ -170,14 +171,14 @@ def allow_calls(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> N
 
 
 def inject(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    """Answer the held calls with a person's words; words to one agent answer nothing."""
+    """Answer the held calls with a person's message; one to a single agent answers no call."""
     _check_available(run, "inject")
     if not (tap.message or "").strip():
         raise InvalidRequest("inject needs a message for the agent.", field="message")
     card = made.decision
     about, agent = (card.signal["turns"], card.agent) if card else ((), tap.agent or "")
     messages.say(tx, run, tap.message or "", by=made.by, agent=agent or None, made=made)
-    # Else a word to one would end a pause for all of them, or the last turns that all have.
+    # Otherwise a message to one agent would end a pause, or the last turns, for all of them.
     if tap.agent is None:
         holding.correct(tx, run, by=made.by, reason="inject", about=about, agent=agent)
 
@@ -188,7 +189,7 @@ def finish(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     agent = made.decision.agent or None if made.decision else None
     text = (tap.message or "").strip() or SUM_UP
     messages.say(tx, run, text, by=made.by, agent=agent, made=made)
-    # Before the release, which ends the hold that says which calls wait.
+    # Before the release, which ends the hold that tells which calls wait.
     holding.skip_held_calls(run)
     holding.finish(tx, run, by=made.by)
 
@@ -196,29 +197,29 @@ def finish(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
 def allow_budget(
     tx: RunTransaction, run: Run, tap: Tap, made: Intervention
 ) -> budgets.Raised | None:
-    """Raise the ceiling that the card is about; the run's own as it was and is."""
+    """Raise the ceiling that the card is about; return a run's own ceilings, before and after."""
     more = {unit: value for unit, value in asdict(tap.amount or Amount()).items() if value}
     if not more:
         raise InvalidRequest("allow_budget needs an amount above zero.", field="amount")
-    # Else the card would close and the call run, with the ceiling as reached as before.
+    # Otherwise the card would close and the call run although the ceiling is still reached.
     unit = made.decision.evidence.get("unit") if made.decision else None
     if unit and unit not in more:
         raise InvalidRequest(f"This card's ceiling counts {unit}.", field=f"amount.{unit}")
     scope = scope_of(made.decision)
     whose = made.decision.evidence.get("whose") if made.decision else None
     owner = tx.run(UUID(whose)) if scope == TREE else run
-    # Kept with the tap, before and after: undoing refuses what somebody else moved since.
+    # The tap keeps the ceilings before and after: `undo` refuses if they were changed since.
     before = _ceilings_at(owner, scope)
     if scope in {"run", TREE}:
-        # A card on one agent's ceiling in the run names that agent; a tree's names the run.
+        # A card on one agent's ceiling in the run names that agent; a tree's card names a run.
         named = whose if scope == "run" else None
         raised = budgets.raise_own(owner, more, whose=named, at=tx.at)
         budgets.ceilings_moved(tx, by=made.by, of=owner)
     elif scope == ORGANISATION:
-        raised = None  # the projects' own rows say it
+        raised = None  # the projects' own journal rows tell it
         organisation.raise_today(tx, run, whose or "", more, by=made.by)
     else:
-        raised = None  # the project's own row says it
+        raised = None  # the project's own journal row tells it
         budgets.raise_shared(run.project, scope, whose or "", more, by=made.by, at=tx.at)
         budgets.ceilings_moved(tx, by=made.by)
     made.ceilings = {"before": before, "after": _ceilings_at(owner, scope)}
@@ -228,7 +229,7 @@ def allow_budget(
 
 
 def _ceilings_at(owner: Run, scope: str) -> dict[str, Any]:
-    """Return what an answer to a budget's card may move: a run's, a project's or all projects'."""
+    """Return the ceilings that an answer to a budget's card may change in a scope."""
     if scope in {"run", TREE}:
         return {"run": str(owner.id), "budget": owner.budget}
     if scope == ORGANISATION:
@@ -237,19 +238,19 @@ def _ceilings_at(owner: Run, scope: str) -> dict[str, Any]:
 
 
 def undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.Raised | None:
-    """Take back what an earlier tap gave; return the run's ceilings that it moved.
+    """Take back what an earlier tap gave; return the run's ceilings that this changed.
 
     Raises:
-        ActionUnavailable: it is of a kind that cannot be undone, it was taken back already, the
-            ceiling moved since, or the text is on its way.
+        ActionUnavailable: the action cannot be undone, it was undone already, the ceiling has
+            changed since, or the text is on its way.
     """
     undone = run.interventions.select_related("decision").filter(key=tap.undoes or "").first()
     if undone is None:
         raise InvalidRequest("undo: this run has no such answer.", field="undoes")
-    # Two people at once, or a second click under a key of its own; under the run's lock.
+    # Two people may undo at once, or one person may click twice, each under a new key.
     others = run.interventions.filter(action="undo").exclude(pk=made.pk)
-    # What a tap takes back stands in its body alone; a run has few of them. It is not read as
-    # a tap: of one whose words were erased, an empty body is left.
+    # Only the body names the tap that is undone; a run has few of them. It is not validated as
+    # a tap: where the texts were erased, an empty body is left.
     bodies = others.values_list("body", flat=True)
     if any(json.loads(body).get("undoes") == undone.key for body in bodies):
         raise ActionUnavailable("It was undone already.")
@@ -262,7 +263,7 @@ def undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.
     moved = None
     if undone.ceilings:
         moved = _lower(tx, run, undone.ceilings["before"], undone.ceilings["after"], by=made.by)
-    # Suggestions count what people let go, and this was taken back.
+    # Suggestions count the calls that people let go, and this one was taken back.
     LetGo.objects.filter(decision=undone.decision_id, by=undone.by).delete()
     # A message to one agent ended no hold.
     if undone.decision_id is not None or not undone.queued.filter(agent__isnull=False).exists():
@@ -275,10 +276,10 @@ def undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.
 def _lower(
     tx: RunTransaction, run: Run, before: dict[str, Any], after: dict[str, Any], *, by: str
 ) -> budgets.Raised | None:
-    """Put ceilings back where they were, unless somebody has moved them since."""
+    """Restore earlier ceilings, unless somebody has changed them since."""
     owner = tx.run(UUID(before["run"])) if "run" in before else run
     scope = next((one for one in ("run", ORGANISATION) if one in before), "project")
-    # What somebody set since must not be lost to an older tap's undoing.
+    # Undoing an older tap must not discard what somebody set since.
     if _ceilings_at(owner, scope) != after:
         raise ActionUnavailable("The budget was changed since; set it in Settings.")
     if scope == "run":
@@ -295,29 +296,29 @@ def _lower(
     if scope == ORGANISATION:
         if before != after:
             organisation.set_extra(tx, before[ORGANISATION], by=by)
-        return None  # the projects' own rows say it
+        return None  # the projects' own journal rows tell it
     project = run.project
     for name in [name for name in SHARED if before[name] != after[name]]:
         setattr(project, name, before[name])
         project.save(update_fields=[name])
         journal.record_change(project.id, name, after[name], before[name], by=by, at=tx.at)
     budgets.ceilings_moved(tx, by=by)
-    return None  # the project's own row says it
+    return None  # the project's own journal row tells it
 
 
 def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) -> None:
-    """Open the card again that the answer closed; one that held holds."""
+    """Reopen the card that the answer closed; if it held the agent, the agent is held again."""
     if run.status in FORBIDDEN or run.open_decision is not None:
         return
     if run.status in ENDED:
-        # A hold that was lifted after its session's end stands again until that comes back.
+        # A hold that was lifted after the session ended waits again for the session's return.
         lifted = undone.action == "continue" and undone.held_from is not None
         if lifted and undone.at >= (run.ended_at or tx.at):
             run.hold = Hold(run=run, since=tx.at, from_seq=run.meters.last_seq + 1, stands=True)
             run.reason = f"Paused by {by}."
             tx.moved(run, by=by, reason="undo")
         return
-    # If the answer has not left, the calls it let go still wait: the hold begins at them again.
+    # If the answer has not left, the calls it let go still wait: the hold starts at them again.
     is_undelivered = undone.status in directives.UNDELIVERED
     held_from = undone.held_from
     first = held_from if held_from is not None and is_undelivered else run.meters.last_seq + 1
@@ -327,7 +328,7 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
         run.meters.corrected, run.meters.finish_seq = [], None
     card = undone.decision
     if card is not None:
-        # It was judged before: it keeps its verdict.
+        # The card was judged before: it keeps its verdict.
         signal = rows.signals.validate_python(card.signal)
         cards.open_card(
             tx, run, signal, holds=card.holds, from_seq=first, judged=False, verdict=card.verdict
@@ -337,7 +338,7 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
 
 
 def answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    """The agent's request is open, and carries it; it works again, or asks the next."""
+    """Answer a permission card; the agent works again once no other one is open."""
     if made.decision is None or made.decision.kind != PERMISSION:
         raise InvalidRequest(f"{tap.action} needs the card that asks for it.", field="decision")
     # An agent may ask for several permissions at once: it works again after the last answer.
@@ -346,12 +347,12 @@ def answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) 
 
 
 def allow_once(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    """Let the call run that the agent asks for; `for_run`: and in this run from now on."""
+    """Let the call run that the agent asks for; with `for_run`, also later in this run."""
     answer_question(tx, run, tap, made)
     if not tap.for_run or made.decision is None:
         return
     asked = made.decision.evidence
-    if not asked["asks"].get("for_run"):  # older cards do not say
+    if not asked["asks"].get("for_run"):  # cards of older releases lack it
         raise ActionUnavailable("This call can only be allowed one call at a time.")
     allowlist.allow_calls(
         tx, run, asked["calls"], reason="Allowed on a permission card.", by=made.by
@@ -359,11 +360,11 @@ def allow_once(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> No
 
 
 def restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
-    """End this run and open a fresh one that begins with the message."""
+    """End this run and open a new one that begins with the message."""
     if not (tap.message or "").strip():
         raise InvalidRequest("restart needs a message for the new run.", field="message")
     _check_available(run, "terminate")
-    # One that is stopping is not stopped twice: its reason stays the first.
+    # A run that is already stopping is not stopped again: it keeps its first reason.
     if run.status not in FORBIDDEN:
         sessions.stop(tx, run, by=made.by, reason=f"Restarted by {made.by}.")
     fresh = open_successor(tx, run, key=f"restart:{made.id}", by=made.by)
@@ -372,7 +373,7 @@ def restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
     made.save(update_fields=["new_run"])
 
 
-# Tap -> act, which returns the run's ceilings it raised.
+# Action -> act, which returns the ceilings of the run that it raised.
 ACTS: dict[str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.Raised | None]] = {
     "pause": pause,
     "continue": go_on,

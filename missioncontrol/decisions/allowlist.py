@@ -1,7 +1,7 @@
-"""Calls that are never flagged again, and those that people let go so often that it is offered.
+"""Calls that are never flagged again, and offers to allow calls that people often let go.
 
-An offer is never added by itself. What an entry would have matched is told while a person types
-it, and says how many calls it looked at.
+An offer never becomes an entry by itself. While a person types an entry, a preview shows what
+it would have matched, and among how many calls.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from missioncontrol.wire.decisions import (
 from missioncontrol.wire.events import AllowlistChanged
 from missioncontrol.wire.rows import Moment
 
-# How often people must have let a call go on before it is offered.
+# How often people must have let a call go on before allowing it is offered.
 ENOUGH_TIMES = 3
 REMEMBERED = timedelta(days=90)
 MOST_SUGGESTIONS = 200
@@ -49,7 +49,7 @@ LET_GO = frozenset({"continue", "allowlist"})
 class NewAllowlistEntry:
     """A call to allow; give `project` if you are in several.
 
-    Without a `scope` it is for the run or the agent that is named, else for the project.
+    Without `scope`, the entry is for the run or the agent that is named, otherwise for the project.
     """
 
     pattern: str
@@ -72,7 +72,7 @@ def allow_calls(
     scope: str = "run",
     expires_at: datetime | None = None,
 ) -> None:
-    """Make an entry for each call, letter by letter; patterns are written by hand."""
+    """Add an exact entry for each call; globs are only written by hand."""
     for pattern in calls:
         entry = AllowlistEntry.objects.create(
             project=run.project,
@@ -90,8 +90,8 @@ def allow_calls(
 
 
 def withdraw(tx: RunTransaction, run: Run, *, made_by: str, made_at: datetime, by: str) -> None:
-    """Remove the entries that one answer made: they carry its name and moment."""
-    # No row links them: what the same person adds by hand has another moment.
+    """Remove the entries that one answer added: they have its author and time."""
+    # No foreign key links them; what the same person adds by hand has another time.
     made = AllowlistEntry.objects.filter(
         project=run.project_id, created_by=made_by, created_at=made_at
     )
@@ -103,45 +103,46 @@ def withdraw(tx: RunTransaction, run: Run, *, made_by: str, made_at: datetime, b
 
 
 class HitTotals(Counter[UUID]):
-    """Entries that spared a run a card, counted until its transaction ends.
+    """Hits of entries that spared a run a card, counted until the run's transaction ends.
 
-    They are written in id order: two transactions that hit the same entries the
-    other way round would wait for each other.
+    They are written in id order, or two transactions that hit the same entries in different
+    orders could deadlock.
     """
 
     def write(self, *, at: datetime) -> None:
         """Add the hits to their entries."""
-        # Added in the database: another transaction counts hits of the same entries meanwhile.
+        # Added in the database: another transaction may count hits of the same entries.
         for entry, count in sorted(self.items()):
             AllowlistEntry.objects.filter(pk=entry).update(hits=F("hits") + count, last_hit_at=at)
 
 
 def is_listed(run: Run, signal: Signal, hit_totals: HitTotals, *, at: datetime) -> bool:
-    """Tell whether every call of the signal is allowed here; count the hit."""
-    # Read anew each time: an entry that a person just removed must not spare one more card.
+    """Tell whether every call of the signal is allowed in this run; count the hits."""
+    # Read every time: an entry that a person just removed must not spare another card.
     patterns = {entry.id: entry.as_pattern for entry in in_force(run, at=at)}
     if not patterns or not is_allowed(signal, list(patterns.values())):
         return False
-    # An entry counts where it covers a call, also when only all of them together cover the card.
+    # Every entry that covers a call is counted, even if only several together cover the card.
     calls = signal.evidence.calls
     hit_totals.update(pk for pk, pattern in patterns.items() if any(map(pattern.covers, calls)))
     return True
 
 
 def call_to_grant(call: GuardTurn, own: Redaction) -> str:
-    """Write a call as an entry that grants it names it: without what its project masks.
+    """Return a call as the text of an entry that grants it, with the project's own masks applied.
 
-    The mark of a project's rule is of one word alone; a secret's is not, and grants nothing.
+    The mark that a project's rule leaves stands for one particular word. A secret's mark does
+    not, so a call with one grants nothing.
     """
     tool = own.text(call.tool) if call.tool else None
     return call_text(replace(call, tool=tool, args=own.json(call.args)))
 
 
 def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"] | None:
-    """Tell whether people allowed exactly this call here, and for how long to believe it.
+    """Tell whether people allowed exactly this call in this run, and how long that is valid.
 
-    A glob never permits anything, and an entry that ends is asked for each time.
-    What an agent says was chosen at its end is not people's word.
+    A glob never permits anything. An entry that expires is checked at every call. What an
+    agent reports as chosen at its terminal is not an answer of people.
     """
     meant = [
         entry
@@ -149,7 +150,7 @@ def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"]
         if (entry.match, entry.pattern) == ("exact", call)
         and entry.created_by not in SPOKE.values()
     ]
-    # Nobody allowed it: the agent asks its own person, as without us.
+    # Nobody allowed it: the agent asks the person at its terminal, as without this server.
     if not meant:
         return None
     return "session" if any(entry.expires_at is None for entry in meant) else "once"
@@ -160,17 +161,17 @@ def add_entry(project: UUID, asked: NewAllowlistEntry, *, by: str, at: datetime)
 
     Raises:
         NotFound: the project has no such run.
-        InvalidRequest: the pattern is empty, the end is past, or it is not said for which run
-            or agent.
+        InvalidRequest: the pattern is empty, `expires_at` is past, or the run or agent of the
+            scope is not named.
     """
     # An empty glob would match every call there is.
     if not asked.pattern.strip():
         raise InvalidRequest("pattern: expected a call or a pattern of calls.", field="pattern")
     if asked.run and not Run.objects.filter(pk=asked.run, project_id=project).exists():
         raise NotFound("The run")
-    # As narrow as what was named: an entry for a project must be meant.
+    # The narrowest scope that was named: an entry for a whole project must be intended.
     scope = asked.scope or ("run" if asked.run else "agent" if asked.agent else "project")
-    # It would stand in the list and never hold.
+    # Such an entry would be listed but never match.
     if scope != "project" and getattr(asked, scope) is None:
         raise InvalidRequest(f"{scope}: say for which {scope} it holds.", field=scope)
     check_to_come(asked.expires_at, at=at)
@@ -191,8 +192,8 @@ def add_entry(project: UUID, asked: NewAllowlistEntry, *, by: str, at: datetime)
 
 
 def remove_entry(entry: AllowlistEntry, *, by: str, at: datetime) -> None:
-    """Remove an entry; the journal keeps that it stood."""
-    # Told first: once deleted it has no id.
+    """Remove an entry; the journal keeps that it existed."""
+    # Recorded first: a deleted entry has no id.
     _record(entry, "removed", by=by, at=at)
     entry.delete()
 
@@ -210,16 +211,16 @@ def _record(entry: AllowlistEntry, change: str, *, by: str, at: datetime) -> Non
 
 
 def in_force(run: Run, *, at: datetime) -> Collection[AllowlistEntry]:
-    """Return the entries that hold for a run."""
-    # An entry for an agent holds in every run of that name; one for a run in that run alone.
+    """Return the entries that apply to a run."""
+    # An entry for an agent applies to every run of that agent; one for a run to that run alone.
     here = Q(scope="project") | Q(scope="run", run=run) | Q(scope="agent", agent=run.agent)
-    # By the moment, not by a sweep: an entry is over at its second, though no beat ran since.
+    # Compared with the time, not cleaned by a sweep: an entry expires at its very second.
     fresh = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
     return AllowlistEntry.objects.filter(here, fresh, project_id=run.project_id)
 
 
 def note_let_go(run: Run, decision: Decision, *, by: str, at: datetime) -> None:
-    """Remember the calls of a card that a person let go on; a budget's card names none."""
+    """Record the calls of a card that a person let go on; a budget's card has none."""
     LetGo.objects.bulk_create(
         LetGo(
             project_id=run.project_id,
@@ -230,7 +231,7 @@ def note_let_go(run: Run, decision: Decision, *, by: str, at: datetime) -> None:
             by=by,
             at=at,
         )
-        # A card that shows a call twice was let go once.
+        # A card that shows a call twice counts once.
         for call in dict.fromkeys(decision.evidence.get("calls") or [])
     )
 
@@ -242,7 +243,7 @@ def offer_for(calls: Collection[str], *, project: UUID, at: datetime) -> Allowli
     digests = {_digest(call) for call in calls}
     found = LetGo.objects.filter(project_id=project, digest__in=digests, at__gt=at - REMEMBERED)
     times = dict(found.values_list("digest").annotate(Count("id")))
-    # An entry for a card allows all its calls: the one allowed least says whether to offer it.
+    # An entry for a card allows all its calls: the least often allowed one decides.
     least = min(times.get(digest, 0) for digest in digests)
     return AllowlistOffer(patterns=tuple(calls), times=least) if least >= ENOUGH_TIMES else None
 
@@ -256,14 +257,14 @@ def suggestions(*, projects: Collection[UUID], at: datetime) -> list[AllowlistSu
         .filter(times__gte=ENOUGH_TIMES)
         .order_by("-times")[:MOST_SUGGESTIONS]
     )
-    # It matches nothing: an empty condition would match everything.
+    # This matches nothing; an empty condition would match everything.
     wanted = Q(pk__in=[])
     for project, digest, _ in often:
         wanted |= Q(project_id=project, digest=digest)
     calls: dict[tuple[UUID, str], list[LetGo]] = defaultdict(list)
     for row in recent.filter(wanted).order_by("id"):
         calls[row.project_id, row.digest].append(row)
-    # What holds for one run or one agent is left out: a suggestion may widen it.
+    # Entries for one run or one agent do not count: a suggestion may widen them.
     covered: dict[UUID, list[AllowPattern]] = defaultdict(list)
     for entry in AllowlistEntry.objects.filter(project_id__in=projects, scope="project"):
         if entry.expires_at is None or entry.expires_at > at:
@@ -289,7 +290,7 @@ def _once_each(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _digest(call: str) -> str:
-    # Half of a character may stand in a call that an older release kept.
+    # Older releases may have stored a lone surrogate in a call.
     return sha256(call.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -299,14 +300,14 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Where an entry holds: in one run, for one agent, or (None, None) in the whole project."""
+    """Where an entry applies: one run, one agent, or the whole project if both are None."""
 
     project: UUID
     run: UUID | None = None
     agent: str | None = None
 
     def runs(self) -> QuerySet[Run]:
-        """Find its runs."""
+        """Return the runs in this scope."""
         found = Run.objects.filter(project_id=self.project)
         if self.run is not None:
             return found.filter(pk=self.run)
@@ -314,7 +315,7 @@ class Scope:
 
 
 def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPreview:
-    """Hold a pattern against what the project recorded lately."""
+    """Match a pattern against what the project recorded recently."""
     latest = LatestTurns(scope.runs(), at=at)
     matched, others, runs = Counter[str](), Counter[str](), set[UUID]()
     wanted = Turn.objects.filter(tool__isnull=False).values_list("run_id", "tool", "args")
@@ -326,7 +327,7 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
         else:
             others[call] += 1
     asked = Decision.objects.filter(run__in=latest.runs, opened_at__gt=latest.since)
-    # Loops alone: a pattern says nothing of a sum, and a permission takes more (`grant_of`).
+    # Only loops: a pattern covers no budget, and a permission needs an exact entry (`grant_of`).
     about_calls = asked.exclude(kind__in=NOT_LOOPS).select_related("run")
     cards = [
         (card, card.evidence.get("calls") or ())
@@ -335,7 +336,7 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
     spared = [card for card, calls in cards if calls and all(map(pattern.covers, calls))]
     shown = matched
     if not shown:
-        # Calls that hold what was typed, as a person would search for it.
+        # Show calls that contain what was typed, as a search would.
         parts = [part.casefold() for part in pattern.pattern.split("*") if part.strip()]
         alike = [c for c in others if all(part in c.casefold() for part in parts)]
         shown = Counter({call: others[call] for call in alike})

@@ -1,8 +1,8 @@
 """Ceilings: a run's own, and those that the runs of a project share.
 
-Locks: whoever changes a project's ceilings holds the project's row first, then its
-runs in id order (`spending` tells the rest). `journal.holding_project` begins it;
-`organisation.holding` before it, where the ceiling is of all projects.
+Locks: to change a project's ceilings, lock the project's row first, then its runs in id
+order (`spending` describes the rest). `journal.holding_project` locks the project;
+`organisation.holding` comes before it if the ceiling is that of all projects.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ from missioncontrol.wire.runs import BudgetState
 logger = logging.getLogger(__name__)
 
 Ceilings = Mapping[str, Any]
-# Unit -> a ceiling before and after.
+# Unit -> the ceiling before and after.
 Raised = dict[str, tuple[str | None, str]]
 
 
 def read_budgets(given: Ceilings) -> dict[str, Any]:
-    """Check what a person sets as `budgets`, scope by scope.
+    """Check the value that a person sets as `budgets`, scope by scope.
 
     Raises:
-        PolicyInvalid: names the field that is wrong.
+        PolicyInvalid: a field is wrong; the error names it.
     """
     for scope, value in given.items():
         path = f"budgets.{scope}"
-        # The organisation's own is not among them: it is no project's to set.
+        # The organisation's ceiling is missing on purpose: a project cannot set it.
         if scope not in {"run", "project", "day", "agents"}:
             raise PolicyInvalid(path, "one of agents, day, project, run", scope)
         if scope == "agents":
@@ -78,12 +78,12 @@ def read_budgets(given: Ceilings) -> dict[str, Any]:
 def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Budget | None:
     """Return the ceilings that the runs of a project share in a scope, if any.
 
-    Ceilings that cannot be read are none, and the log says so: judging goes on.
+    Ceilings that cannot be read count as none and are logged: judging goes on.
     """
     if scope == "agent":
         agents = project.budgets.get("agents") or {}
-        # The ceilings for any agent hold for one that has none by its name.
-        # A turn without a name counts in no agent's ceiling: it could be anybody's.
+        # The ceilings for any agent apply to an agent that has none of its own.
+        # A turn without a name counts towards no agent's ceiling: it could be anybody's.
         found = agents.get(name) or agents.get(ANY_AGENT) if name else None
     elif scope == ORGANISATION:
         found = project.organisation_budget
@@ -91,7 +91,7 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
         found = project.budgets.get(scope)
     if not found:
         return None
-    extra: Mapping[str, str] = {}  # on top of a day's ceilings, and for that day only
+    extra: Mapping[str, str] = {}  # added to a day's ceilings, for that day only
     if scope == "day":
         extra = extra_today(project, at=at)
     elif scope == ORGANISATION:
@@ -117,44 +117,44 @@ def weigh_shared(
     agent: str,
     at: datetime,
 ) -> Assessment:
-    """Add what the ceilings say that this run shares with others, its own first."""
+    """Add the signals of shared ceilings after the run's own ceilings and before loops."""
     shared = [*weigh_ancestors(run, ancestors, spending, seq=assessment.seq, at=at)]
     for scope in SHARED:
         name = name_in(scope, run.project, agent, at=at)
         ceilings = ceilings_in(run.project, scope, name, at=at)
-        # Most projects share no ceiling: then nothing is read for them.
+        # Most projects share no ceiling: then nothing more is read.
         if ceilings is None:
             continue
         spent = spending.spent(run.project, scope, name)
         signal = weigh(ceilings, spent, seq=assessment.seq, scope=scope, whose=name or None)
         if signal is not None and scope == ORGANISATION:
-            # Only the ceiling: what other projects used is not for everybody here to know.
+            # Only the ceiling: not everybody here may know what other projects spent.
             state = "is reached" if signal.trips else "is nearly used up"
             total = signal.evidence.ceiling
             summary = f"The organisation's budget of ${total} for today {state}."
             evidence = replace(signal.evidence, summary=summary, spent=None)
             signal = replace(signal, score=1.0 if signal.trips else WARN_AT, evidence=evidence)
         shared += [signal] if signal else []
-    # Ceilings before loops: what is over its budget is asked about that, not about its style.
+    # Budgets before loops: for a run over its budget, that is the question to ask.
     own = [signal for signal in assessment.signals if signal.kind is Kind.BUDGET]
     rest = [signal for signal in assessment.signals if signal.kind is not Kind.BUDGET]
     return replace(assessment, signals=(*own, *shared, *rest))
 
 
 def new_crossings(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
-    """Give the signals of ceilings that people were not told of: near its end or reached, once."""
+    """Return the signals of ceilings, near or reached, that people were not told of yet."""
     fresh: dict[tuple[Any, ...], Signal] = {}
     for signal in signals:
         if signal.kind is Kind.BUDGET:
-            # Of two that would be told in the same words, the first.
+            # Of two signals that people would read as the same, keep the first.
             fresh.setdefault(_state_key(_state_of(signal)), signal)
-    # Read only where something is new: this is asked with every turn.
+    # Read only if there is such a signal: this is called at every turn.
     known = {_state_key(state) for state in run.meters.notified_budgets} if fresh else set()
     return tuple(signal for state, signal in fresh.items() if state not in known)
 
 
 def announce(tx: RunTransaction, run: Run, signal: Signal) -> None:
-    """Say of a ceiling that it nears its end, or that it is reached."""
+    """Record that a ceiling is nearly reached, or reached."""
     state = _state_of(signal)
     run.meters.notified_budgets = [*run.meters.notified_budgets, state]
     tx.record(run, BudgetCrossed, by="guard", **state)
@@ -163,7 +163,7 @@ def announce(tx: RunTransaction, run: Run, signal: Signal) -> None:
 
 
 def raise_own(run: Run, more: Ceilings, *, whose: str | None, at: datetime) -> Raised:
-    """Raise ceilings of a run, or of one of its agents in it; return them before and after."""
+    """Raise ceilings of a run, or of one agent in it; return them before and after."""
     now, spent = ceilings_of(run), spent_by_tree(run, Spending([run], at=at), at=at)
     if whose:
         agents = dict(now.get("agents") or {})
@@ -173,9 +173,9 @@ def raise_own(run: Run, more: Ceilings, *, whose: str | None, at: datetime) -> R
     else:
         before, raised = now, _raised(now, spent, more)
         own = raised
-    # Before anything is kept: it raises where the new ceiling is out of bounds.
+    # Checked before anything is stored: it raises if the new ceiling is out of bounds.
     Budget.from_mapping(own)
-    # The run's own ceilings win over its project's, so that raising one lowers no other.
+    # The run's own ceilings win over its project's, so raising one lowers no other.
     run.budget = {**run.budget, **own}
     return {
         unit: (None if before.get(unit) is None else str(before[unit]), str(ceiling))
@@ -186,20 +186,20 @@ def raise_own(run: Run, more: Ceilings, *, whose: str | None, at: datetime) -> R
 def raise_shared(
     project: Project, scope: str, name: str, more: Ceilings, *, by: str, at: datetime
 ) -> None:
-    """Raise ceilings that runs share; a day's for that day only.
+    """Raise ceilings that runs share; those of a day for that day only.
 
-    The project's row lock is held. A day that is over is not raised: what it held
-    goes on anyway.
+    The caller holds the project's row lock. Ceilings of a past day are left alone: what they
+    held goes on anyway.
 
     Raises:
         InvalidRequest: there is no such ceiling.
-        PolicyInvalid: the raised one would be out of bounds.
+        PolicyInvalid: the raised ceiling would be out of bounds.
     """
-    # A card may be answered after midnight; today's ceiling is not meant then.
+    # A card may be answered after midnight: then it does not mean today's ceiling.
     if scope == "day" and name != day_of(project, at):
         return
     agents = {name} if scope == "agent" else set()
-    # From what was spent, not from the old ceiling alone: that may be far below.
+    # Start from what was spent, not only from the old ceiling, which may be far below.
     spent = Spending([], agents=agents, at=at, projects=[project]).spent(project, scope, name)
     ceilings = ceilings_in(project, scope, name, at=at)
     for unit in more:
@@ -215,7 +215,7 @@ def raise_shared(
 
 
 def live_runs(project: UUID | None = None) -> list[UUID]:
-    """Return the runs that a change of a project's ceilings concerns, or of all projects'."""
+    """Return the live runs of a project, or of all projects: a change of ceilings affects them."""
     found = Run.objects.exclude(status__in=ENDED)
     if project is not None:
         found = found.filter(project_id=project)
@@ -223,14 +223,14 @@ def live_runs(project: UUID | None = None) -> list[UUID]:
 
 
 def ceilings_moved(tx: RunTransaction, *, by: str, of: Run | None = None) -> None:
-    """Say what the ceilings of runs are now, and let go what the old ones held.
+    """Record what the ceilings of runs are now, and release what the old ones held.
 
-    Every run of the transaction is told so; where only those `of` one run moved, it and
-    whom of its tree they were told to. Who changed them, and by how much, stands in one
-    row: the project's, or the tap's.
+    Every run of the transaction gets an event. If only the ceilings `of` one run changed, that
+    run gets one, and the runs of its tree that were told of them. Who changed them, and by how
+    much, is in one row: the project's or the tap's.
     """
     runs = tx.runs.values()
-    # Read once for all of them: a project's change concerns every run that is open.
+    # Read once for all runs: a project's change affects every open run.
     shown = Decision.objects.filter(pk__in=[run.open_decision for run in runs], kind=Kind.BUDGET)
     evidences = shown.values_list("evidence", flat=True)
     agents = {one.get("whose") or "" for one in evidences if one.get("scope") == "agent"}
@@ -239,7 +239,7 @@ def ceilings_moved(tx: RunTransaction, *, by: str, of: Run | None = None) -> Non
         states = run.meters.notified_budgets
         if of is None or run is of or any(one["whose"] == str(of.id) for one in states):
             tx.bump(run)
-            # What was told of the old ones is past.
+            # What people were told of the old ceilings is obsolete.
             run.meters.notified_budgets = []
             tx.moved(run, by="policy", reason="budget changed", budget=ceilings_of(run))
         if run.open_decision is not None:
@@ -247,7 +247,7 @@ def ceilings_moved(tx: RunTransaction, *, by: str, of: Run | None = None) -> Non
 
 
 def begin_day(*, at: datetime) -> None:
-    """Let go whom the ceiling of a day that is over holds: the new day's is its own."""
+    """Release the agents held by the ceiling of a past day: the new day has its own."""
     of_days = Decision.objects.filter(evidence__scope__in=["day", ORGANISATION])
     held = of_days.filter(status__in=OPEN, kind=Kind.BUDGET)
     for decision in held.select_related("run__project"):
@@ -255,10 +255,10 @@ def begin_day(*, at: datetime) -> None:
         if evidence["whose"] == name_in(evidence["scope"], decision.run.project, "", at=at):
             continue
         with journal.writing_run(decision.run_id, at=at) as (tx, run):
-            # Answered while we waited for the run's lock.
+            # It was answered while this waited for the run's lock.
             if run.open_decision != decision.id:
                 continue
-            # A person's pause outlives what the budget held.
+            # A person's pause outlives the budget's hold.
             paused = cards.is_paused(run, decision)
             cards.close_card(tx, run, resolution="proceed", by="policy")
             if not paused:
@@ -318,9 +318,9 @@ def _state_key(state: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
-    """Return each named ceiling, raised so that so much more may be spent.
+    """Return each named ceiling, raised so that `more` can still be spent.
 
-    One that was not set, or is below what is spent, starts from that.
+    A ceiling that was not set, or is below what was spent, is raised from what was spent.
     """
     raised: dict[str, Any] = {}
     for unit, value in more.items():
@@ -333,9 +333,9 @@ def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
 def _entered(
     project: Project, scope: str, name: str, raised: dict[str, Any], *, at: datetime
 ) -> tuple[str, dict[str, Any]]:
-    """Return which field of the project changes, and to what."""
+    """Return which field of the project changes, and its new value."""
     if scope == "day":
-        # For today alone: the day's own ceiling stays, and is in force again tomorrow.
+        # For today only: the day's own ceiling stays, and applies again tomorrow.
         set_ = project.budgets["day"]
         more = {
             unit: str(Decimal(str(value)) - Decimal(str(set_[unit])))
@@ -347,26 +347,26 @@ def _entered(
         }
     if scope == "agent":
         agents = dict(project.budgets.get("agents") or {})
-        # Who had the ceilings of any agent gets its own, starting from those.
+        # An agent that had the ceilings for any agent gets its own, starting from those.
         agents[name] = {**(agents.get(name) or agents.get(ANY_AGENT) or {}), **raised}
         return "budgets", {**project.budgets, "agents": agents}
     return "budgets", {**project.budgets, scope: {**project.budgets[scope], **raised}}
 
 
 def extra_today(project: Project, *, at: datetime) -> dict[str, str]:
-    """Return what was allowed on top of the day's ceilings, by unit, where that is for today."""
+    """Return what was allowed in addition to today's ceilings, by unit."""
     return extra_on(day_of(project, at), project.day_extra)
 
 
 def extra_on(day: str, kept: Mapping[str, Any]) -> dict[str, str]:
-    """Return what of a kept extra is for this day: it is one day's alone."""
+    """Return the stored extra by unit if it is for this day, otherwise nothing."""
     more: dict[str, str] = kept["more"] if kept.get("day") == day else {}
     return more
 
 
 @lru_cache(maxsize=256)
 def _tell_unreadable(project: UUID, scope: str, fault: str) -> None:
-    """Log it once, not with every turn."""
+    """Log an unreadable budget once, not at every turn."""
     logger.error("the budgets of project %s (%s) cannot be read: %s", project, scope, fault)
 
 

@@ -22,7 +22,7 @@ from missioncontrol.runs.rows import guard_turn
 from missioncontrol.wire.decisions import PERMISSION, CardEvidence, EvidenceTurn
 from missioncontrol.wire.events import AutofixJudged, DecisionOpened, DecisionResolved
 
-# What time says of a card that nobody answered.
+# Resolutions of cards that nobody answered in time.
 EXPIRED = frozenset({"proceed", "stop", "timed_out"})
 SHOWN_TEXT = 2000
 SHOWN_TURNS = 8
@@ -40,14 +40,14 @@ def open_card(
 ) -> Decision:
     """Open a card on a tripping signal and, if it holds, ask the agent to wait.
 
-    `from_seq` is the first turn that waits, unless it is the newest of the signal.
-    A card that is not `judged` waits for no verdict: it may have one.
+    `from_seq` is the first turn that waits; the default is the newest turn of the signal.
+    If not `judged`, the card waits for no verdict; it may already have one.
     """
-    # The version first: the card carries the one that a tap on it must name.
+    # The version is raised first: the card carries the version that a tap on it must name.
     tx.bump(run)
     turns = turns_of(run, signal)
     shown = _evidence_of(run, signal, turns, at=tx.at)
-    waits = judged and signal.kind != Kind.BUDGET  # a sum is no matter of opinion
+    waits = judged and signal.kind != Kind.BUDGET  # a spent sum needs no judge
     decision = Decision(
         run=run,
         status="judging" if waits else "open",
@@ -61,7 +61,7 @@ def open_card(
         opened_at=tx.at,
         verdict=verdict,
     )
-    # One at a time: what trips while a card is open is a detection, and no second question.
+    # One card at a time: a trip while a card is open is a detection, not a second question.
     run.open_decision = decision.id
     if holds:
         first = max(signal.turns) if from_seq is None else from_seq
@@ -72,7 +72,7 @@ def open_card(
 
 
 def publish(tx: RunTransaction, run: Run, card: Decision, *, by: str) -> None:
-    """Keep a new card, and tell people of it; the run is as the card leaves it."""
+    """Store a new card and tell people of it; `run` is as the card leaves it."""
     card.save(force_insert=True)
     row = rows.decision_row(card, run)
     tx.record(run, DecisionOpened, by=by, row=row)
@@ -80,19 +80,19 @@ def publish(tx: RunTransaction, run: Run, card: Decision, *, by: str) -> None:
 
 
 def resume_hold(tx: RunTransaction, run: Run) -> None:
-    """Hold a run that came back as it was held when its session ended.
+    """Hold again a run that comes back and was held when its session ended.
 
-    Its limit counts from its return; the card that closed with the session opens again.
+    The hold's limit counts from the return; the card that closed with the session reopens.
     """
     hold = run.hold
     if hold is None or not hold.stands or run.status not in ON_HOLD:
         return
-    # First: whatever follows finds a hold that is meant now.
+    # Cleared first: what follows must find a hold that is in force.
     hold.stands = False
     closed = run.decisions.exclude(kind=PERMISSION).order_by("-id").first()
     if closed is not None and closed.holds and closed.resolution == "ended":
         signal = rows.signals.validate_python(closed.signal)
-        # Not judged again: it keeps the verdict that it had, if any.
+        # Not judged again: it keeps its verdict, if it had one.
         open_card(
             tx,
             run,
@@ -109,7 +109,7 @@ def resume_hold(tx: RunTransaction, run: Run) -> None:
 def is_paused(run: Run, decision: Decision) -> bool:
     """Tell whether a person has paused the run since its card opened."""
     since = run.interventions.filter(at__gte=decision.opened_at)
-    # What was chosen at the agent's terminal is its word, and pauses nobody here.
+    # A choice that the agent reports from its terminal is not a person's pause.
     newest = since.exclude(by__in=SPOKE.values()).order_by("-id").first()
     return newest is not None and newest.action == "pause"
 
@@ -129,7 +129,7 @@ def close_card(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> Dec
 
 
 def resolve(tx: RunTransaction, run: Run, card: Decision, *, resolution: str, by: str) -> None:
-    """Write down how a card was answered, and take back what tells of it."""
+    """Store how a card was answered, and withdraw its notices."""
     card.status = "expired" if resolution in EXPIRED else "resolved"
     card.resolution, card.resolved_by = resolution, by
     card.resolved_at, card.version = tx.at, run.version
@@ -143,16 +143,16 @@ def resolve(tx: RunTransaction, run: Run, card: Decision, *, resolution: str, by
         resolved_by=by,
         decision_status=card.status,
     )
-    # Also where time answered: a push that still asks would be tapped in vain.
+    # Also if it timed out: a push that still asks would be tapped in vain.
     notices.withdraw(card.id, outcome=resolution, by=by, at=tx.at)
 
 
 def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> None:
-    """Settle whether an autofix helped: no new trip and something new since."""
+    """Decide whether an autofix helped: no new trip, and something new since."""
     if run.meters.recovering is None:
         return
     fix = Autofix.objects.get(pk=run.meters.recovering)
-    # Both are asked for: silence after a correction is no cure.
+    # Both are required: an agent that falls silent after a correction has not recovered.
     fix.recovered, fix.judged_at = fix.news and not tripped, tx.at
     fix.save(update_fields=["recovered", "judged_at"])
     run.meters.recovering = None
@@ -167,15 +167,15 @@ def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> Non
 
 
 def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime) -> CardEvidence:
-    """Put together what a card shows: the run's own turns and those of linked runs."""
+    """Return what a card shows: the turns of the run itself and of linked runs."""
     shown: dict[str, Any] = {
         name: getattr(signal.evidence, name) for name in type(signal.evidence).__slots__
     }
-    # Ids are UUIDv7: turns of several runs have no other order in common.
+    # Ids are UUIDv7, the only order that turns of several runs share.
     rests_on = sorted([*turns_of_relatives(signal), *turns], key=attrgetter("id"))
     costs = [turn.cost_usd for turn in rests_on if turn.cost_usd is not None]
     offer = None
-    if signal.kind is not Kind.BUDGET:  # no pattern makes money
+    if signal.kind is not Kind.BUDGET:  # no pattern of calls allows a budget
         calls = signal.evidence.calls
         offer = allowlist.offer_for(calls, project=run.project_id, at=at)
     return CardEvidence(
@@ -189,7 +189,7 @@ def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetim
                 call=headline(guard_turn(turn)),
                 result=_cut(turn.result),
                 error=_cut(turn.error),
-                # A proposal that was held has not run, and the card must not say so.
+                # A proposal that was held has not run; the card must not show it as run.
                 ran=turn.phase == "done",
                 at=turn.ts,
             )
@@ -201,7 +201,7 @@ def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetim
 
 
 def turns_of(run: Run, signal: Signal) -> list[Turn]:
-    """Return the turns of its own run that a signal rests on, oldest first."""
+    """Return the turns of the run itself that a signal rests on, oldest first."""
     return list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
 
 
@@ -210,7 +210,7 @@ def turns_of_relatives(signal: Signal) -> list[Turn]:
     wanted = Q()
     for run_id, seq in signal.linked_turns:
         wanted |= Q(run_id=run_id, seq=seq)
-    # An empty condition would match every turn there is.
+    # An empty condition would match every turn.
     return list(Turn.objects.filter(wanted).order_by("id")) if wanted else []
 
 

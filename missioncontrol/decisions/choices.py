@@ -1,9 +1,9 @@
-"""What was chosen at an agent's terminal while we were away, told later.
+"""Choices made at an agent's terminal while the server was away, reported later.
 
-An agent's word lets nobody go whom people hold and permits nothing: but for an
-end, it only answers the open card of the call it is about, where the project lets
-agents choose, no person paused the run and no request of the agent waited for
-them. In any case it is journalled.
+An agent's report releases no agent that people hold, and permits nothing. Apart from ending
+the run, it only answers the open card of the call it is about, and only if the project lets
+agents choose, no person paused the run and no request of the agent was waiting for people.
+Every report is journalled.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ Call = Annotated[str, Field(max_length=4000)]
 class LateChoice:
     """One choice; `key` makes a repeat harmless.
 
-    `turn` is the key of the call it is about, `by` who chose: a person at the
-    terminal, the policy as nobody was there, or guard with its own correction.
+    `turn` is the key of the call it is about. `by` is who chose: a person at the terminal, the
+    policy because nobody was there, or guard with its own correction.
     """
 
     key: Annotated[str, Field(min_length=1, max_length=200)]
@@ -57,13 +57,13 @@ _choices: TypeAdapter[LateChoice] = TypeAdapter(LateChoice)
 def take_choice(
     run_id: UUID, choice: LateChoice, *, project: UUID, at: datetime
 ) -> tuple[InterventionRow, bool]:
-    """Do and journal what was chosen; True: it is new, False: the first answer again.
+    """Carry out and journal a choice; True: it is new, False: this repeats the first answer.
 
     Takes the run's row lock.
 
     Raises:
         NotFound: no such run in the agent's project.
-        KeyReused: the key came before with another choice.
+        KeyReused: the key was used before for another choice.
     """
     with journal.writing_run(run_id, at=at) as (tx, run):
         if run.project_id != project:
@@ -79,7 +79,7 @@ def take_choice(
             sessions.stop(tx, run, by=by, reason=choice.reason or f"Terminated by {by}.")
         elif card is not None:
             _let_go(tx, run, card, choice, by=by)
-        # It was done where it was chosen: nothing is left to be delivered.
+        # It was carried out where it was chosen: nothing is left to deliver.
         made = Intervention(
             run=run,
             decision=card,
@@ -101,33 +101,33 @@ def take_choice(
 
 
 def _let_go(tx: RunTransaction, run: Run, card: Decision, choice: LateChoice, *, by: str) -> None:
-    """Answer the card as was chosen, and have the run go on."""
+    """Answer the card as it was chosen at the terminal, and let the run go on."""
     cards.close_card(tx, run, resolution=choice.action, by=by)
     if choice.action == "allowlist":
         shown, own = card.evidence.get("calls") or (), run.project.redaction
         stored: list[str] = []
         for call in choice.calls:
-            # As its turn may have been stored: arguments are masked one by one, numbers too.
+            # As its turn may have been stored: each argument is masked by itself, numbers too.
             forms = [masked_text(call, own) or ""]
             tool, _, rest = call.partition(" {")
-            with suppress(ValueError, RecursionError):  # words, or a call that was cut
+            with suppress(ValueError, RecursionError):  # plain words, or a call that was cut
                 args = masked_json(json.loads(f"{{{rest}"), own)
                 forms.append(write_call(masked_text(tool, own) or "", args))
-            # Only calls that the card shows: an agent may not allow others by this way.
+            # Only calls that the card shows: an agent must not allow others this way.
             stored += [form for form in forms if form in shown]
         allowlist.allow_calls(tx, run, dict.fromkeys(stored), reason=choice.reason, by=by)
     if choice.action == "inject":
-        # The correction stood in for this call at the terminal: it did not run.
+        # At the terminal the correction replaced this call: it did not run.
         Turn.objects.filter(run=run, key=choice.turn, phase="proposed").update(skipped=True)
     holding.release(tx, run, by=by, reason=choice.action)
-    if choice.action == "inject":  # after the release, which forgets corrections
+    if choice.action == "inject":  # after the release, which clears corrections
         run.meters.corrected = [card.signal["turns"]]
 
 
 def _card_of(run: Run, choice: LateChoice) -> Decision | None:
     """Return the card that the choice answers.
 
-    Ending is always let; letting go is not an agent's to say while people hold it.
+    An agent may always end its run, but may not release a hold that is for people to end.
     """
     if run.open_decision is None:
         return None
@@ -136,13 +136,13 @@ def _card_of(run: Run, choice: LateChoice) -> Decision | None:
         return card
     if not run.project.agents_choose or card.kind == Kind.BUDGET or not choice.turn:
         return None
-    # A hold that the agent waited in is people's to end, also once it gave up.
+    # If the agent waited in the hold, people must end it, even after the agent gave up.
     gave_up = run.hold is not None and run.hold.gave_up_at is not None
     has_waited = run.status == Status.HELD or gave_up or run.parked
-    # So is one that a person asked for, before or after the card opened,
+    # The same holds if a person paused the run, before or after the card opened,
     pauses = run.interventions.filter(action="pause")
     is_paused = run.hold is not None and pauses.filter(at__gte=run.hold.since).exists()
-    # and one that outlived its session: nothing tells who waited in it.
+    # or if the hold outlived its session: nothing tells whether an agent waited in it.
     outlived = run.decisions.filter(resolution="ended", holds=True)
     if has_waited or is_paused or outlived.exists():
         return None

@@ -1,7 +1,7 @@
 """What people and an agent said to each other, and how far each text is known to have come.
 
-That a turn takes up what a message says is known by what can be checked alone: it names a
-file, a command or words of the message that nothing named before the agent had it.
+A turn counts as acting on a message only by what can be checked: it names a file, a command or
+words of the message that no turn named before the agent read it.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from missioncontrol.wire.decisions import (
 )
 from missioncontrol.wire.rows import row_of
 
-# Of each kind; the newest.
+# Newest items shown, of each kind.
 MOST = 30
-# Turns in which the agent's words are looked for.
+# How many turns back the agent's words are searched.
 WITHIN = 3_000
-# Turns after a message was read, in one of which it may be taken up.
+# Turns, from the first after a message was read, that may act on it.
 LOOKED_AT = 40
-# Turns before it: what they named already proves nothing.
+# Turns before that: what they named proves nothing.
 BEFORE = 20
 LONGEST = 4_000
-# One word in common is chance.
+# A single word in common may be chance.
 FEWEST_WORDS = 2
 _SHARE = 1 / 3
 _PHRASE = re.compile(
     r"`([^`\n]{2,200})`|\"([^\"\n]{3,200})\"|“([^“”\n]{3,200})”|„([^„“\n]{3,200})“"
 )
-# One class of signs and what it holds: alternatives that begin alike took quadratic time.
+# One character class for all of it: alternatives with a common prefix took quadratic time.
 _TOKEN = re.compile(r"[\w@~.+/-]+(?:::\w+)*")
 _LONGEST_EXTENSION = 8
 _WORD = re.compile(r"[^\W_]{4,}")
-# What any message may hold and any answer repeat.
+# Words that any message may contain and any answer repeat.
 _COMMON = frozenset(
     _WORD.findall(
         "about after again also before change could does done dont each from have here into just "
@@ -66,13 +66,13 @@ _COMMON = frozenset(
 
 
 def show_conversation(run: Run) -> Conversation:
-    """Show what was said in a run, the newest of it."""
+    """Return the newest part of what was said in a run."""
     messages = Message.objects.filter(run=run)
     newest = list(messages.select_related("intervention", "autofix").order_by("-id")[:MOST])[::-1]
     spoken = Turn.objects.filter(
         run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.meters.last_seq - WITHIN
     ).exclude(Q(content=None) | Q(content=""))
-    # Cut by the database: a long answer is not read to show its beginning.
+    # Cut by the database: to show the beginning of a long answer, it need not be read whole.
     openings = spoken.annotate(opening=Left("content", LONGEST)).order_by("-seq")
     words = openings.values_list("seq", "ts", "agent", "opening")[:MOST]
     settled = run.decisions.filter(kind=PERMISSION).exclude(resolved_at=None)
@@ -98,20 +98,20 @@ def show_conversation(run: Run) -> Conversation:
             for seq, at, agent, text in reversed(words)
         ),
         permissions=tuple(permissions),
-        # Said, so that a page does not claim to show all.
+        # Stated so that a page does not claim to show everything.
         earlier=messages.count() - len(newest),
     )
 
 
 def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
-    """Follow each text: into an answer, before the model, into what it did."""
+    """Follow each text: it leaves in an answer, the model reads it, a turn acts on it."""
     moments = [one.delivered_at for one in messages if one.delivered_at]
-    # By its moment: a text and the event of its delivery are written by one transaction.
+    # Matched by time: one transaction writes a text's delivery and its event.
     deliveries = JournalRow.objects.filter(
         project=run.project_id, at__in=moments, run=run, type="message.delivered"
     )
     left = dict(deliveries.order_by("seq").values_list("at", "seq"))
-    # The judge's calls are not the agent's: they tell nothing of what it has read.
+    # The judge's model calls are not the agent's: they do not tell what the agent has read.
     counted = ModelCall.objects.filter(run=run).exclude(source=JUDGE).aggregate(at=Max("at"))
     for message in messages:
         read = None
@@ -135,7 +135,7 @@ def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
             read_seq=read.seq if read else None,
             acted_seq=acted,
             key=made.key if made else None,
-            # Once it has left for the model nothing takes it back.
+            # Once it has left for the model, it cannot be taken back.
             undoable=state == "queued"
             and made is not None
             and made.action in TEXTS
@@ -144,19 +144,20 @@ def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
 
 
 def _first_after(run: Run, message: Message, left: int, counted_at: datetime | None) -> Turn | None:
-    """Find the first turn that the model made with the text before its eyes.
+    """Return the first turn that the model made after it could read the text.
 
-    A call may stand beside the one whose answer carried the text, made before it: unless the
-    agent spoke, a model call must have been counted since, where the agent tells of any.
+    A call may have been made before the text, in parallel with the call whose answer carried
+    it. So unless the agent spoke, a model call must have been counted since, if the agent
+    reports any.
     """
     since = JournalRow.objects.filter(run=run, seq__gt=left, type="turn.recorded")
     recorded = since.order_by("seq").values_list("payload", flat=True).first()
     if recorded is None:
-        return None  # nothing came since, or it was erased
+        return None  # no turn came since, or it was erased
     later = Turn.objects.filter(
         run=run, seq__gte=json.loads(recorded)["turn_seq"], role=Role.ASSISTANT
     )
-    # A text for one agent of the run is read by that one alone.
+    # Only that agent reads a text for one agent of the run.
     if message.agent:
         later = later.filter(agent=message.agent)
     turn = later.order_by("seq").only("seq", "ts", "tool").first()
@@ -170,7 +171,7 @@ def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
     turns = Turn.objects.filter(around, run=run).exclude(role=Role.USER).order_by("seq")
     text_of = Left(Concat(_ARGS, Value(" "), _CONTENT, output_field=TextField()), LONGEST)
     texts = [
-        # Arguments are JSON text: a line's end stands there as two signs, and would join words.
+        # Arguments are JSON text: a newline is two characters there and would join words.
         (seq, text.replace("\\n", " "))
         for seq, text in turns.annotate(text=text_of).values_list("seq", "text")
     ]
@@ -184,24 +185,24 @@ _CONTENT = Coalesce("content", Value(""), output_field=TextField())
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a message names: files, commands and quoted phrases; words."""
+    """What a message names: files, commands and quoted phrases; and its words."""
 
     names: frozenset[str]
     words: frozenset[str]
 
 
 def read_asked(text: str) -> Asked:
-    """Read what a message names.
+    """Return what a message names.
 
     >>> sorted(read_asked("Skip legacy plans, see docs/billing.md").names)
     ['docs/billing.md']
     """
     names = ["".join(found) for found in _PHRASE.findall(text)]
     for found in _TOKEN.findall(text):
-        # The full stop of a sentence is no part of the file that it ends with.
+        # A full stop after a file name ends the sentence and is not part of the name.
         token = found.rstrip(".")
         is_path = "/" in token.rstrip("/") or "_" in token.strip("_") or "::" in token
-        # A file by its extension; the end of a sentence or a number has none.
+        # A file has an extension; the end of a sentence or a number has none.
         stem, _, extension = token.rpartition(".")
         is_file = stem and extension[:1].isalpha() and len(extension) <= _LONGEST_EXTENSION
         if is_path or is_file:
@@ -212,18 +213,18 @@ def read_asked(text: str) -> Asked:
 def find_acting(
     message: str, before: Iterable[str], after: Iterable[tuple[int, str]]
 ) -> int | None:
-    """Give the number of the first turn that takes the message up; None: none is known to.
+    """Return the number of the first turn that acts on the message, or None.
 
     Args:
         message: What the agent was told.
-        before: What its last turns before said and called.
-        after: The turns since, oldest first: number, and what each said or called.
+        before: What the agent said and called in its last turns before it.
+        after: The turns since, oldest first: number, and what was said or called.
     """
     asked, earlier = read_asked(message), "\n".join(before).lower()
-    # What the agent named before the message proves nothing of the message.
+    # What the agent named before the message is no sign that it acts on it.
     names = [name for name in asked.names if name not in earlier]
     words = asked.words - _words_of(earlier)
-    # A long message is taken up by a share of it, or two common words would do.
+    # A long message needs a share of its words, or two common ones would do.
     enough = max(FEWEST_WORDS, len(asked.words) * _SHARE)
     for number, text in after:
         lowered = text.lower()

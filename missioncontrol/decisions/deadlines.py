@@ -1,4 +1,4 @@
-"""What passed time does to runs and cards. Each takes the run's row lock."""
+"""What happens to runs and cards when time runs out. Each function takes the run's row lock."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ from missioncontrol.wire.decisions import PERMISSION
 # An agent whose last request closed less than this ago is still waiting.
 STILL_WAITING = timedelta(seconds=10)
 SILENCE = timedelta(minutes=30)
-# An agent in one of these should be heard of; one that is held has a request open.
+# An agent in one of these should be heard from; a held one has a request open.
 EXPECTED = frozenset({Status.RUNNING, Status.HOLDING, Status.STOPPING})
-# After the server was away, each client has this long to be heard of again.
+# After the server was away, each client has this long to report again.
 RECONNECT_WITHIN = timedelta(seconds=PROMISE_S)
-# And one that promised nothing: its model may still be answering.
+# A client that promised nothing has this long: its model may still be answering.
 TO_SPEAK = timedelta(minutes=5)
-# A session that rests after it was told to stop, for so long, has stopped.
+# A session that was told to stop and has been idle this long has stopped.
 QUIET = timedelta(seconds=5)
-# An agent of whose rests we hear nothing, asked to finish and quiet for so long, has finished.
+# An agent that was asked to finish and never reports idleness has finished after this silence.
 LAST_WORD = timedelta(minutes=5)
-# Beyond what the configured judge may take.
+# Added to the time that the configured judge may take.
 JUDGE_LATE = timedelta(seconds=5)
 
 
 def _act_on_each(which: Q, act: Callable[[RunTransaction, Run], object], *, at: datetime) -> None:
-    """Act on runs one by one, each under its lock."""
+    """Act on the runs one by one, each under its lock."""
     for run_id in ids_of(which):
         with journal.writing([run_id], at=at) as tx:
-            # Looked at again: it may have spoken, or ended, while we waited for its lock.
+            # Checked again: the run may have spoken or ended while this waited for its lock.
             if Run.objects.filter(which, pk=run_id).exists():
                 act(tx, tx.run(run_id))
 
 
 def give_up_abandoned(*, at: datetime) -> None:
-    """Tell of holds whose agent has had no request open for ten seconds."""
+    """Give up the holds whose agent has had no request open for ten seconds."""
     gone = Q(hold__waiting_at__lt=at - STILL_WAITING) | Q(hold__waiting_at__isnull=True)
     _act_on_each(Q(status=Status.HELD) & gone, holding.give_up, at=at)
 
 
 def expire_unanswered(*, at: datetime) -> None:
-    """Do what each project says of the holds nobody answered in time."""
+    """Apply each project's rule to the holds that nobody answered in time."""
     _act_on_each(Q(status__in=ON_HOLD, hold__expires_at__lte=at), sessions.expire, at=at)
 
 
 def miss_unheard(*, at: datetime) -> None:
-    """Tell of answers to an agent that is held, or asks, that nobody was there to take.
+    """Mark answers as unreachable that no waiting agent was there to take.
 
-    An agent that waits hears at once, over a restart within seconds.
+    An agent that waits gets an answer at once; after a restart, within seconds.
     """
     late = Intervention.objects.filter(
         Q(decision__holds=True, run__meters__unconfirmed=F("id")) | Q(decision__kind=PERMISSION),
@@ -70,7 +70,7 @@ def miss_unheard(*, at: datetime) -> None:
     )
     for made in late.order_by("run_id"):
         with journal.writing_run(made.run_id, at=at) as (tx, run):
-            made.refresh_from_db()  # it may have been delivered while we waited for the lock
+            made.refresh_from_db()  # it may have been delivered while this waited for the lock
             has_spoken = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
             awaited = (
                 run.meters.unconfirmed == made.id or made.action in directives.ON_THEIR_OWN_REQUEST
@@ -80,16 +80,16 @@ def miss_unheard(*, at: datetime) -> None:
 
 
 def lose_silent(*, at: datetime, listening_since: datetime) -> None:
-    """Call runs lost that have not been heard of for thirty minutes.
+    """Mark runs as lost that have not been heard from for thirty minutes.
 
-    Those whose clients vouch for themselves may rest for hours: `lose_overdue` misses them.
+    Clients that vouch for themselves may be idle for hours: `lose_overdue` handles them.
     """
     if at - listening_since < TO_SPEAK:
         return
     quiet = Q(meters__last_turn_at__lt=at - SILENCE) | Q(
         meters__last_turn_at__isnull=True, started_at__lt=at - SILENCE
     )
-    # Who waits for a person, or is parked until one answers, is silent by right.
+    # An agent that waits for a person, or is parked until one answers, is rightly silent.
     awaited = Q(hold__waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
     which = Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited
     reason = "nothing heard for 30 minutes"
@@ -98,8 +98,8 @@ def lose_silent(*, at: datetime, listening_since: datetime) -> None:
 
 
 def lose_overdue(*, at: datetime, listening_since: datetime) -> None:
-    """Lose contact with the clients that did not keep their promise to be heard of."""
-    # While we were away nobody could be heard: each client gets its time first.
+    """Lose contact with clients that did not report by the time they promised."""
+    # While the server was away it heard nobody: each client gets time to report first.
     if at - listening_since < RECONNECT_WITHIN:
         return
     lose = partial(sessions.lose, reason="no sign of life of its process")
@@ -107,9 +107,9 @@ def lose_overdue(*, at: datetime, listening_since: datetime) -> None:
 
 
 def end_stopped(*, at: datetime) -> None:
-    """Take sessions that were told to stop, and rest since, for ended.
+    """End sessions that were told to stop and have been idle since.
 
-    Their process may live on at its prompt; whatever it asks next is answered *stop*.
+    Their process may live on at its prompt; any later request of it is answered with a stop.
     """
     must_stop = Q(status=Status.STOPPING, meters__presence="idle")
     quiet = Q(meters__last_turn_at__lt=at - QUIET) | Q(meters__last_turn_at__isnull=True)
@@ -118,9 +118,9 @@ def end_stopped(*, at: datetime) -> None:
 
 
 def end_finished(*, at: datetime) -> None:
-    """End the runs that were asked to finish and have said their last; none is left running.
+    """End the runs that were asked to finish, have spoken since and have no call under way.
 
-    Whatever such a run does next is answered *stop*.
+    Any later request of such a run is answered with a stop.
     """
     spoke = Q(meters__last_seq__gt=F("meters__finish_seq") - holding.LAST_TURNS)
     has_ended_its_turn = Q(meters__presence="idle", meters__last_turn_at__lt=at - QUIET)
@@ -129,10 +129,10 @@ def end_finished(*, at: datetime) -> None:
 
     def end(tx: RunTransaction, run: Run) -> None:
         last_turns = (run.meters.finish_seq or 0) - holding.LAST_TURNS
-        # A call that it may make to finish has not come back yet: it is at work.
+        # A call that the agent makes in order to finish has no result yet: it is at work.
         calls = Turn.objects.filter(run=run, phase="proposed", skipped=False)
         if not calls.filter(seq__gt=last_turns).exists():
-            # What it says after this is beyond its last turn, and is answered with a stop.
+            # Any later turn is beyond the run's last one, and is answered with a stop.
             run.meters.finish_seq = run.meters.last_seq
             sessions.end(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
 
@@ -140,10 +140,10 @@ def end_finished(*, at: datetime) -> None:
 
 
 def unruled_decisions(*, at: datetime) -> list[UUID]:
-    """Return cards whose judge is late."""
+    """Return the cards whose judge is late."""
     patience = JUDGE_LATE
     if settings.JUDGE is not None:
-        # Without a model the local judge rules at once: what is late then was lost.
+        # Without a model the local judge answers at once: a late verdict was lost.
         patience += timedelta(seconds=settings.JUDGE.timeout_s)
     late = Decision.objects.filter(status="judging", opened_at__lt=at - patience)
     return list(late.values_list("id", flat=True))

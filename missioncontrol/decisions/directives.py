@@ -1,4 +1,4 @@
-"""What the agent must do now, from its run's control state; and how far a person's answer has come.
+"""What the agent must do now, from its run's control state; how far a person's answer has come.
 
 An answer is asked, delivered, acknowledged or unreachable.
 """
@@ -24,7 +24,7 @@ from missioncontrol.runs.models import Run, Turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlState:
-    """The columns of a run that a directive follows from; travels by message, as JSON."""
+    """The columns of a run that a directive follows from; sent between processes as JSON."""
 
     version: int
     status: str
@@ -37,7 +37,7 @@ class ControlState:
     detected_obs: int
     unconfirmed: str | None
     on_hold: bool
-    """The agent is asked to wait; a hold outlives the end of its session."""
+    """The agent is asked to wait. A hold can outlive its session."""
 
     @property
     def forbidden(self) -> bool:
@@ -53,7 +53,7 @@ OF_METERS = (
     "detected_obs",
     "unconfirmed",
 )
-# What JSON has no form for.
+# JSON has no form for these types.
 AS_TEXT = (UUID, Status)
 OF_RUN = tuple(name for name in ControlState.__slots__ if name not in {*OF_METERS, "on_hold"})
 
@@ -67,7 +67,7 @@ def control_state_of(run: Run) -> ControlState:
 
 def control_state_from(values: dict[str, Any]) -> ControlState:
     """Return a run's control state from its columns' values."""
-    # As text, so that a control state can travel by message.
+    # As text, so that a control state can be sent as JSON.
     plain: dict[str, Any] = {
         name: str(value) if isinstance(value, AS_TEXT) else value for name, value in values.items()
     }
@@ -75,10 +75,10 @@ def control_state_from(values: dict[str, Any]) -> ControlState:
 
 
 def read_control_state(run_id: UUID) -> ControlState | None:
-    """Read a run's control state as it is now; None: there is no such run."""
+    """Read a run's current control state; None: there is no such run."""
     found = Run.objects.filter(pk=run_id)
     meters = {name: F(f"meters__{name}") for name in OF_METERS}
-    # Columns alone: whoever waits asks again and again, and needs no whole row.
+    # Only these columns: a waiting request reads them again and again.
     values = found.values(*OF_RUN, **meters, on_hold=Q(hold__isnull=False)).first()
     return control_state_from(values) if values else None
 
@@ -88,12 +88,12 @@ def directive(
 ) -> Directive:
     """Return the directive. `asked_seq` is the proposed turn it answers, if any."""
     action, call = DirectiveAction.PROCEED, CallAction.RUN
-    # A stop wins over a hold: who may never go on has nothing to wait for.
+    # A stop wins over a hold: an agent that may never go on has nothing to wait for.
     if control.forbidden:
         action, call = DirectiveAction.STOP, CallAction.SKIP
     elif control.on_hold:
         action = DirectiveAction.HOLD
-    # Held calls that a correction answered do not run; later ones do.
+    # Held calls that a correction answered do not run; later calls do.
     if asked_seq is not None and may_skip(control, asked_seq):
         call = CallAction.SKIP
     return Directive(
@@ -107,12 +107,12 @@ def directive(
 
 
 def may_skip(control: ControlState, seq: int) -> bool:
-    """Say whether a call stands among those that a correction answered."""
+    """Tell whether a call is in the range of those that a correction answered."""
     return control.skip_from_seq <= seq <= control.skip_through_seq
 
 
 def is_let_go(run_id: UUID, seq: int) -> bool:
-    """Say whether a call among those runs all the same: another agent's, held beside them."""
+    """Tell whether a call in that range still runs: another agent's, held at the same time."""
     held = Turn.objects.filter(run=run_id, seq=seq, phase="proposed")
     return held.filter(skipped=False).exists()
 
@@ -122,14 +122,14 @@ def go_on(control: ControlState) -> Directive:
     return Directive(version=control.version, action=DirectiveAction.PROCEED, call=CallAction.RUN)
 
 
-# From a claim to the end of its answer are milliseconds. One that has not left after so long never
-# will: its caller hung up, or its process died.
+# A claimed answer leaves within milliseconds. One that has not left after this long never will:
+# its caller hung up, or its process died.
 LEAVES_WITHIN = timedelta(seconds=5)
 
 
 def is_leaving(at: datetime) -> Q:
-    """Choose the texts that stand in an answer which is about to leave."""
-    # A claim from the future was made before the clock was set back: nobody waits until then.
+    """Match the texts in an answer that is about to leave."""
+    # A claim in the future was made before the clock was set back: nobody waits until then.
     return Q(claimed_at__gt=at - LEAVES_WITHIN, claimed_at__lt=at + LEAVES_WITHIN)
 
 
@@ -142,7 +142,7 @@ def unsent_texts(run_id: UUID) -> QuerySet[Message]:
 
 
 def texts_for(run_id: UUID, agent: str | None, *, at: datetime) -> QuerySet[Message]:
-    """Return what an answer to this agent carries of them; None: nobody knows which one asks."""
+    """Return the unsent texts for an answer to this agent; None: which one asks is unknown."""
     waiting = unsent_texts(run_id).exclude(is_leaving(at))
     return waiting if agent is None else waiting.filter(Q(agent=None) | Q(agent=agent))
 
@@ -160,17 +160,17 @@ def queued(run_id: UUID, *, at: datetime, agent: str | None = None) -> tuple[Wir
     )
 
 
-# Answers to a permission: the agent's request for it is open and carries them.
+# Answers to a permission: the agent's own open request carries them.
 ON_THEIR_OWN_REQUEST = frozenset({"allow_once", "deny"})
 
 
 def find_repeated(run: Run, key: str, *, body: str) -> Intervention | None:
-    """Return the answer that came before under this key; it is answered again, and does no more.
+    """Return the earlier answer under this key, which is returned again and not done twice.
 
-    Under the run's lock: of two equal ones at once, the second finds the first.
+    Called under the run's lock: of two equal requests at once, the second finds the first.
 
     Raises:
-        KeyReused: that one had another body.
+        KeyReused: the earlier answer had another body.
     """
     known = Intervention.objects.filter(run=run, key=key).first()
     if known is not None and known.body != body:
@@ -178,14 +178,14 @@ def find_repeated(run: Run, key: str, *, body: str) -> Intervention | None:
     return known
 
 
-# It did not leave, as far as anybody knows.
+# Statuses of an answer that, as far as is known, has not left.
 UNDELIVERED = frozenset({"asked", "unreachable"})
 
 
 def follow(tx: RunTransaction, run: Run, made: Intervention) -> None:
-    """Have what the agent does next confirm this answer.
+    """Have the agent's next act confirm this answer.
 
-    The one before, if nothing of it can leave any more, never left: it reached nobody.
+    The answer that was followed before reached nobody if nothing of it can still leave.
     """
     before = _unconfirmed(run)
     if before is not None and before.status == "asked" and not _may_leave(before):
@@ -202,29 +202,29 @@ def _may_leave(made: Intervention) -> bool:
 
 
 def miss_all(tx: RunTransaction, run: Run) -> None:
-    """Note of a run that is over that what was asked and has not left is for nobody."""
-    # A tap that ends it in this very transaction says itself how far it has come.
+    """Mark the answers of an ended run that have not left as unreachable."""
+    # A tap that ends the run in this transaction sets its own status.
     for made in Intervention.objects.filter(run=run, status="asked").exclude(at=tx.at):
         miss(tx, run, made)
 
 
 def miss(tx: RunTransaction, run: Run, made: Intervention) -> None:
-    """Note that nobody was there to take a person's answer; a comeback mends it."""
+    """Note that nobody was there to take a person's answer; `deliver` can still correct that."""
     made.status = "unreachable"
     made.save(update_fields=["status"])
     _tell_intervention(tx, run, made)
 
 
 def miss_followed(tx: RunTransaction, run: Run) -> None:
-    """Note that the person's answer that is followed did not leave, unless it did elsewhere."""
+    """Note that the followed answer did not leave on this request, unless it left on another."""
     made = _unconfirmed(run)
     if made and made.status == "asked":
         miss(tx, run, made)
 
 
 def deliver(tx: RunTransaction, run: Run, answer: UUID, *, agent: str | None = None) -> None:
-    """Note that a person's answer left on a request that was open, of this agent if it is known."""
-    # By its id: another may be followed by now, which did not leave.
+    """Note that a person's answer left on an open request, of this agent if it is known."""
+    # By id: by now another answer may be followed that has not left.
     made = Intervention.objects.filter(pk=answer, run=run).first()
     if made is None or made.action in ON_THEIR_OWN_REQUEST:
         return
@@ -234,7 +234,7 @@ def deliver(tx: RunTransaction, run: Run, answer: UUID, *, agent: str | None = N
 
 def deliver_one(tx: RunTransaction, run: Run, made: Intervention) -> None:
     """Note that this answer left."""
-    # Only forward: an answer that was acted on is not `delivered` again.
+    # Statuses only advance: an answer that was acted on is not `delivered` again.
     if made.status in UNDELIVERED:
         made.status, made.delivered_at = "delivered", tx.at
         made.save(update_fields=["status", "delivered_at"])
@@ -244,38 +244,38 @@ def deliver_one(tx: RunTransaction, run: Run, made: Intervention) -> None:
 def confirm(
     tx: RunTransaction, run: Run, *, agent: str | None = None, reached: bool = True
 ) -> None:
-    """Note that the agent acted on a person's answer, or never will.
+    """Note that the agent acted on the followed answer, or never will.
 
-    `agent`: which one of the run acts, empty if nobody knows; None: the run is over.
+    `agent`: which agent of the run acts, empty if unknown; None: the run has ended.
     """
     made = _unconfirmed(run)
     is_under_way = made is not None and _is_under_way(made, agent)
     if is_under_way and agent is not None:
         return
-    # Forgotten at once: one answer is followed, and it is settled here.
+    # Cleared now: only one answer is followed, and it is settled here.
     run.meters.unconfirmed = None
     if made is None:
         return
     if made.action == "deny":
         asked = made.decision.signal["turns"] if made.decision else []
         came_back = Turn.objects.filter(run=made.run_id, seq__in=asked, phase="done")
-        # What was denied ran all the same: it had been permitted at the terminal.
+        # The denied call ran nevertheless: it had been permitted at the terminal.
         reached = reached and not came_back.exists()
     reached = reached and not is_under_way
     made.status = "acknowledged" if reached else "unreachable"
     made.acknowledged_at = tx.at if reached else None
-    # What was acted on has arrived, even if nobody saw it leave.
+    # An answer that was acted on has arrived, even if nobody saw it leave.
     made.delivered_at = made.delivered_at or made.acknowledged_at
     made.save(update_fields=["status", "acknowledged_at", "delivered_at"])
     _tell_intervention(tx, run, made)
 
 
 def _is_under_way(made: Intervention, agent: str | None) -> bool:
-    """Say whether its text waits for one agent of the run, who is not the one that acts."""
+    """Tell whether the answer's text waits for an agent of the run other than the acting one."""
     texts, has_left = _texts_to_one(made), made.status == "delivered"
     if agent is None:
         return not has_left and texts.exists()
-    # A message without a card forgets no turn: its agent's next one to be judged may be older.
+    # A message without a card forgets no turn: the next turn to be judged may be older than it.
     if has_left or made.decision_id is not None:
         texts = texts.exclude(agent=agent)
     return texts.exists()

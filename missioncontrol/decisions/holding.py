@@ -14,25 +14,25 @@ from missioncontrol.runs.models import Hold, Run, Turn
 from missioncontrol.runs.rows import capabilities_of, outlives_session
 from missioncontrol.wire.events import HoldAbandoned
 
-# A hold lasts this long whatever the agent says of its patience: time for a person to see the card
-# and answer it. Else an agent could have its own hold expire at once.
+# A hold lasts at least this long, whatever patience the agent reports: a person needs time to see
+# the card and answer it. Otherwise an agent could make its own hold expire at once.
 LEAST_HOLD_S = 60.0
-# Turns that an agent asked to finish is let through; the last answer is one.
+# Turns that an agent may still make when asked to finish; the last answer is one of them.
 LAST_TURNS = 2
 
 
 def hold(tx: RunTransaction, run: Run, *, by: str, reason: str, from_seq: int) -> None:
-    """Ask the agent to wait, from its turn `from_seq` on; a stop wins over it.
+    """Ask the agent to wait, from its turn `from_seq` on; a stop wins over a hold.
 
-    The hold ends by itself before the agent's own time-out, unless that leaves people no time to
+    The hold expires before the agent's own time-out, unless that leaves people no time to
     answer.
     """
     if run.status in FORBIDDEN:
         return
     run.reason = reason
-    # A second hold goes on from the first: the time since then is no run time either.
+    # A second hold continues the first: the time between them is no run time either.
     hold = run.hold or Hold(run=run, since=tx.at)
-    # An agent's hook that times out would go on by itself: the answer comes before that.
+    # A hook that times out lets its agent go on, so the hold expires before that.
     patience_s, limit_s = capabilities_of(run).patience_s, float(run.project.hold_limit)
     if patience_s is not None:
         limit_s = min(limit_s, max(patience_s, LEAST_HOLD_S))
@@ -43,31 +43,31 @@ def hold(tx: RunTransaction, run: Run, *, by: str, reason: str, from_seq: int) -
 
 
 def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
-    """Let the agent go on; its streaks start afresh. A stop wins over it."""
+    """Let the agent go on; its streaks start afresh. A stop wins over a release."""
     if run.status in FORBIDDEN:
         return
     stood = outlives_session(run)
     run.reason, run.meters.finish_seq = "", None
-    # An ended run's status does not change, so the move would lift nothing.
+    # An ended run's status does not change, so `move` would not lift the hold.
     tx.lift(run)
     tx.move(run, Move.RELEASE, by=by, reason=reason)
-    # An ended run stays ended: the move tells nothing of the hold that is gone.
+    # For the same reason `move` records no event about the lifted hold.
     if stood:
         tx.moved(run, by=by, reason=reason)
     start_afresh(run)
 
 
 def start_afresh(run: Run) -> None:
-    """Forget every observation so far: the count begins again."""
+    """Forget every observation so far: all streaks start afresh."""
     run.meters.streak_obs, run.meters.lineage_forgotten = run.meters.last_obs, lineage.observed(run)
     run.meters.corrected = []
     counting.forgive_failures(run)
 
 
 def finish(tx: RunTransaction, run: Run, *, by: str) -> None:
-    """Let the agent go on for its last few turns; then it is stopped."""
+    """Let the agent go on for its last few turns, after which it is stopped."""
     release(tx, run, by=by, reason="finish")
-    # After the release, which clears it.
+    # After the release, which clears this column.
     run.meters.finish_seq = run.meters.last_seq + LAST_TURNS
 
 
@@ -78,7 +78,7 @@ def wait(tx: RunTransaction, run: Run) -> None:
         return
     hold.waiting_at = tx.at
     if run.status == Status.HOLDING:
-        # A request is open again: it neither gave up nor is parked any more.
+        # A request is open again: the agent has not given up and is not parked any more.
         hold.waiting_since, hold.gave_up_at, run.parked = tx.at, None, False
         tx.move(run, Move.WAIT, by="agent", reason="the agent waits")
         directives.confirm(tx, run, agent="")  # a person's pause has been obeyed
@@ -107,11 +107,11 @@ def park(tx: RunTransaction, run: Run) -> None:
 def correct(
     tx: RunTransaction, run: Run, *, by: str, reason: str, about: Sequence[int], agent: str = ""
 ) -> None:
-    """Answer the held calls with the correction that is queued, and let the agent go on.
+    """Answer the held calls with the queued correction, and let the agent go on.
 
-    `about`: the turns of the card, oldest first; without one all held calls are meant.
-    `agent`: whose card it is; the calls of others run, for they are sent no text.
-    What was corrected is held again at its first reappearance.
+    `about`: the turns of the card, oldest first; if empty, all held calls are meant.
+    `agent`: the card's agent; calls of other agents run, because they are sent no text.
+    What was corrected is held again when it first reappears.
     """
     was_held = run.status in ON_HOLD
     # Before the release, which ends the hold that tells which calls are held.
@@ -122,9 +122,9 @@ def correct(
 
 
 def skip_held_calls(run: Run, *, agent: str = "") -> list[int]:
-    """Answer an agent's calls that are being held, or all, with `skip`: they will not run.
+    """Answer the held calls of an agent, or of all agents, with `skip`: they will not run.
 
-    Return their turns.
+    Return the numbers of their turns.
     """
     if run.hold is None or run.status not in ON_HOLD:
         return []
@@ -138,8 +138,8 @@ def skip_held_calls(run: Run, *, agent: str = "") -> list[int]:
 
 
 def take_held_calls_back(run: Run, *, from_seq: int) -> None:
-    """Let the calls that were answered with `skip` wait again: no answer has left."""
-    # Only while it is still this hold's answer: a later one has a span of its own.
+    """Let the calls that were answered with `skip` wait again; that answer has not left."""
+    # Only if the range is still this hold's: a later answer has its own.
     if run.meters.skip_from_seq == from_seq:
         run.meters.skip_through_seq = from_seq - 1
     Turn.objects.filter(run=run, seq__gte=from_seq, skipped=True).update(skipped=False)

@@ -1,4 +1,4 @@
-"""What a person taps. Each tap is one transaction under the run's row lock."""
+"""A person's taps. Each is one transaction under the run's row lock."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SETTLED_THERE = {
 }
 MOVES_CEILINGS = frozenset({"allow_budget", "undo"})
 RECORDED = "This run is an imported recording: there is no agent to reach."
-# What can be tapped on an ended run; *Continue* too, where a hold stands on it.
+# Actions on an ended run; *Continue* too, if a hold outlived its session.
 AFTER_THE_END = frozenset({"terminate", "allow_budget", "restart", "undo"})
 
 
@@ -58,22 +58,22 @@ def intervene(
     at: datetime,
     owns_one: Callable[[], bool] = lambda: False,
 ) -> tuple[InterventionRow, bool]:
-    """Do what a person tapped; True: it is new, False: the first answer again.
+    """Carry out a tap; True: it is new, False: this repeats the first answer.
 
-    `owns_one` tells, under the locks, whether they own a project: who does moves the
-    organisation's ceiling.
+    `owns_one` tells, under the locks, whether the person owns a project: only then may they
+    change the organisation's ceiling.
 
     Raises:
         NotFound: no such run in the person's projects.
-        KeyReused: the key came before with another body.
-        StaleRun: the run moved on since the person looked.
+        KeyReused: the key was used before with another body.
+        StaleRun: the run has changed since the person looked.
         InvalidRequest: the action lacks its version, message or amount.
         ActionUnavailable: the card does not offer this action.
         NoSuchMove: the run has ended.
-        Forbidden: it would move the organisation's ceiling, and they own no project.
+        Forbidden: it would change the organisation's ceiling, and the person owns no project.
     """
-    # Before the lock: no index knows the agents, so where none has the name all turns are read.
-    # One that has spoken has done so for good.
+    # Before the lock: agents are not indexed, so an unknown name takes reading all turns. An agent
+    # that has turns keeps them, so the answer stays true.
     speaks = tap.agent is None or Turn.objects.filter(run=run_id, agent=tap.agent).exists()
     with _locked(run_id, tap, projects=projects, at=at) as (tx, scope):
         run = _own(tx, run_id, projects)
@@ -83,7 +83,7 @@ def intervene(
         decision = _current_decision(run, tap, at=at)
         check_agent(tap, decision, speaks=speaks)
         if tap.action == "allow_budget" and scope_of(decision) != scope:
-            raise _stale(run, tap, at=at)  # another card opened before the locks were ours
+            raise _stale(run, tap, at=at)  # another card opened before these locks were taken
         if scope == ORGANISATION and tap.action in MOVES_CEILINGS and not owns_one():
             raise Forbidden("Only a project owner can raise the budget of all projects.")
         return _perform(tx, run, tap, decision, by=by), True
@@ -93,16 +93,16 @@ def intervene(
 def _locked(
     run_id: UUID, tap: Tap, *, projects: Container[UUID], at: datetime
 ) -> Iterator[tuple[RunTransaction, str]]:
-    """Lock the run; where the answer concerns others, the project and those too.
+    """Lock the run and, if the answer affects others, the project and those runs.
 
-    Tells with the transaction for whose ceiling it is locked.
+    Yields the transaction and the scope of the ceiling that it is locked for.
     """
     moves_ceiling, ends = tap.action in MOVES_CEILINGS, tap.action == "terminate"
-    # Read without a lock, for it says what to lock; `intervene` looks again under the locks.
+    # Read without a lock, to know what to lock; `intervene` checks again under the locks.
     card = _card_before_locks(run_id, tap) if moves_ceiling else None
     scope = scope_of(card)
     run = Run.objects.only("project_id", "root").filter(pk=run_id).first()
-    # A tree counts together and ends together; a shared ceiling is everybody's.
+    # A tree counts and ends together; a shared ceiling affects every run that shares it.
     in_tree = run is not None and run.root is not None and (moves_ceiling or ends)
     concerns_others = in_tree or (moves_ceiling and scope != "run")
     if run is None or run.project_id not in projects or not concerns_others:
@@ -114,7 +114,7 @@ def _locked(
             yield tx, scope
         return
     with journal.holding_project(run.project_id, ahead=True) as project:
-        # Read under the project's lock: no run is added meanwhile.
+        # Read under the project's lock: no run is added while it is held.
         if ends:
             others = lineage.started_by(run)
         elif card is not None and scope == TREE:
@@ -128,7 +128,7 @@ def _locked(
 
 
 def _card_before_locks(run_id: UUID, tap: Tap) -> Decision | None:
-    """Find the card a tap answers: the one it names, else the one that is open."""
+    """Return the card that a tap answers: the one it names, otherwise the open one."""
     cards_of = Decision.objects.filter(run=run_id).select_related("run")
     if tap.action == "undo":
         return cards_of.filter(
@@ -140,14 +140,14 @@ def _card_before_locks(run_id: UUID, tap: Tap) -> Decision | None:
 
 
 def _body(tap: Tap) -> str:
-    # One text a tap: a repeat must say the very same. These came later: where nobody says them
-    # they are left out, as they are in the taps that were kept before.
+    # One text for each tap: a repeat must be identical. These fields are newer than some stored
+    # taps, so they are left out if unset, as in those.
     later = {name for name in ("agent", "for_run") if not getattr(tap, name)}
     return canonical(taps.dump_python(tap, mode="json", exclude=later))
 
 
 def _current_decision(run: Run, tap: Tap, *, at: datetime) -> Decision | None:
-    """Return the open card the tap answers, if the person saw it as it is."""
+    """Return the open card that the tap answers, if the person saw its current version."""
     if tap.version is None:
         if tap.action not in ALWAYS_WORKS:
             raise InvalidRequest(
@@ -160,7 +160,7 @@ def _current_decision(run: Run, tap: Tap, *, at: datetime) -> Decision | None:
         if closed is not None and closed.kind == PERMISSION and closed.status == "open":
             return _offering(closed, run, tap)
         if tap.action == "restart" and closed is not None:
-            return closed  # what ended the run is what the fresh one is told of
+            return closed  # the new run is told of what ended this one
         raise _stale(run, tap, at=at)
     if run.open_decision is None:
         return None
@@ -168,12 +168,12 @@ def _current_decision(run: Run, tap: Tap, *, at: datetime) -> Decision | None:
 
 
 def _offering(decision: Decision, run: Run, tap: Tap) -> Decision:
-    """Return an open card, if it offers what was tapped on it."""
+    """Return an open card if it offers the action that was tapped."""
     offered = rows.offered(decision.kind, decision.holds, run)
     if decision.kind != PERMISSION:
-        # These work with any card open; a permission's card is answered and nothing else.
+        # These work while any card is open, but a permission's card can only be answered.
         offered = (*offered, "pause", "restart", "undo")
-    # Who names no card answers the open one; no such answer goes round a ceiling.
+    # A tap that names no card answers the open one, but must not bypass a ceiling.
     if (tap.decision or decision.kind == Kind.BUDGET) and tap.action not in offered:
         refusal = f"This card does not offer {tap.action}."
         raise ActionUnavailable(rows.unavailable(run).get(tap.action, refusal))
@@ -201,7 +201,7 @@ def _perform(
     lifts = hold is not None and hold.stands and tap.action == "continue"
     if run.status in ENDED and not lifts and tap.action not in AFTER_THE_END:
         raise NoSuchMove(run.status, tap.action)
-    # Before the tap is entered and the card closed: both carry the new version.
+    # Before the tap is stored and the card closed: both carry the new version.
     tx.bump(run)
     made = Intervention(
         run=run,
@@ -216,13 +216,13 @@ def _perform(
         at=tx.at,
         held_from=hold.from_seq if hold and (lifts or run.status in ON_HOLD) else None,
     )
-    # Before the act: what it makes (messages, entries, a fresh run) points at the tap.
+    # Before the act: what it creates (messages, entries, a new run) refers to the tap.
     made.save(force_insert=True)
-    # Before the act, which may end the hold that tells so.
+    # Before the act, which may end the hold that this is read from.
     is_reachable = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
         permissions.close_card(tx, run, decision, resolution=tap.action, by=by)
-    # A pause keeps the card that it holds by; an undo opens one again.
+    # A pause keeps the card that holds the agent; an undo reopens one.
     elif tap.action not in {"pause", "undo"}:
         cards.close_card(tx, run, resolution=tap.action, by=by)
     raised = ACTS[tap.action](tx, run, tap, made)
@@ -243,28 +243,28 @@ def _follow(
     lifts: bool,
     to_one: bool,
 ) -> None:
-    """Have what the agent does next confirm this answer; a stop stays the one followed.
+    """Have the agent's next act confirm this answer; a stop, once followed, stays followed.
 
-    To an agent that gave up waiting it is unreachable until it is heard of again.
-    `lifts`: it lifts a hold before the session comes back, and waits for that.
+    If the agent gave up waiting, the answer is unreachable until the agent is heard from again.
+    `lifts`: the answer lifts the hold of an ended session, and waits for the session's return.
     """
     if run.status in ENDED and not lifts:
         run.meters.unconfirmed = None
-        # A fresh run is there for whoever asks; the ended one has nobody to reach.
+        # A new run can be reached by its requests; the ended one by none.
         made.status = "unreachable" if made.new_run_id is None else "acknowledged"
         made.acknowledged_at = made.at if made.new_run_id else None
         made.save(update_fields=["status", "acknowledged_at"])
     elif made.action in {"terminate", "restart"} or run.status not in FORBIDDEN:
         is_beside = to_one or made.action in directives.ON_THEIR_OWN_REQUEST
         if not is_beside or run.meters.unconfirmed is None:
-            # One is followed at a time: an answer to a permission has a request of its own, and
-            # a word to one agent takes the place of nothing that all of them were told.
+            # One answer is followed at a time. An answer to a permission is confirmed by its own
+            # request; a message to one agent does not replace what all agents were told.
             directives.follow(tx, run, made)
-        # A pause is for the next turn: nobody need be there to take it now.
+        # A pause is for the next turn: no request need be open now.
         if not is_reachable and made.action != "pause":
             made.status = "unreachable"
             made.save(update_fields=["status"])
-    else:  # a stop wins: nothing of this leaves
+    else:  # a stop wins: nothing of this answer leaves
         made.status = "unreachable"
         made.save(update_fields=["status"])
 
@@ -274,7 +274,7 @@ def set_mode(run_id: UUID, mode: str, *, projects: Container[UUID], by: str, at:
     with journal.writing([run_id], at=at) as tx:
         run = _own(tx, run_id, projects)
         _check_is_live(run)
-        # Nothing to tell where nothing moved: a version that rises would make open taps stale.
+        # No change, no event: a new version would make open taps stale.
         if run.mode != mode:
             tx.bump(run)
             run.mode = mode
@@ -285,7 +285,7 @@ def set_mode(run_id: UUID, mode: str, *, projects: Container[UUID], by: str, at:
 def report_end(
     run_id: UUID, status: str, *, projects: Container[UUID], by: str, at: datetime
 ) -> Run:
-    """Take the agent's word that its run has completed or failed."""
+    """Accept the agent's report that its run has completed or failed."""
     move = Move.COMPLETE if status == "completed" else Move.FAIL
     with journal.writing([run_id], at=at) as tx:
         run = _own(tx, run_id, projects)
@@ -297,7 +297,7 @@ def _check_is_live(run: Run) -> None:
     """Refuse to act on a recording.
 
     Raises:
-        ActionUnavailable: it is one.
+        ActionUnavailable: the run is a recording.
     """
     if run.imported:
         raise ActionUnavailable(RECORDED)

@@ -1,8 +1,9 @@
-"""Texts on their way: to the model, and to whoever controls the run.
+"""Texts to deliver: to the model, and to the run's controller.
 
-What a controller, another run or a webhook, is to be told is a row (`ControllerNote`), written
-where it happened and told afterwards. A run is told once, by a message in its next directive.
-A webhook is told at least once: repeats carry the same delivery id.
+A controller is another run or a webhook. What it is to be told is stored as a row
+(`ControllerNote`) in the transaction in which it happened, and sent afterwards. A run is told
+once, by a message in its next directive. A webhook is told at least once: repeats have the
+same delivery id.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def say(
     made: Intervention | None = None,
     escalation: Escalation | None = None,
 ) -> Message:
-    """Queue a text for the model, and tell so who follows the run."""
+    """Queue a text for the model, and record an event for those who follow the run."""
     message = queue_message(tx, run, text, agent=agent, made=made, escalation=escalation)
     tx.record(
         run,
@@ -65,7 +66,7 @@ def queue_message(
     escalation: Escalation | None = None,
 ) -> Message:
     """Queue a text for the model."""
-    # Counted on the run: a directive then looks for texts only where there are some.
+    # Counted on the run, so that a directive queries texts only if there are some.
     run.meters.queued_messages += 1
     return Message.objects.create(
         run=run,
@@ -81,10 +82,10 @@ def withdraw(tx: RunTransaction, run: Run, made: Intervention) -> None:
     """Take back the text that an answer sent.
 
     Raises:
-        ActionUnavailable: it is on its way to the model, or there.
+        ActionUnavailable: the text is on its way to the model, or has reached it.
     """
     waiting = unsent_texts(run.id).exclude(is_leaving(tx.at)).filter(intervention=made)
-    # An answer that has left may be read at this moment, whatever the text's row says.
+    # If the answer has left, the model may be reading it, whatever the text's row says.
     is_under_way = made.status not in UNDELIVERED
     if is_under_way or not waiting.update(withdrawn_at=tx.at):
         raise ActionUnavailable("The agent has received the text; it cannot be withdrawn.")
@@ -94,18 +95,18 @@ def withdraw(tx: RunTransaction, run: Run, made: Intervention) -> None:
 def tell_controller(
     tx: RunTransaction, run: Run, event: str, reason: str, *, decision: UUID | None = None
 ) -> None:
-    """Write down what the run's controller, if it has one, is to be told."""
+    """Store a note of what the run's controller, if it has one, is to be told."""
     if run.controller_id is None and not run.controller_url:
         return
     what = "was stopped" if event == "session.terminated" else "has been warned"
-    # A row and no call: a web server that takes its time must not keep the lock.
+    # Stored, not sent: a slow web server must not keep the lock.
     ControllerNote.objects.create(
         run=run,
         event=event,
         decision=decision,
         at=tx.at,
         due_at=tx.at,
-        # Quoted: a name is an agent's text, and must not read to the other one as our words.
+        # Quoted: an agent chose the name, and the controller must not read it as our words.
         text=f"The run {quoted(run.name)} ({run.id}), which you control, {what}: {reason}",
         payload={
             "event": event,
@@ -122,7 +123,7 @@ def tell_controller(
 
 
 def tell_controlling_runs(*, at: datetime, of: Collection[UUID] | None = None) -> None:
-    """Queue what is due for controllers that are runs."""
+    """Queue the notes that are due for controllers that are runs."""
     due = ControllerNote.objects.filter(due_at__lte=at, run__controller__isnull=False)
     if of is not None:
         due = due.filter(run_id__in=of)
@@ -131,15 +132,15 @@ def tell_controlling_runs(*, at: datetime, of: Collection[UUID] | None = None) -
             continue
         with journal.writing([note.run.controller_id], at=at) as tx:
             mine = ControllerNote.objects.filter(pk=note.pk, due_at__isnull=False)
-            if mine.update(due_at=None):  # else it was told meanwhile
+            if mine.update(due_at=None):  # else another worker told it
                 controller = tx.run(note.run.controller_id)
-                # Its next directive is new: a controller that waits is woken by it.
+                # Its next directive is new, which wakes a waiting controller.
                 tx.bump(controller)
                 say(tx, controller, note.text, by="guard")
 
 
 def claim_controller_webhooks(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
-    """Take the notes that are due for a webhook; no other worker gets them now."""
+    """Claim the notes that are due for a webhook, so that no other worker takes them."""
     due = ControllerNote.objects.filter(due_at__lte=at).exclude(run__controller_url="")
     if of is not None:
         due = due.filter(run_id__in=of)
@@ -152,16 +153,16 @@ def claim_controller_webhooks(*, at: datetime, of: Collection[UUID] | None = Non
 
 
 def call_controller_webhook(note_id: UUID, *, claimed_at: datetime, at: datetime) -> None:
-    """Post a note that was claimed, outside every lock, and write down what came of it."""
+    """Post a claimed note, outside every lock, and store the outcome."""
     leased_until = claimed_at + LEASE
     note = ControllerNote.objects.select_related("run").filter(pk=note_id).first()
-    # It waited so long here that it is anybody's again, or another's, or settled.
+    # After a long wait the claim may have expired, or the note was claimed again or settled.
     if note is None or note.due_at != leased_until or leased_until <= at:
         return
     if note.tries >= MOST_TRIES:
         _settle(note, Outcome(failure="nothing came of its last try"), at=at)
         return
-    # Counted before it is made: a try that nobody comes back from was one too.
+    # Counted before the request: a try whose worker dies counts too.
     mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at=note.due_at)
     note.tries += 1
     if not mine.update(tries=note.tries):
@@ -176,7 +177,7 @@ def call_controller_webhook(note_id: UUID, *, claimed_at: datetime, at: datetime
         outcome = Outcome(failure=str(refused))
     else:
         outcome = webhook.outcome_of(reply)
-    # `at` is when the call began: the answer came as much later as it took.
+    # `at` is when the request began; the reply came later by the measured time.
     _settle(note, outcome, at=at + timedelta(seconds=time.monotonic() - began))
 
 
@@ -184,7 +185,7 @@ def _settle(note: ControllerNote, outcome: Outcome, *, at: datetime) -> None:
     again = outcome.failure and not outcome.is_final and note.tries < MOST_TRIES
     due_at = next_try(note.tries, at, outcome.retry_after) if again else None
     with journal.writing([note.run_id], at=at) as tx:
-        # The newest try alone: a worker that was slow may come back after its lease.
+        # Only the newest try: a slow worker may return after its claim expired.
         mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at__isnull=False)
         if not mine.update(due_at=due_at) or again:
             return

@@ -1,6 +1,6 @@
 """Decisions (the cards), interventions, messages, autofixes, allowlist.
 
-Tables are called `oversight_…`: the room had that name when they were made.
+Tables are called `oversight_…`, after the package's name when they were created.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import PERMISSION
 
-# Kinds of cards that tell of no loop.
+# Kinds of cards that are not about a loop.
 NOT_LOOPS = (Kind.BUDGET, PERMISSION)
-# Who made what an agent tells us was chosen at its end.
+# Who made a choice that an agent reports from its terminal.
 SPOKE = {"terminal": "agent terminal", "policy": "policy", "guard": "guard"}
 
 
 class Decision(models.Model):
     """The card a person sees. `holds`: the agent is asked to wait for the answer.
 
-    A run has one open card, and besides one for each permission its agent asks for.
+    A run has at most one open card, and in addition one for each permission its agent asks for.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
@@ -55,7 +55,7 @@ class Decision(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["run"],
-                # Permissions stand beside the one card: an agent may ask for several.
+                # Permission cards are separate: an agent may ask for several at once.
                 condition=Q(status__in=["judging", "open"]) & ~Q(kind=PERMISSION),
                 name="one_open_card",
             )
@@ -65,7 +65,7 @@ class Decision(models.Model):
 
 
 class Intervention(models.Model):
-    """What a person did. `body` is the request as it came, for repeated keys."""
+    """What a person did. `body` is the request as received, to recognise repeats."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="interventions")
@@ -73,7 +73,7 @@ class Intervention(models.Model):
         Decision, null=True, on_delete=models.CASCADE, related_name="interventions"
     )
     key = models.CharField(max_length=200)
-    # As it came: the same key with another body is another tap, and is refused.
+    # As received: the same key with another body is another tap, and is refused.
     body = models.TextField()
     action = models.CharField(max_length=12)
     message = models.TextField(null=True)
@@ -83,7 +83,7 @@ class Intervention(models.Model):
     at = models.DateTimeField()
     delivered_at = models.DateTimeField(null=True)
     acknowledged_at = models.DateTimeField(null=True)
-    # The tap stays on record when the fresh run is gone.
+    # The tap stays on record after the new run is deleted.
     new_run = models.ForeignKey(Run, null=True, on_delete=models.SET_NULL, related_name="+")
     ceilings = models.JSONField(null=True, help_text="before and after it raised them")
     held_from = models.IntegerField(
@@ -92,14 +92,14 @@ class Intervention(models.Model):
 
     class Meta:
         db_table = "oversight_intervention"
-        # A phone sends a tap again when it got no answer: it must not be done twice.
+        # A phone that got no answer sends the tap again: it must not be carried out twice.
         constraints = [models.UniqueConstraint(fields=["run", "key"], name="one_intervention")]
 
 
 class Message(models.Model):
-    """A text for the model. It is given once: one answer claims it, and says when it has left.
+    """A text for the model. It is sent once: an answer claims it, and records when it has left.
 
-    Who sent it may withdraw it before.
+    Until then its sender may withdraw it.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
@@ -120,16 +120,17 @@ class Message(models.Model):
 
 
 class ControllerNote(models.Model):
-    """What a run's controller is to be told: another run, or a webhook.
+    """What a run's controller, which is another run or a webhook, is to be told.
 
-    Written where it happened, told afterwards; `due_at` is None once it is settled.
+    Stored in the transaction in which it happened, sent afterwards; `due_at` is None once it is
+    settled.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="controller_notes")
     event = models.CharField(max_length=30)
     decision = models.UUIDField(null=True)
-    # Both are made where it happened: told later, it still says what was true then.
+    # Both are written when it happens: a note sent later still says what was true then.
     text = models.TextField(help_text="for a model to read")
     payload = models.JSONField(help_text="for a program to read")
     at = models.DateTimeField()
@@ -139,8 +140,7 @@ class ControllerNote(models.Model):
     class Meta:
         db_table = "oversight_controllernote"
         indexes = [
-            # Notes that were settled are due no more: the sweeper's index holds the open ones
-            # alone.
+            # Settled notes are never due again, so the sweeper's index holds only the open ones.
             models.Index(fields=["due_at"], condition=Q(due_at__isnull=False), name="note_due")
         ]
 
@@ -188,7 +188,7 @@ class AllowlistEntry(models.Model):
 
 
 class LetGo(models.Model):
-    """A call of a card that a person let go on; three of them are an offer (`allowlist`)."""
+    """A call of a card that a person let go on; three of the same make an offer (`allowlist`)."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
@@ -201,5 +201,5 @@ class LetGo(models.Model):
 
     class Meta:
         db_table = "oversight_letgo"
-        # By digest: a pattern may be longer than an index takes.
+        # By digest: a pattern may be longer than an index allows.
         indexes = [models.Index(fields=["project", "digest", "at"], name="let_go_again")]

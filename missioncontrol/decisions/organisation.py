@@ -1,7 +1,8 @@
 """The ceiling of all projects together: dollars a day, in UTC.
 
-Locks: the installation's row, then every project's in id order (each one's chain tells of
-the change), then live runs in id order. Whoever else locks several projects keeps to that order.
+Locks: the installation's row, then every project's in id order (each project's chain records
+the change), then live runs in id order. Any other code that locks several projects keeps to
+that order.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from missioncontrol.wire.instance import OrganisationBudget
 def holding() -> Iterator[Installation]:
     """Lock the installation's row and those of all projects; runs are locked after them."""
     with going_ahead(), transaction.atomic():
-        # First made, then locked: a row that is not there cannot be.
+        # Created first: a missing row cannot be locked.
         Installation.objects.get_or_create(pk=Installation.ONLY)
         installation = Installation.objects.select_for_update().get(pk=Installation.ONLY)
-        # For the locks alone.
+        # Only to lock them.
         list(Project.objects.select_for_update(no_key=True).order_by("pk"))
         yield installation
 
 
 def day_budget(*, at: datetime) -> OrganisationBudget:
     """Return the ceiling and what all projects used of it today; for owners."""
-    # Looking at it makes no row.
+    # Reading creates no row.
     known = Installation.objects.filter(pk=Installation.ONLY).first() or Installation()
     day = utc_day(at)
     return OrganisationBudget(
@@ -52,17 +53,18 @@ def day_budget(*, at: datetime) -> OrganisationBudget:
 
 
 def set_day_budget(usd: Decimal | None, *, by: str, at: datetime) -> None:
-    """Set what all projects may spend a day, None: there is no ceiling; what is used counts.
+    """Set what all projects may spend a day; None removes the ceiling, but spending is counted.
 
-    Each project's chain says so, live runs are told, and what the old one held goes on.
+    Each project's chain records it, live runs get an event, and runs that the old ceiling held
+    go on.
 
     Raises:
-        PolicyInvalid: it is out of bounds.
+        PolicyInvalid: the ceiling is out of bounds.
     """
     after = {} if usd is None else {"usd": str(usd)}
     Budget.from_mapping(after, path="day")
     with holding() as installation:
-        # Nothing is told of a change that is none.
+        # An unchanged ceiling is not recorded.
         if installation.day_budget == after:
             return
         before, installation.day_budget = installation.day_budget, after
@@ -75,11 +77,11 @@ def set_day_budget(usd: Decimal | None, *, by: str, at: datetime) -> None:
 def raise_today(
     tx: RunTransaction, run: Run, day: str, more: Mapping[str, Any], *, by: str
 ) -> None:
-    """Raise the ceiling for one day; `holding` it. A day that is over is not raised.
+    """Raise the ceiling for one day, inside `holding`; the ceiling of a past day is left alone.
 
     Raises:
         InvalidRequest: there is no such ceiling.
-        PolicyInvalid: the raised one would be out of bounds.
+        PolicyInvalid: the raised ceiling would be out of bounds.
     """
     if day != utc_day(tx.at):
         return
@@ -90,7 +92,7 @@ def raise_today(
     step = Decimal(str(more["usd"]))
     spent = Spending([run], at=tx.at).spent(project, ORGANISATION, day)
     raised = max(ceilings.usd, spent.usd) + step
-    if spent.usd > ceilings.usd:  # to the dollar: the new ceiling must not tell the sum
+    if spent.usd > ceilings.usd:  # to the dollar: the new ceiling must not reveal the sum
         raised = raised.quantize(Decimal(1), rounding=ROUND_UP)
     Budget.from_mapping({"usd": str(raised)}, path="day")
     over = raised - Decimal((project.organisation_budget or {})["usd"])
@@ -98,23 +100,23 @@ def raise_today(
 
 
 def extra() -> dict[str, Any]:
-    """Return what is allowed on top, and on which day."""
+    """Return what is allowed in addition to the ceiling, and for which day."""
     kept: dict[str, Any] = Installation.objects.get(pk=Installation.ONLY).day_extra
     return kept
 
 
 def set_extra(tx: RunTransaction, after: dict[str, Any], *, by: str) -> None:
-    """Have so much allowed on top for a day; `tx` has every live run, `holding` is around it."""
+    """Set what is allowed in addition for a day, inside `holding`; `tx` has every live run."""
     before = extra()
     Installation.objects.filter(pk=Installation.ONLY).update(day_extra=after)
     _record("organisation_extra", before, after, by=by, at=tx.at)
     for run in tx.runs.values():
-        # Read with the project before it was set.
+        # The project was read before the change.
         run.project.organisation_extra = after
     budgets.ceilings_moved(tx, by=by)
 
 
 def _record(what: str, before: Any, after: Any, *, by: str, at: datetime) -> None:
-    """Tell it in the chain of every project: it concerns them all."""
+    """Record it in the chain of every project: it affects them all."""
     for project in Project.objects.order_by("pk").values_list("pk", flat=True):
         journal.record_change(project, what, before, after, by=by, at=at)

@@ -1,12 +1,13 @@
-"""What an agent asks its own person's permission for, and what people here say to it.
+"""What an agent asks its own person's permission for, and what people answer here.
 
-Its request stays open as long as the card does. Whoever ends it says how: a tap; the call's
-outcome, or the request's own end, which tell that somebody answered at the agent's terminal;
-time. Nothing here permits a call by itself: what nobody answers stays with the terminal.
+The agent's request stays open as long as the card is. The card is closed by a tap, by the
+call's outcome or the request's own end (both mean that somebody answered at the agent's
+terminal), or by time. Nothing here permits a call by itself: an unanswered question stays with
+the terminal.
 
-Its card is no detection: it holds nobody, no judge is asked, and it stands beside the run's
-other card. The agent's own dialog is open meanwhile, and the first answer wins. What is given a
-run's id takes its row lock; what is given a transaction stands in one that holds it.
+A permission card is no detection: it holds no agent, no judge is asked, and the run may have
+another card open. The agent's own dialog is open at the same time, and the first answer wins.
+Functions that take a run's id lock its row; those that take a transaction expect it locked.
 """
 
 from __future__ import annotations
@@ -32,32 +33,32 @@ from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence, EvidenceTurn
 
-# A request that was not known open for this long is not: the server was away under it.
+# A request not heard from for this long is gone: it ended while the server was away.
 UNSEEN_AFTER = timedelta(seconds=30)
-# A third of `UNSEEN_AFTER`: one note that is late or lost closes nothing.
+# A third of `UNSEEN_AFTER`, so that one late or lost note closes nothing.
 SEEN_EVERY_S = 10.0
-# Questions of one run that people are asked at once; the terminal has the rest.
+# Questions of one run that people are asked at once; further ones stay with the terminal.
 MOST_OPEN = 16
-# What people answer; whatever else closes such a card left it to the agent's own person.
+# Answers of people; any other resolution leaves the question to the agent's own person.
 ANSWERS = frozenset({"allow_once", "deny"})
-# Characters of a call that a card shows.
+# Characters of a call shown on a card.
 LONGEST = 20_000
-# Calls under way among which the asked one is looked for.
+# How many calls under way are compared with the asked one.
 LOOKED_AT = 16
-# In the order in which they say most: a pattern means little without its path.
+# The most telling argument first: a pattern means little without its path.
 SUBJECTS = ("file_path", "notebook_path", "path", "url", "pattern", "query")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a question was settled. `message`: what the model is to read of a refusal."""
+    """How a question was settled. `message` is what the model is to read of a refusal."""
 
     resolution: str
     message: str = ""
 
     @property
     def is_answer(self) -> bool:
-        """People here answered; otherwise nothing is to be said."""
+        """Tell whether people here answered; otherwise the agent is told nothing."""
         return self.resolution in ANSWERS
 
 
@@ -70,33 +71,34 @@ def ask(
     keeps: bool = False,
     own: Redaction = NOTHING,
 ) -> UUID | None:
-    """Open a card on a call; asked of twice, it is one card. None: people are not asked.
+    """Open a card on a call, or return the open one for it; None: people are not asked.
 
-    `keeps`: the agent has no dialog, and waits for us alone. Once nobody answered it, its
-    run is not kept waiting again. `own`: what the project masks besides secrets.
+    `keeps`: the agent has no dialog and waits for this server alone. If nobody answered the
+    run's last question, it is not kept waiting again. `own`: what the project masks besides
+    secrets.
     """
-    # Before any lock: masking a long call takes its time.
+    # Before any lock: masking a long call takes time.
     to_grant, call = allowlist.call_to_grant(call, own), storable_turn(call, own)
     with journal.writing_run(run_id, at=at) as (tx, run):
         if run.status in ENDED | FORBIDDEN or run.meters.open_permissions >= MOST_OPEN:
             return None
         if keeps:
-            # Nobody answered the last one either: this agent shall not wait in vain again.
+            # Nobody answered the last question either: this agent must not wait in vain again.
             asked = Decision.objects.filter(run=run, kind=PERMISSION).order_by("-opened_at")
             last = asked.first()
             if last is not None and last.resolution == "timed_out":
                 return None
-        # Which proposal it asks about: the question carries no key.
+        # The question carries no key: find the proposal that it asks about.
         alike = Turn.objects.filter(run=run, phase=Phase.PROPOSED, tool=call.tool)
-        # Compared here: the two databases compare JSON by different rules.
+        # Compared in Python: the two databases compare JSON by different rules.
         newest = alike.order_by("-seq")[:LOOKED_AT]
         turn = next((turn for turn in newest if turn.args == call.args), None)
         for card in open_cards(run):
-            # By the turn, for the question has no id: two hooks may tell of one call.
+            # By turn, because a question has no id: two hooks may report the same call.
             if turn is not None and card.signal["turns"] == [turn.seq]:
                 return card.id
         until = at + timedelta(seconds=for_s)
-        # Secrets leave one mark alike: a call that has one is not known again.
+        # All secrets get the same mark, so a call with one is not recognised again.
         same = to_grant == call_text(call)
         return _open_card(tx, run, call, turn=turn, until=until, same=same).id
 
@@ -105,24 +107,24 @@ def outcome_of(card_id: UUID) -> Outcome | None:
     """Return how a question was settled; None: it is open."""
     card = Decision.objects.only("status", "resolution").filter(pk=card_id).first()
     if card is None:
-        # Deleted with its run: whoever waits for it need not wait on.
+        # Deleted with its run: nobody need wait for it any longer.
         return Outcome(resolution="ended")
     if card.resolution is None:
         return None
     answers = Intervention.objects.filter(decision=card_id, action=card.resolution)
-    # Only an answer of people has words; a closing by time or at the terminal has none.
+    # Only an answer of people has a message; closing by time or at the terminal has none.
     message = answers.values_list("message", flat=True).first()
     return Outcome(resolution=card.resolution, message=message or "")
 
 
 def hear(card_id: UUID, *, at: datetime) -> None:
-    """Note that the agent's request is open; no event, no lock."""
-    # Only an open one: a card that was answered must not seem to wait.
+    """Note that the agent's request is open; records no event and takes no lock."""
+    # Only if it is open: an answered card must not seem to wait.
     Decision.objects.filter(pk=card_id, status="open").update(heard_at=at)
 
 
 def settle(run_id: UUID, card_id: UUID, *, resolution: str, at: datetime) -> None:
-    """Close a card whose request has ended, unless it is closed already."""
+    """Close a card whose request has ended, unless it is already closed."""
     with journal.writing([run_id], at=at) as tx:
         _settle_one(tx, tx.run(run_id), card_id, resolution=resolution)
 
@@ -141,9 +143,9 @@ def _settle(tx: RunTransaction, run: Run, card: Decision, *, resolution: str) ->
 
 
 def leave(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
-    """Note that the agent took its question back: it was refused at the terminal, or left.
+    """Note that the agent withdrew its question: it was refused or abandoned at the terminal.
 
-    Its turn is over then, and no hook of its own tells so.
+    This ends the agent's turn, and no hook of its own reports that.
     """
     with journal.writing_run(run_id, at=at) as (tx, run):
         if _settle_one(tx, run, card_id, resolution="answered"):
@@ -151,9 +153,9 @@ def leave(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
 
 
 def follow(run_id: UUID, *, done_seq: int | None, rests: str, at: datetime) -> None:
-    """Close the cards that what the agent did since has answered.
+    """Close the cards that the agent's later acts show to be answered.
 
-    `done_seq` is a turn that came to its end; `rests` the agent that rests, or was given a prompt.
+    `done_seq` is a turn that has ended; `rests` is an agent that is idle or was given a prompt.
     """
     with journal.writing_run(run_id, at=at) as (tx, run):
         for card in open_cards(run):
@@ -162,7 +164,7 @@ def follow(run_id: UUID, *, done_seq: int | None, rests: str, at: datetime) -> N
 
 
 def note_delivered(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
-    """Note that people's answer left on the request that was open for it."""
+    """Note that people's answer left on its open request."""
     with journal.writing([run_id], at=at) as tx:
         made = Intervention.objects.filter(decision=card_id, action__in=ANSWERS).first()
         if made is not None:
@@ -170,16 +172,16 @@ def note_delivered(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
 
 
 def time_out_unheard(*, at: datetime) -> None:
-    """Close the cards whose request is gone without a word: the server was away under it."""
+    """Close cards whose request vanished without notice while the server was away."""
     lost = Decision.objects.filter(kind=PERMISSION, status="open", heard_at__lt=at - UNSEEN_AFTER)
     for card_id, run_id in list(lost.values_list("id", "run_id")):
-        # Each under its run's own lock; who answers meanwhile finds it open, or closed by this.
+        # Each under its run's own lock; anyone who answers meanwhile finds the card open or closed.
         settle(run_id, card_id, resolution="timed_out", at=at)
 
 
 def open_cards(run: Run) -> list[Decision]:
     """Return the run's open permission cards, oldest first."""
-    # The count stands in a row that is read anyway: most runs never ask.
+    # The count is in a row that is read anyway: most runs never ask.
     if not run.meters.open_permissions:
         return []
     return list(run.decisions.filter(kind=PERMISSION, status="open").order_by("id"))
@@ -194,9 +196,9 @@ def _open_card(
     until: datetime,
     same: bool,
 ) -> Decision:
-    """Open a card on a call, whose texts are masked; it is asked until a moment.
+    """Open a card on a call, whose texts are masked; people are asked `until` then.
 
-    `same`: asked for again, it is known to be the same call.
+    `same`: if the call is asked for again, it can be recognised.
     """
     tx.bump(run)
     shown = _evidence(run, call, turn, same=same, at=tx.at)
@@ -215,9 +217,9 @@ def _open_card(
         heard_at=tx.at,
         expires_at=until,
     )
-    # Beside `open_decision`: a run may ask for several permissions, and have a loop's card too.
+    # Apart from `open_decision`: a run may ask for several permissions and have a loop's card.
     run.meters.open_permissions += 1
-    # By the agent: nothing was detected.
+    # `by` the agent: nothing was detected.
     publish(tx, run, decision, by="agent")
     return decision
 
@@ -232,7 +234,7 @@ def close_card(
 
 
 def close_all(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> None:
-    """Close what a run's agent asks: it is over."""
+    """Close all open permission cards of a run that is over."""
     for decision in open_cards(run):
         close_card(tx, run, decision, resolution=resolution, by=by)
 
@@ -244,7 +246,7 @@ def _evidence(
     candidates = [args.get(name) for name in SUBJECTS]
     subject = next((value for value in candidates if isinstance(value, str) and value), "")
     text = command_in(call.args) or subject
-    # The command comes first, and the rest as far as there is room.
+    # The command comes first, then the rest as far as there is room.
     room, details = LONGEST - len(text), dict[str, str]()
     for name, value in args.items():
         if value != text:

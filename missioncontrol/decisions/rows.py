@@ -1,6 +1,7 @@
-"""What we think and did as wire rows, and as people read it. `projects` is what the reader may see.
+"""Decisions, interventions, autofixes and the allowlist as wire rows.
 
-The totals alone are of the whole instance, for whoever runs it: no project is told apart.
+`projects` is what the reader may see. Only the totals cover the whole instance, for its
+operator; they name no project.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from missioncontrol.wire.events import Snapshot
 from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import RunRow
 
-# One that is being judged can be tapped as well: a person need not wait for the judge.
+# A card that is being judged can be tapped too: a person need not wait for the judge.
 OPEN = ("judging", "open")
 
 signals: TypeAdapter[Signal] = TypeAdapter(Signal)
@@ -43,37 +44,37 @@ verdicts: TypeAdapter[VerdictRow] = TypeAdapter(VerdictRow)
 
 _LOOP_ACTIONS: tuple[InterventionAction, ...] = ("inject", "continue", "allowlist", "terminate")
 _PERMISSION_ACTIONS: tuple[InterventionAction, ...] = ("allow_once", "deny")
-# No `inject` and no `allowlist`: words do not lower a sum, and no call is at fault.
+# No `inject` and no `allowlist`: a message lowers no sum, and no call is at fault.
 _BUDGET_ACTIONS: tuple[InterventionAction, ...] = ("allow_budget", "finish", "terminate")
 
 
 def offered(kind: str, holds: bool, run: Run) -> tuple[InterventionAction, ...]:
-    """Return what can be tapped on a card of this run."""
+    """Return the actions that a card of this run offers."""
     if kind == PERMISSION:
         return _PERMISSION_ACTIONS
     every = _BUDGET_ACTIONS if kind == Kind.BUDGET else _LOOP_ACTIONS
     refused = unavailable(run)
-    # A card that holds nobody offers to: its agent goes on meanwhile.
+    # A card that does not hold offers a pause: its agent goes on meanwhile.
     flagged: tuple[InterventionAction, ...] = () if holds else ("pause",)
     return tuple(action for action in (*every, *flagged) if action not in refused)
 
 
 def unavailable(run: Run) -> dict[str, str]:
-    """Return what this agent cannot do, and why. Silence means it can."""
+    """Return the actions that this agent cannot do, with the reason; all others it can."""
     return capabilities_of(run).unavailable(run.agent)
 
 
 def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> DecisionRow:
-    """Show a card; `answer` is where the intervention that closed it stands."""
+    """Return a card's row; `answer` is the status of the intervention that closed it."""
     is_open = decision.status in OPEN
-    # A closed card's hold is gone, or another's.
+    # A closed card's hold is gone, or belongs to another card.
     hold = run.hold if is_open else None
     return row_of(
         DecisionRow,
         decision,
         project=run.project_id,
         run_name=run.name,
-        # A tap on an open card names the run's version; a closed one shows where it closed.
+        # A tap on an open card names the run's version; a closed card keeps the one at its close.
         version=run.version if is_open else decision.version,
         agent_waiting=is_open and run.status == Status.HELD,
         evidence=evidences.validate_python(decision.evidence),
@@ -89,12 +90,12 @@ def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> 
 
 
 def intervention_row(made: Intervention, run: Run) -> InterventionRow:
-    """Show an intervention."""
+    """Return an intervention's row."""
     return row_of(InterventionRow, made, project=run.project_id)
 
 
 def autofix_row(fix: Autofix, run: Run, *, delivered_at: datetime | None) -> AutofixRow:
-    """Show an autofix."""
+    """Return an autofix's row."""
     return row_of(
         AutofixRow,
         fix,
@@ -108,18 +109,18 @@ def autofix_row(fix: Autofix, run: Run, *, delivered_at: datetime | None) -> Aut
 
 
 def allowlist_row(entry: AllowlistEntry) -> AllowlistRow:
-    """Show an allowlist entry."""
+    """Return an allowlist entry's row."""
     return row_of(AllowlistRow, entry)
 
 
 RECENT = timedelta(days=1)
-# How long a board tells of an answer: a screen follows it until the agent acted on it.
+# How long a board shows an answer: a screen follows it until the agent acted on it.
 JUST_MADE = timedelta(hours=1)
 BOARD_RUNS = 1000
 
 
 def decisions(*, projects: Collection[UUID], status: str = "") -> QuerySet[Decision]:
-    """Find cards, oldest first; `open` lists those that can be tapped."""
+    """Return cards, oldest first; `open` selects those that can be tapped."""
     answered = Intervention.objects.filter(decision=OuterRef("pk")).order_by("-id")
     found = (
         Decision.objects.filter(run__project_id__in=projects)
@@ -133,7 +134,7 @@ def decisions(*, projects: Collection[UUID], status: str = "") -> QuerySet[Decis
 
 
 def show_decision(decision: Any) -> DecisionRow:
-    """Show a card found by `decisions`."""
+    """Return the row of a card found by `decisions`."""
     return decision_row(decision, decision.run, answer=decision.answer)
 
 
@@ -144,34 +145,34 @@ def interventions(run: Run) -> list[InterventionRow]:
 
 
 def autofixes(*, projects: Collection[UUID]) -> QuerySet[Autofix]:
-    """Find autofixes, newest first."""
+    """Return autofixes, newest first."""
     found = Autofix.objects.filter(run__project_id__in=projects)
     return found.select_related("run", "message", "decision").order_by("-id")
 
 
 def allowlist(*, projects: Collection[UUID]) -> QuerySet[AllowlistEntry]:
-    """Find allowlist entries, newest first."""
+    """Return allowlist entries, newest first."""
     return AllowlistEntry.objects.filter(project_id__in=projects).order_by("-id")
 
 
 def board(project: UUID, *, at: datetime) -> Snapshot:
     """Return what a project's board shows: live runs, then those that ended in the last day."""
     fresh = Q(ended_at__isnull=True) | Q(ended_at__gte=at - RECENT)
-    # A recording was over when it came: there is nothing to watch.
+    # A recording had ended before it was imported: there is nothing to watch.
     live = Run.objects.filter(~RECORDED, project_id=project)
     found = live.select_related("project", "meters", "hold").filter(fresh)
-    # First: what a row lacks that is read before its run is told by no event to come.
+    # Runs first: what a row that is read before its run lacks, no later event would tell.
     runs = list(found.order_by(F("ended_at").desc(nulls_first=True), "-id")[:BOARD_RUNS])
     recent = Q(status__in=OPEN) | Q(resolved_at__gte=at - RECENT)
     shown = [show_decision(card) for card in decisions(projects=[project]).filter(recent)]
-    # Who just answered sees where the answer is, though the socket had to read anew meanwhile.
+    # Somebody who just answered still sees the answer's status if the socket had to reread.
     made = Intervention.objects.filter(run__in=runs, at__gte=at - JUST_MADE)
     answers = tuple(intervention_row(one, one.run) for one in made.select_related("run"))
     return _snapshot([run_row(run, at=at) for run in runs], shown, answers, at=at)
 
 
 def page(run: Run, *, at: datetime) -> Snapshot:
-    """Return what a run's page shows beside its timeline."""
+    """Return what a run's page shows in addition to its timeline."""
     cards = decisions(projects=[run.project_id]).filter(run=run)
     shown = [show_decision(card) for card in cards]
     return _snapshot([run_row(run, at=at)], shown, tuple(interventions(run)), at=at)
@@ -191,7 +192,7 @@ def _snapshot(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Sums over every run but imported ones; `waiting`: observations stored and not yet judged."""
+    """Sums over all runs but imported ones; `waiting`: observations stored but not judged yet."""
 
     runs: dict[str, int]
     open_decisions: int
@@ -204,7 +205,7 @@ class Totals:
 
 
 def count_everything() -> Totals:
-    """Count, in four statements."""
+    """Return the totals, from four statements."""
     live = Run.objects.exclude(RECORDED)
     behind = Q(detected_obs__lt=F("last_obs"))
     sums = RunMeters.objects.exclude(run__source=Source.RECORDING).aggregate(

@@ -1,8 +1,8 @@
-"""What an agent's side tells of its session, and how a session ends. All under the run's row lock.
+"""What an agent's side reports of its session, and how a session ends; under the run's row lock.
 
-A process that stands by its session (`guard.hooks.watcher`), an SDK session or `guard run`
-says again and again by when it will next be heard of (`vouch`). Of other clients nothing is
-known but their turns. An end, whoever brings it, settles what was open about the run.
+A process that stays with its session (`guard.hooks.watcher`), an SDK session or `guard run`
+promises again and again when it will next report (`vouch`). Of other clients only their turns
+are known. Any end of a session settles what was open about the run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Sourc
 from missioncontrol.runs.models import Hold, Run, RunMeters, Turn
 from missioncontrol.wire.events import MessageDelivered, SessionTerminated
 
-# Until a client must be heard of again: it speaks every twenty seconds, and may miss once.
+# Time by which a client must report again: it does every twenty seconds, and may miss once.
 PROMISE_S = 45.0
 
 
@@ -38,7 +38,7 @@ def note_waiting(run_ids: Iterable[UUID], *, at: datetime) -> None:
 
 
 def note_still_waiting(run_ids: Collection[UUID], *, at: datetime) -> None:
-    """Refresh the sign of life of open requests; no event, no lock."""
+    """Refresh the time at which requests were last open; records no event and takes no lock."""
     Hold.objects.filter(run__in=run_ids, run__status__in=ON_HOLD).update(waiting_at=at)
 
 
@@ -50,7 +50,7 @@ def note_answered(
     asked_by: int | None = None,
     at: datetime,
 ) -> None:
-    """Note that a person's answer left on a request that was open, the turn `asked_by`'s.
+    """Note that a person's answer left on an open request, that of the turn `asked_by`.
 
     `texts`: the messages that left with it, claimed before.
     """
@@ -63,10 +63,10 @@ def note_answered(
 def send_texts(
     run_id: UUID, *, version: int, asked_by: int | None = None, at: datetime
 ) -> tuple[WireMessage, ...] | None:
-    """Return the texts of a directive that leaves now: nobody takes them back from here on.
+    """Return the texts of a directive that is leaving; from here on they cannot be taken back.
 
-    `asked_by`: the turn whose agent asks; None: it may be any of the run's.
-    None: the run has moved on from this version, and the directive with it.
+    `asked_by`: the turn whose agent asks; None: it may be any agent of the run.
+    Returns None if the run has moved on from this version: the directive is obsolete.
     """
     with journal.writing_run(run_id, at=at) as (tx, run):
         if run.version != version:
@@ -79,14 +79,14 @@ def send_texts(
 
 
 def _agent_of(run_id: UUID, seq: int | None) -> str | None:
-    """Return the agent of a turn, as it is stored: masked, or the run's own where it has none."""
+    """Return a turn's agent as stored: masked, or the run's own if the turn named none."""
     if seq is None:
         return None
     return Turn.objects.filter(run=run_id, seq=seq).values_list("agent", flat=True).first()
 
 
 def note_unheard(run_id: UUID, *, at: datetime) -> None:
-    """Note that the newest answer is not for who waited for it: its key was revoked meanwhile."""
+    """Note that a waiting request does not get the newest answer: its key was revoked."""
     with journal.writing([run_id], at=at) as tx:
         directives.miss_followed(tx, tx.run(run_id))
 
@@ -99,7 +99,7 @@ def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: dateti
     """
     with journal.writing_run(run_id, at=at) as (tx, run):
         known = Message.objects.filter(pk=message_id, run=run).exists()
-        # In one sentence: which runs other projects have is not for this agent to learn.
+        # The same error for both: this agent must not learn which runs other projects have.
         if run.project_id != project or not known:
             raise NotFound("The message")
         _deliver(tx, run, [message_id])
@@ -108,16 +108,16 @@ def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: dateti
 def claim_messages(
     run_id: UUID, *, at: datetime, agents: Collection[str | None] | None = None
 ) -> list[Message] | None:
-    """Take the queued messages for one answer; `note_answered` says that it left.
+    """Claim the queued messages for one answer; `note_answered` records that it left.
 
-    None: others have taken them, whose answers are about to leave. One that never does, since
-    its caller hung up or its process was killed, lets go of them.
+    Returns None if other answers that are about to leave have claimed them. A claim expires if
+    its answer never leaves because its caller hung up or its process was killed.
     """
     with journal.writing_run(run_id, at=at):
-        # Under the run's lock: of two answers that are made at once, one finds none.
+        # Under the run's lock: of two answers made at once, only one gets the messages.
         waiting = unsent_texts(run_id)
         if agents is not None:
-            # A text for one agent of the run is left to that agent's own request.
+            # A text for one agent of the run waits for that agent's own request.
             waiting = waiting.filter(Q(agent=None) | Q(agent__in=agents))
         free = waiting.exclude(directives.is_leaving(at))
         texts = list(free)
@@ -126,7 +126,7 @@ def claim_messages(
 
 
 def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]) -> None:
-    """Note that texts reached the model, and so did the answers that sent them."""
+    """Note that texts reached the model, and with them the answers that sent them."""
     for text in unsent_texts(run.id).select_related("intervention").filter(pk__in=message_ids):
         text.delivered_at = tx.at
         text.save(update_fields=["delivered_at"])
@@ -137,18 +137,18 @@ def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]
 
 
 def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) -> Run:
-    """Take in what an adapter found out its agent can do; what it leaves out stays.
+    """Store what an adapter found out its agent can do; capabilities it omits stay.
 
-    A run that only telemetry told of is in hand from now on.
+    A run that only telemetry had reported counts as an agent's own from now on.
     """
     with journal.writing_run(run_id, at=at) as (tx, run):
         known = dict(found) if run.source == Source.TELEMETRY else {**run.capabilities, **found}
         run.source = Source.AGENT
         if known != run.capabilities:
             run.capabilities = known
-            # By hand: a run's description is not among the columns that its transaction writes.
+            # Saved here: the run's transaction does not write its description.
             Run.objects.filter(pk=run_id).update(capabilities=known)
-            # What the open card offers may have grown or shrunk by what was learned.
+            # The capabilities may have changed what the open card offers.
             card = run.decisions.filter(pk=run.open_decision).first() if run.open_decision else None
             tx.moved(
                 run,
@@ -162,41 +162,41 @@ def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) 
 
 
 def end_session(run_id: UUID, *, at: datetime, failed: bool = False) -> None:
-    """Note that the agent's process said goodbye."""
+    """Note that the agent's process reported the end of its session."""
     with journal.writing_run(run_id, at=at) as (tx, run):
         if not run.parked:  # a parked session's process ends, the session does not
             end(tx, run, Move.FAIL if failed else Move.END, by="agent", reason="the session ended")
 
 
 def park(run_id: UUID, *, at: datetime) -> None:
-    """Note that the agent puts its held call off: its process ends until it is resumed."""
+    """Note that the agent postpones its held call: its process ends until it is resumed."""
     with journal.writing([run_id], at=at) as tx:
         holding.park(tx, tx.run(run_id))
 
 
 def unpark(run_id: UUID, *, at: datetime) -> None:
-    """Note that a parked session has been resumed after it was let go.
+    """Note that a parked session was resumed after it was released.
 
-    One that is still held comes back by waiting again.
+    A session that is still held comes back by waiting again.
     """
     with journal.writing_run(run_id, at=at) as (_, run):
         run.parked = run.parked and run.status in ON_HOLD
-        run.meters.witness = ""  # the process that parked it has no more say
+        run.meters.witness = ""  # the process that parked it no longer counts
 
 
 def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
-    """Note that a client's process lives and will say so again within `for_s` seconds.
+    """Note that a client's process lives and will report again within `for_s` seconds.
 
-    A run that was lost comes back. False: it has ended, and nobody need stand by it.
+    A lost run comes back. Returns False if the run has ended: the process need not report.
     """
     live = Run.objects.filter(pk=run_id).exclude(status__in=ENDED - {Status.LOST})
     promised = at + timedelta(seconds=for_s)
     with transaction.atomic():
-        # After a wait for who ends it, PostgreSQL looks again at the row that is locked alone.
+        # After waiting for this lock, PostgreSQL checks the condition again only on the locked row.
         is_live = bool(live.select_for_update(no_key=True).values_list("pk"))
         if is_live:
             RunMeters.objects.filter(pk=run_id).update(expected_by=promised, witness=witness)
-    # Only then under the lock of the run: a client vouches every twenty seconds.
+    # The run's lock is taken only if needed: a client vouches every twenty seconds.
     if live.filter(meters__presence="gone").exists():
         with journal.writing_run(run_id, at=at) as (tx, run):
             if run.status == Status.LOST:
@@ -210,7 +210,7 @@ def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
 def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
     """Note that the client's process is known to have ended.
 
-    A session that another process has taken up since is not lost.
+    If another process has taken up the session since, it is not lost.
     """
     with journal.writing_run(run_id, at=at) as (tx, run):
         if run.meters.witness == witness:
@@ -218,7 +218,7 @@ def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
 
 
 def expire(tx: RunTransaction, run: Run) -> None:
-    """Do what the project says of a hold that nobody answered."""
+    """Apply the project's rule to a hold that nobody answered."""
     unanswered = run.project.unanswered
     cards.close_card(tx, run, resolution=unanswered, by="policy")
     if unanswered == "proceed":
@@ -229,25 +229,25 @@ def expire(tx: RunTransaction, run: Run) -> None:
 
 
 def stop(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
-    """Ask the agent to end; a run that had ended is never let on."""
+    """Ask the agent to end; a run that had already ended can never come back."""
     tx.bump(run)
     run.reason = reason
-    # A run that stops is permitted nothing more.
+    # A stopping run is permitted nothing more.
     permissions.close_all(tx, run, resolution="terminate", by=by)
-    # Asked before the move: a stop that is repeated is told to the controller once.
+    # Read before the move: the controller is told only once of a repeated stop.
     before = run.status
     moved = tx.move(run, Move.STOP, by=by, reason=reason)
     if before not in FORBIDDEN:
         messages.tell_controller(tx, run, "session.terminated", reason)
-    # A run that had ended is terminated by the tap; any other once its agent has stopped.
+    # The tap terminates a run that had ended; any other is terminated when its agent stops.
     if moved and run.status == Status.TERMINATED:
         tx.record(run, SessionTerminated, by=by, reason=reason)
-    elif run.parked:  # no process is left that could hear of it
+    elif run.parked:  # no process is left to be told
         end(tx, run, Move.END, by=by, reason=reason)
 
 
 def stop_by_policy(tx: RunTransaction, run: Run, *, reason: str) -> None:
-    """End a run by its policy: that is final, whether or not the agent says goodbye."""
+    """End a run by its policy; this is final, whether or not the agent reports its end."""
     stop(tx, run, by="guard", reason=reason)
     holding.start_afresh(run)
     if run.status != Status.TERMINATED:
@@ -255,23 +255,23 @@ def stop_by_policy(tx: RunTransaction, run: Run, *, reason: str) -> None:
 
 
 def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> None:
-    """Take a run to its end and settle what was open about it."""
+    """End a run and settle what was open about it."""
     # Read before the move, after which the run is no longer stopping.
     was_stopping, why = run.status == Status.STOPPING, run.reason
-    # A second goodbye settles nothing again.
+    # A second report of the end settles nothing again.
     if not tx.move(run, move, by=by, reason=reason):
         return
-    # An ended session has no process that could miss its word.
+    # An ended session has no process that could miss its promise.
     run.meters.expected_by = None
     if move is Move.FALL_SILENT:
         run.meters.presence = "gone"
     cards.close_card(tx, run, resolution="ended", by=by)
     permissions.close_all(tx, run, resolution="ended", by=by)
-    # Who was told to stop and falls silent has stopped; any other silence confirms nothing.
+    # A run that was told to stop and falls silent has stopped; other silence confirms nothing.
     directives.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
     directives.miss_all(tx, run)
     cards.judge_autofix(tx, run)
-    # A policy's end says so at once: it is not said twice.
+    # An end by policy was recorded at once: it is not recorded twice.
     known = run.journal.filter(type="session.terminated")
     if run.status == Status.TERMINATED and not known.exists():
         tx.record(run, SessionTerminated, by=by, reason=why or reason)
@@ -280,7 +280,7 @@ def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> No
 def lose(tx: RunTransaction, run: Run, *, reason: str) -> None:
     """Lose contact with a run's client.
 
-    A hold stands, with its card: the person's answer waits for the session's return.
+    A hold and its card stay: the person's answer waits for the session's return.
     """
     run.meters.expected_by = None
     if run.status in ENDED:

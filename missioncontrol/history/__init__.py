@@ -1,6 +1,6 @@
-"""Search and export what happened, long after it did.
+"""Search and export what happened, also long ago.
 
-Owns the word index and saved views. Reads `runs` and `decisions`; writes nothing of theirs.
+Owns the word index and saved views. Reads `runs` and `decisions`; writes none of their rows.
 
 Begin with `language` (what can be asked), then `finding`.
 """

@@ -1,8 +1,8 @@
-"""Set two runs side by side: their turns aligned, and where they part.
+"""Set two runs side by side: their turns aligned, and where they diverge.
 
-Two turns are the same step where `guard` reads the same request in them: the tool and its
-meant arguments, scratch paths and times masked, or the same words. Bounded: the first
-`MOST_TURNS` of each run, as far as they are read within `SECONDS`.
+Two turns are the same step if `guard` reads the same request in them: the tool and its
+meant arguments, with scratch paths and times masked, or the same words. Bounded: the first
+`MOST_TURNS` of each run, as far as they can be read within `SECONDS`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import LONGEST_TEXT
 from missioncontrol.wire.history import ComparedStep, RunComparison, Stretch
 
-# Squared it is the size of the table that is aligned: a million bits.
+# Squared, this is the size of the aligned table: a million bits.
 MOST_TURNS = 1_000
-# Of reading, for each run: arguments may be long.
+# Time to read each run: arguments may be long.
 SECONDS = 2.0
 
 
 class Pair(NamedTuple):
-    """Places of one step in both sequences; None: it stands in the other alone."""
+    """The positions of one step in both sequences; None: the other sequence alone has it."""
 
     a: int | None
     b: int | None
@@ -54,7 +54,7 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
     """
     where: dict[Hashable, int] = {}
     for place, item in enumerate(a):
-        # All places of an item as bits of one number: one step compares it with 64 turns and more.
+        # All places of an item as bits of one number: one step compares it with 64 turns or more.
         where[item] = where.get(item, 0) | 1 << place
     every = (1 << len(a)) - 1
     row, table = every, []
@@ -62,8 +62,8 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
         matched = row & where.get(item, 0)
         row = (row + matched | row - matched) & every
         table.append(row)
-    # From the ends to the starts: a set bit says that the best
-    # way to here no longer needs this item of `a`.
+    # From the ends to the starts: a set bit means that the best
+    # alignment up to here does not need this item of `a`.
     pairs: list[Pair] = []
     i, j = len(a), len(table)
     while i and j:
@@ -108,7 +108,7 @@ def compare(run: Run, other: Run) -> RunComparison:
 
 def _read(run: Run) -> list[_Read]:
     until = time.monotonic() + SECONDS
-    # Only the beginning of what was said is read: whole results of a thousand turns would be
+    # Texts are cut to their beginning by the database: whole results of a thousand turns would be
     # megabytes that no step shows.
     turns = Turn.objects.filter(run=run).order_by("seq").defer("content", "result", "error")
     turns = turns.annotate(opening=Left("content", LONGEST_TEXT), fault=Left("error", 1))[
@@ -122,14 +122,14 @@ def _read(run: Run) -> list[_Read]:
             seq=turn.seq, text=headline(seen), role=turn.role, failed=bool(turn.error)
         )
         request = call_text(seen)
-        if seen.tool is not None:  # ids and times that every call has anew tell none apart
+        if seen.tool is not None:  # ids and times that are new in every call do not count
             request = mask_scratch(write_call(seen.tool, lasting_args(meant_args(seen.args))))
-        if turn.seq <= run.meters.erased_seq:  # without its words it is like no other
+        if turn.seq <= run.meters.erased_seq:  # a turn without its words equals no other
             request = f"turn {run.pk} {turn.seq}"
-        # With who spoke: an agent that repeats a person's words does another step.
+        # With the role: an agent that repeats a person's words takes another step.
         read.append(_Read(request=f"{turn.role} {request}", step=step))
-        # After the turn, not before: however long the first
-        # one's arguments are, something is shown.
+        # After the turn, not before: even if the first turn's
+        # arguments are very long, it is shown.
         if time.monotonic() > until:
             break
     return read

@@ -1,8 +1,8 @@
-"""Find runs by a line of search, show why each stands where it stands, page by page or as a file.
+"""Find runs by a line of search and show why each is in its state, by page or as a file.
 
-In the order of a column, a page goes on after the last row of the one before by that row's
-value and id, as they were shown: a run that moves meanwhile is neither skipped for it nor
-shifts the others. Files are JSON Lines as the API shows them, CSV for a spreadsheet.
+A page sorted by a column continues after the value and id of the previous page's last row, as
+they were shown: a run that changes meanwhile is not skipped because of it, and shifts no other
+run. Files are JSON Lines as the API shows them, or CSV for a spreadsheet.
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ from missioncontrol.wire.rows import row_of
 NO_CARD = WhyRow(
     kind="", summary="", resolution=None, by=None, message=None, recovered=None, turns_after=None
 )
-# Resolutions by which a card was no loop.
+# Resolutions of cards that were no loop.
 FINE = ("continue", "allowlist", "dismissed", "proceed")
-# A JSON null as text: SQLite gives the word.
+# A JSON null read as text: SQLite returns the word.
 UNPRICED = (None, "null")
 OVER = Q(status__in=[status.value for status in (*ENDED, Status.LOST)])
 NO_PERSON = (*SPOKE.values(), "auto", "judge", "agent")
 
-# Characters before the first match, and of the piece in all.
+# Characters shown before the first match, and in total.
 BEFORE, LENGTH = 40, 160
-# Characters of a field in which a match is looked for.
+# Characters of a field that are searched for a match.
 LOOKED_THROUGH = 60_000
 
 Span = tuple[int, int]
 
 
 def narrow(found: QuerySet[Run], query: Query) -> QuerySet[Run]:
-    """Leave of some runs those that a line of search finds."""
+    """Filter runs by a line of search."""
     for term in query.terms:
         condition = CONDITIONS[term.key](term.value)
         found = found.exclude(condition) if term.negated else found.filter(condition)
@@ -77,10 +77,10 @@ def narrow(found: QuerySet[Run], query: Query) -> QuerySet[Run]:
 
 
 def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]:
-    """Show a page of runs, with why and with where the words matched."""
+    """Return a page of runs as rows, with the reason for their state and where words matched."""
     whys = whys_of(runs)
     loops: dict[UUID, Decimal] = {}
-    # Added up here, of a page's runs alone: the amounts stand within JSON.
+    # Summed in Python, and only for a page's runs: the amounts are inside JSON.
     cards = Decision.objects.filter(run__in=runs).exclude(kind__in=NOT_LOOPS)
     for run_id, evidence in cards.values_list("run_id", "evidence"):
         if (cost := evidence.get("cost_usd")) is not None:
@@ -99,8 +99,8 @@ def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]
 
 
 def totals(found: QuerySet[Run]) -> HistoryTotals:
-    """Add up every run of a search."""
-    # Sums need no order, and each subquery below would carry it along.
+    """Return the totals over every run of a search."""
+    # Sums need no order, and each subquery below would repeat it.
     found = found.order_by()
     sums = found.aggregate(
         runs=Count("id"),
@@ -117,11 +117,11 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     fixes = Autofix.objects.filter(run_id__in=ids).aggregate(
         autofixes=Count("id"), recovered=Count("id", filter=Q(recovered=True))
     )
-    # A budget's card tells of no loop; one that is still open may turn out to be none.
+    # A budget's card means no loop; a card that is still open may turn out to be none.
     about_loops = cards.exclude(kind="budget")
     answered = about_loops.filter(resolution__isnull=False).exclude(resolution__in=FINE)
     costs = about_loops.annotate(cost=KeyTextTransform("cost_usd", "evidence"))
-    # Added up here, in decimals: SQLite would add floats.
+    # Summed in Python, as decimals: SQLite would add floats.
     loop_costs = costs.values_list("cost", flat=True).iterator()
     loop_cost = sum((Decimal(cost) for cost in loop_costs if cost not in UNPRICED), Decimal(0))
     return HistoryTotals(
@@ -140,7 +140,7 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
 
 
 def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
-    """Return why each of some runs stands where it stands: its last card, else who ended it."""
+    """Return why each run is in its state: its last card, otherwise the tap that ended it."""
     ids = [run.id for run in runs]
     taps = {tap.run_id: tap for tap in Intervention.objects.filter(run_id__in=ids).order_by("id")}
     whys = {
@@ -151,8 +151,8 @@ def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
     cards = Decision.objects.filter(run_id__in=ids).exclude(kind=PERMISSION)
     for card in cards.select_related("autofix").order_by("id"):
         tap = taps.get(card.run_id)
-        # Who ended a run by hand, apart from any card, says
-        # more of why it stands than an earlier card.
+        # A tap that ended the run, apart from any card, says more
+        # about its state than an earlier card.
         if card.run_id not in whys or tap is None or tap.decision_id is not None:
             fix = getattr(card, "autofix", None)
             whys[card.run_id] = WhyRow(
@@ -177,7 +177,7 @@ def _tagged(sign: str, name: str) -> Q:
 
 def _acted_on_by(name: str) -> Q:
     taps = Intervention.objects.filter(run=OuterRef("pk"))
-    # What a policy, a judge or an agent did carries a name too.
+    # Acts of a policy, a judge or an agent have a name too.
     if name.lower() == "person":
         return Q(Exists(taps.exclude(by__in=NO_PERSON)))
     cards = Decision.objects.filter(run=OuterRef("pk"), resolved_by__icontains=name)
@@ -207,9 +207,9 @@ def _within(column: str, bounds: Bounds, *, less: int = 0) -> Q:
 
 
 def show_match(run: Run, terms: Sequence[Words]) -> MatchRow | None:
-    """Return the piece of a run's text in which the words stand; None: none is indexed."""
+    """Return the part of a run's text where the words are; None: none is indexed."""
     mark = IndexedRun.objects.filter(run=run).first()
-    # The index says which turn: a long run is not read to find it.
+    # The index gives the turn, so a long run need not be read to find it.
     part = index.part_holding(mark.id, terms) if mark and terms else None
     if part is None or part == ABOUT_THE_RUN:
         return first_match(run_texts(run), terms, turn=None)
@@ -220,7 +220,7 @@ def show_match(run: Run, terms: Sequence[Words]) -> MatchRow | None:
 def first_match(
     texts: Iterable[Field], terms: Sequence[Words], *, turn: int | None
 ) -> MatchRow | None:
-    """Return a piece of the first text that holds one of the words."""
+    """Return a part of the first text that has one of the words."""
     for name, text in texts:
         # Bounded: a result may be megabytes, and the page waits for it.
         if spans := list(spans_in(text[:LOOKED_THROUGH], terms)):
@@ -228,7 +228,7 @@ def first_match(
             piece = text[start : start + LENGTH]
             marks: list[Span] = []
             for begin, end in spans:
-                # Terms may share words; marks that overlap could not be drawn.
+                # Terms may share words; overlapping marks could not be drawn.
                 if begin - start < len(piece) and (not marks or begin - start >= marks[-1][1]):
                     marks.append((begin - start, min(end - start, len(piece))))
             return MatchRow(turn=turn, field=name, text=piece, marks=tuple(marks))
@@ -236,7 +236,7 @@ def first_match(
 
 
 def spans_in(text: str, terms: Sequence[Words]) -> Iterator[Span]:
-    """Yield from where to where words of the terms stand in a text."""
+    """Yield the start and end of each match of the terms in a text."""
     placed = list(placed_words(text))
     for at in range(len(placed)):
         for term in terms:
@@ -250,7 +250,7 @@ def spans_in(text: str, terms: Sequence[Words]) -> Iterator[Span]:
 
 # Token -> the condition it puts on a run.
 CONDITIONS: dict[str, Any] = {
-    # A run is found by its name at once, by its turns a second or two after they came.
+    # A run is found by its name at once, by its turns a second or two after they arrive.
     "text": lambda words: (
         Q(id__in=index.runs_holding(words))
         | Q(name__icontains=words.typed)
@@ -268,7 +268,7 @@ CONDITIONS: dict[str, Any] = {
     "is": _has_any_fact,
     "ended": lambda named: OVER if named[-1] == "yes" else ~OVER,
     "cost": lambda bounds: _within("meters__cost_usd", bounds),
-    # A `seq` counts from 0, a person from 1.
+    # `seq` counts from 0, people from 1.
     "turns": lambda bounds: _within("meters__last_seq", bounds, less=1),
     "since": lambda moment: Q(started_at__gte=moment),
     "until": lambda moment: Q(started_at__lt=moment),
@@ -280,23 +280,23 @@ _LOOP_CARDS = (
     Decision.objects.filter(run=OuterRef("pk"))
     .exclude(kind__in=NOT_LOOPS)
     .order_by()
-    # A JSON null as text: SQLite gives the word.
+    # A JSON null read as text: SQLite returns the word.
     .annotate(
         cost=Cast(NullIf(KeyTextTransform("cost_usd", "evidence"), Value("null")), FloatField())
     )
 )
-# As floats: for an order that is enough, and SQLite sums nothing else.
+# As floats: enough for sorting, and SQLite sums nothing else.
 _LOOP_COSTS = Subquery(
     _LOOP_CARDS.values("run").annotate(sum=Sum("cost")).values("sum"), output_field=FloatField()
 )
 
-# Column -> what it sorts by, and how a cursor's text is read back.
+# Column -> what it sorts by, and how the cursor's text is parsed.
 SORTS: dict[str, tuple[Any, Any]] = {
     "status": (F("status"), str),
-    # In small letters: SQLite, and PostgreSQL in some locales, puts all capitals first.
+    # In lower case: SQLite, and PostgreSQL in some locales, sort all capitals first.
     "name": (Lower("name"), str),
     "agent": (Lower("agent"), str),
-    # A run without a score comes after all others: the databases put NULL at different ends.
+    # A run without a score sorts below all others: the databases place NULL at different ends.
     "score": (Coalesce(F("meters__highest_score"), Value(-1.0)), float),
     "turns": (F("meters__last_seq"), int),
     "cost": (F("meters__cost_usd"), Decimal),
@@ -306,10 +306,10 @@ SORTS: dict[str, tuple[Any, Any]] = {
 
 
 def sort_runs(found: QuerySet[Run], sort: str, *, cursor: str | None = None) -> QuerySet[Run]:
-    """Put runs in the order of a column, `-` before it for the highest first.
+    """Sort runs by a column, with `-` before it for the highest first.
 
     Raises:
-        InvalidRequest: there is no such column, or the cursor is not of this order.
+        InvalidRequest: there is no such column, or the cursor is not from this order.
     """
     descends, name = sort.startswith("-"), sort.removeprefix("-")
     if name not in SORTS:
@@ -320,11 +320,11 @@ def sort_runs(found: QuerySet[Run], sort: str, *, cursor: str | None = None) -> 
         try:
             text, last_id = json.loads(cursor)
             value, run_id = read(text), UUID(last_id)
-        # A cursor comes back from a client: it may be of another column, or no JSON at all.
+        # A client sends the cursor: it may be from another column, or no JSON at all.
         except (ValueError, TypeError, AttributeError, InvalidOperation):
             refused = "cursor: expected one that `next` gave."
             raise InvalidRequest(refused, field="cursor") from None
-        # The id breaks ties: of runs with one value none is skipped or shown twice.
+        # The id breaks ties: runs with equal values are neither skipped nor shown twice.
         side = "lt" if descends else "gt"
         beyond = Q(**{f"place__{side}": value}) | Q(**{"place": value, f"id__{side}": run_id})
         found = found.filter(beyond)
@@ -332,7 +332,7 @@ def sort_runs(found: QuerySet[Run], sort: str, *, cursor: str | None = None) -> 
 
 
 def cursor_of(run: Run) -> str:
-    """Say where a page ended: the last run's value and id."""
+    """Return the cursor of a page's end: the last run's value and id."""
     place = run.place  # type: ignore[attr-defined]  # annotated by `sort_runs`
     text = place.isoformat() if isinstance(place, datetime) else str(place)
     return json.dumps([text, str(run.id)])
@@ -361,7 +361,7 @@ COLUMNS = (
     "by",
     "recovered",
 )
-# Flat names for a sheet; where they stand in a row is for JSON to show.
+# Flat names for a spreadsheet; JSON shows the nesting.
 OF_WHY = {
     "why_kind": "why.kind",
     "why": "why.summary",
@@ -369,18 +369,18 @@ OF_WHY = {
     "by": "why.by",
     "recovered": "why.recovered",
 }
-# Made once: an export reads them of every run there is.
+# Built once: an export reads these columns of every run.
 _read_columns = attrgetter(*(OF_WHY.get(column, column) for column in COLUMNS))
 
 
 def jsonl(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
-    """Yield one JSON object a line."""
+    """Yield one JSON object per line."""
     for row in rows:
         yield to_json(row) + b"\n"
 
 
 def csv_lines(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
-    """Yield a header and one line a run (RFC 4180); no cell is a formula."""
+    """Yield a header and one line for each run (RFC 4180); no cell is a formula."""
     # Line by line: the download streams, and nothing holds the whole file.
     for cells in chain([COLUMNS], map(_read_columns, rows)):
         yield lines_of([cells]).encode()

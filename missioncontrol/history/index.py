@@ -1,10 +1,10 @@
 """The words of all runs in one table, behind the same functions on both databases.
 
-SQLite: FTS5. PostgreSQL: tsvector under a GIN index. Words come ready-made from
-`words`, so neither parses text by rules of its own, and no text of a person can be
-read as an operator. A document is a run's own words (name, goal, reasons) or one
-turn's; its number holds the run's and the turn's. The same texts are shown where they matched:
-everything here was masked when it was stored.
+SQLite: FTS5. PostgreSQL: tsvector under a GIN index. Words are prepared by `words`, so neither
+database parses text by its own rules, and no text of a person can act as an operator. A
+document holds a run's own words (name, goal, reasons) or one turn's; its number combines the
+run's and the turn's. The indexed texts are also shown where they match: everything here was
+masked when it was stored.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from missioncontrol.runs.models import Run, Turn
 BITS = 32
 # The document of the run itself; turn `seq` is document `seq + 1`.
 ABOUT_THE_RUN = 0
-# Of arguments, what is indexed.
+# How deep arguments are indexed.
 DEEPEST = 20
-# PostgreSQL tells no position beyond this one apart.
+# PostgreSQL does not distinguish positions beyond this one.
 LAST_POSITION = 16_383
-# ... and keeps no more of one word.
+# ... and stores no more positions of one word.
 MOST_POSITIONS = 255
 
 
@@ -46,18 +46,18 @@ class Document:
 
     @property
     def number(self) -> int:
-        """Return its place in the table."""
+        """Return the document's number in the table."""
         return (self.run << BITS) + self.part
 
 
 def write(documents: Iterable[Document]) -> None:
-    """Write documents; one that is there already is replaced."""
+    """Write documents; existing ones are replaced."""
     rows: list[tuple[int, str]] = []
     for one in documents:
-        # Words that are ready-made: both databases find the same, whatever their rules.
+        # Prepared words: both databases find the same, whatever their rules.
         stored = " ".join(one.words)
         if connection.vendor == "postgresql":
-            # With their places written out, PostgreSQL parses nothing by rules of its own.
+            # With the positions written out, PostgreSQL parses nothing by its own rules.
             places: dict[str, list[int]] = defaultdict(list)
             for place, word in enumerate(one.words, 1):
                 if len(places[word]) < MOST_POSITIONS:
@@ -70,17 +70,17 @@ def write(documents: Iterable[Document]) -> None:
 
 
 def runs_holding(term: Words) -> RawSQL:
-    """Return a subquery: the ids of the runs that hold these words in a row."""
+    """Return a subquery for the ids of the runs that contain these words in a row."""
     return RawSQL(RUNS[connection.vendor], [asked(term)])  # noqa: S611 - words are parameters
 
 
 def part_holding(run: int, terms: Sequence[Words]) -> int | None:
-    """Return the last part of a run that holds all of these words, else one of them."""
+    """Return the last part of a run that has all of these words, otherwise one of them."""
     is_sqlite = connection.vendor == "sqlite"
     parts = [asked(term) if is_sqlite else f"({asked(term)})" for term in terms]
-    # The words of a search may stand in turns far apart: then one that holds any is shown.
+    # The words may be in turns far apart: then a part that has any of them is shown.
     signs = (" AND ", " OR ") if is_sqlite else (" & ", " | ")
-    for sign in signs[: len(terms)]:  # of one term both ask the same
+    for sign in signs[: len(terms)]:  # for one term both ask the same
         question = sign.join(parts)
         with connection.cursor() as cursor:
             cursor.execute(PART[connection.vendor], [question, run << BITS, (run + 1) << BITS])
@@ -90,15 +90,15 @@ def part_holding(run: int, terms: Sequence[Words]) -> int | None:
 
 
 def asked(term: Words) -> str:
-    """Return words as this database's index is asked for them."""
+    """Return words as a query of this database's index."""
     if connection.vendor == "sqlite":
         return f'"{" ".join(term.words)}"{" *" if term.begins else ""}'
-    # In quotes: what is quoted is a word to `tsquery`, never an operator.
+    # In quotes: `tsquery` takes what is quoted as a word, never as an operator.
     *first, last = (f"'{word}'" for word in term.words)
     return " <-> ".join([*first, f"{last}:*" if term.begins else last])
 
 
-# Both tables know a document by the one number, so that all of a run is a range of it.
+# Both tables use one number for each document, so that a run is a range of numbers.
 WRITE = {
     "sqlite": "INSERT OR REPLACE INTO history_words (rowid, words) VALUES (%s, %s)",
     "postgresql": "INSERT INTO history_words (id, words) VALUES (%s, %s::tsvector) "
@@ -118,12 +118,12 @@ PART = {
 }
 
 _FORGET = "DELETE FROM history_words WHERE {0} >= OLD.id << 32 AND {0} < (OLD.id + 1) << 32;"
-# By the database: a run that goes in a cascade takes its words along, whoever deletes it.
+# A trigger: when a run is deleted by a cascade, its words go too, whoever deletes it.
 _AFTER = "CREATE TRIGGER history_forget AFTER DELETE ON history_indexedrun "
 
 MAKE: dict[str, tuple[str, ...]] = {
     "sqlite": (
-        # `ascii`: words are ready-made, and signs beyond ASCII stand in them.
+        # `ascii`: words are prepared, and may have characters beyond ASCII.
         # `columnsize=0`: nothing is ranked by length.
         "CREATE VIRTUAL TABLE history_words USING fts5(words, tokenize='ascii', columnsize=0)",
         f"{_AFTER} BEGIN {_FORGET.format('rowid')} END",
@@ -148,12 +148,12 @@ DROP: dict[str, tuple[str, ...]] = {
 
 
 def run_statements(statements: dict[str, tuple[str, ...]], editor: Any) -> None:
-    """Make or drop the table where `editor` migrates."""
+    """Create or drop the table on the database that `editor` migrates."""
     for statement in statements[editor.connection.vendor]:
         editor.execute(statement, params=None)
 
 
-# What it is called, and its text.
+# The field's name, and its text.
 Field = tuple[str, str]
 
 
@@ -173,9 +173,9 @@ def run_texts(run: Run) -> Iterator[Field]:
 
 
 def texts_beside(runs: Collection[Run]) -> dict[UUID, list[Field]]:
-    """Read what was said about runs in their cards, messages and interventions."""
+    """Return what was said about runs in their cards, messages and interventions."""
     found: dict[UUID, list[Field]] = defaultdict(list)
-    # One query a table for all the runs: indexing takes 32 of them at a time.
+    # One query for each table for all runs: indexing takes 32 of them at a time.
     cards = Decision.objects.filter(run__in=runs).order_by("id")
     for run, evidence, verdict in cards.values_list("run_id", "evidence", "verdict"):
         ruling = verdict or {}
@@ -191,7 +191,7 @@ def texts_beside(runs: Collection[Run]) -> dict[UUID, list[Field]]:
 
 
 def _about(run: Run, beside: Iterable[Field]) -> Iterator[Field]:
-    # In the order in which a match is shown: what a run is before why it stands.
+    # In the order in which a match is shown: what the run is comes before its reasons.
     yield "name", run.name
     yield "goal", run.goal
     yield "agent", run.agent
@@ -206,7 +206,7 @@ def turn_words(turn: Turn) -> list[str]:
 
 
 def run_words(run: Run, beside: Iterable[Field]) -> list[str]:
-    """Return a run's own words, those said `beside` it, and its tags."""
+    """Return a run's own words, those said about it (`beside`), and its tags."""
     return [*_words(_about(run, beside)), *filter(None, [tag(AGENT, run.agent)])]
 
 

@@ -1,7 +1,7 @@
 """The line of search: `agent:coder status:held tool:Bash "exact words" cost:>1`.
 
-Pure. What is no known token is words: nobody's text is refused for a colon. A known
-token with a value that cannot be read is refused with what was expected.
+Pure. Text that is no known token is searched as words: a colon in it is no error. A known
+token with an invalid value is refused, and the error says what was expected.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ HIGHEST = Decimal(10) ** 12
 
 # A quote that is not closed yet ends with the line: people search while they type.
 _PIECE = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S*))', re.IGNORECASE)
-# So many digits at most: a number beyond what a column holds would fail in the database.
+# A limited number of digits: a number beyond the column's range would fail in the database.
 _RANGE = re.compile(r"(>=|<=|>|<|=)?(\d{1,15}(?:\.\d{1,6})?)(?:\.\.(\d{1,15}(?:\.\d{1,6})?))?")
 _AGO = re.compile(r"(\d{1,4})([mhdw])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """Words that stand in a row; the last may be the beginning of one."""
+    """Words in a row; the last may be the beginning of a word."""
 
     words: tuple[str, ...]
     begins: bool = False
@@ -44,7 +44,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """From `least` to `most`, both of them included or not."""
+    """From `least` to `most`, each inclusive or exclusive."""
 
     least: Decimal | None = None
     most: Decimal | None = None
@@ -54,7 +54,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """One thing that must hold of a run, or with `negated` must not."""
+    """One condition that a run must meet, or with `negated` must not."""
 
     key: str
     value: Any
@@ -63,7 +63,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A line of search, read."""
+    """A parsed line of search."""
 
     terms: tuple[Term, ...] = ()
 
@@ -74,23 +74,23 @@ class Query:
 
 
 def read_query(line: str, *, at: datetime, zone: tzinfo = UTC) -> Query:
-    """Read a line of search; days begin in `zone`.
+    """Parse a line of search; days begin in `zone`.
 
     Raises:
-        InvalidRequest: it is too long, or a token's value cannot be read.
+        InvalidRequest: it is too long, or a token's value is invalid.
     """
     if len(line) > LONGEST_LINE:
         raise InvalidRequest(f"q: at most {LONGEST_LINE} characters.", field="q")
     terms: list[Term] = []
-    # PostgreSQL refuses to be asked for a NUL.
+    # PostgreSQL refuses a NUL in a query.
     for found in _PIECE.finditer(line.replace("\0", "")):
         minus, named, quoted, bare = found.groups()
         value, key = quoted if quoted is not None else bare, (named or "").lower()
         if key not in READERS:
-            # An address or a time has a colon too: what is no token is searched for.
+            # An address or a time has a colon too: a text that is no token is searched for.
             text = f"{key}:{value}" if key else value
             if words := tuple(words_of(text)):
-                # One letter begins nearly every word: it stands for itself.
+                # One letter begins nearly every word, so it must match a whole word.
                 begins = quoted is None and len(words[-1]) > 1
                 phrase = Words(words=words, begins=begins, typed=text)
                 terms.append(Term(key="text", value=phrase, negated=bool(minus)))
@@ -119,9 +119,9 @@ def _one_of(key: str, known: tuple[str, ...]) -> Callable[[str, datetime, tzinfo
 
 def _bounds(key: str, example: str) -> Callable[[str, datetime, tzinfo], Bounds]:
     def read(value: str, at: datetime, zone: tzinfo) -> Bounds:
-        # Signs that a phone's keyboard or a pasted text may bring along.
+        # Characters that a phone's keyboard or a pasted text may add.
         found = _RANGE.fullmatch(value.replace("$", "").replace("≥", ">=").replace("≤", "<="))
-        # `>1..5` says two things at once.
+        # `>1..5` contradicts itself.
         if found is None or (found[1] and found[3]):
             raise _refused(key, example, value)
         sign, number = found[1] or "=", Decimal(found[2])
@@ -143,7 +143,7 @@ def _moment(key: str) -> Callable[[str, datetime, tzinfo], datetime]:
                 return at - timedelta(**{AGO[found[2]]: int(found[1])})
             if value.lower() in DAYS_BACK:
                 midnight = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-                # Days back on the clock of the wall, before UTC: a day may have 23 hours.
+                # Subtract days in local time, before UTC: a day may have 23 hours.
                 return (midnight - timedelta(days=DAYS_BACK[value.lower()])).astimezone(UTC)
             moment = datetime.fromisoformat(value)
             return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
@@ -157,7 +157,7 @@ def _refused(key: str, expected: str, value: str) -> InvalidRequest:
     return InvalidRequest(f"{key}: expected {expected}, got {value[:60]!r}.", field="q")
 
 
-# Token -> how its value is read. `frontend/src/views/history/tokens.ts` knows the same.
+# Token -> the parser of its value. `frontend/src/views/history/tokens.ts` has the same list.
 READERS: dict[str, Callable[[str, datetime, tzinfo], Any]] = {
     "agent": _name,
     "tool": _name,

@@ -1,6 +1,6 @@
-"""What finds a run again (how far the words are indexed, saved views), and shows it to others.
+"""What is needed to find runs (progress of the word index, saved views) and to share them.
 
-The words themselves stand in the table `history_words`, which is no model: each
+The words themselves are in the table `history_words`, which is no model: each
 database has its own kind of index (`index`).
 """
 
@@ -18,8 +18,7 @@ from missioncontrol.runs.models import Run
 class IndexedRun(models.Model):
     """How far a run's words are indexed. `id` numbers its documents.
 
-    A trigger of the database deletes the words with this row, and this row goes
-    with its run.
+    A database trigger deletes the words with this row, and this row is deleted with its run.
     """
 
     # A number, not a UUID: it is the upper half of a 64-bit document id (`index`).
@@ -31,7 +30,7 @@ class IndexedRun(models.Model):
 
 
 class SavedView(models.Model):
-    """A line of search that one person keeps in one project."""
+    """A line of search that one person saves in one project."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+")
@@ -55,7 +54,7 @@ class Share(models.Model):
     decision = models.ForeignKey(Decision, null=True, on_delete=models.CASCADE, related_name="+")
     week = models.DateField(null=True, help_text="a day of the week whose costs it shows")
     language = models.CharField(max_length=2)
-    # The link is a secret: whoever reads the database cannot open it.
+    # The link is a secret: reading the database does not allow to open it.
     digest = models.CharField(max_length=64, unique=True)
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"

@@ -1,4 +1,4 @@
-"""Lines of search that a person keeps."""
+"""Lines of search that a person saves."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ LONGEST_NAME = 60
 
 
 def views_of(user: User, *, projects: list[UUID]) -> QuerySet[SavedView]:
-    """Find a person's own views, oldest first."""
+    """Return a person's own views, oldest first."""
     return SavedView.objects.filter(user=user, project_id__in=projects).order_by("id")
 
 
 def save_view(*, user: User, project: UUID, name: str, q: str, by: str, at: datetime) -> SavedView:
-    """Keep a line of search under a name; the same name again replaces it. It is on record.
+    """Save a line of search under a name, replacing one of the same name; this is recorded.
 
     Raises:
-        InvalidRequest: the name is empty, long or hides signs, the line cannot be read, or there
-            are too many.
+        InvalidRequest: the name is empty, too long or has invisible characters, the line is
+            invalid, or there are too many.
     """
     name = checked_name(name, longest=LONGEST_NAME)
     # PostgreSQL stores no NUL in a text.
     q = q.replace("\0", "")
-    # For its faults alone: a view that cannot be read would fail whenever it is opened.
+    # Only to find errors: an invalid view would fail whenever it is opened.
     read_query(q, at=at)
     mine = SavedView.objects.filter(user=user, project_id=project)
-    # One that replaces another is not one more.
+    # A view that replaces another adds none.
     if mine.exclude(name=name).count() >= MOST_VIEWS:
         raise InvalidRequest(f"At most {MOST_VIEWS} views; remove one first.", field="name")
     try:
@@ -60,13 +60,13 @@ def save_view(*, user: User, project: UUID, name: str, q: str, by: str, at: date
 
 @transaction.atomic
 def remove_view(view_id: UUID, *, user: User, by: str, at: datetime) -> None:
-    """Forget a view; that it was there is on record.
+    """Delete a view; this is recorded.
 
     Raises:
         NotFound: this person has no such view.
     """
     view = SavedView.objects.filter(pk=view_id, user=user).first()
-    # The count says whether this call or another tab's removed it: one record of it, not two.
+    # The count tells whether this call or another tab's removed it, so that it is recorded once.
     if view is None or not SavedView.objects.filter(pk=view.pk).delete()[0]:
         raise NotFound("The view")
     journal.record_change(view.project_id, _named(view), {"q": view.q}, None, by=by, at=at)

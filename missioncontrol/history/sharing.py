@@ -1,6 +1,6 @@
-"""Share one run, one card or a week's costs by a link: read only, for some days, on the record.
+"""Share one run, one card or a week's costs by a link: read-only, for some days, recorded.
 
-A link lives no longer than its maker's right to act in the project, and goes with what it shows.
+A link works only while its maker may act in the project, and is deleted with what it shows.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from missioncontrol.wire.history import ShareRow
 from missioncontrol.wire.rows import row_of
 
 LIFE_DAYS = 7
-# A link is open to whoever has it: one that lives for ever is forgotten, and stays open.
+# Anyone with the link can open it: one without an end would be forgotten and stay open.
 LONGEST_DAYS = 90
-# Links of one project at once.
+# Open links of one project.
 MOST_OPEN = 200
-# Turns that have room in a drawing; where there are fewer, the rest of it stays free.
+# Turns that fit into a drawing; if there are fewer, the rest stays empty.
 FEWEST_TURNS = 22
 SMALL_USD = 10
 MAY_SHARE = (Role.OWNER, Role.OPERATOR)
@@ -62,24 +62,24 @@ class NewShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One turn, or one day, of what a link draws."""
+    """One turn, or one day, in the drawing of a link."""
 
     height: float
     """In [0, 1]."""
     kind: Literal["alarm", "new", "same"]
-    """A turn that opened a card, one that brought something new (so does a day), another."""
+    """A turn that opened a card; a turn that brought something new, or a day; another turn."""
     day: str = ""
     spent: str = ""
-    """Of a day: its name and its dollars."""
+    """For a day: its name and its dollars."""
 
     @property
     def percent(self) -> int:
-        """Return its height; what is nothing is drawn too: there was such a turn or day."""
+        """Return its height in percent; zero is drawn too, because the turn or day exists."""
         return max(6, round(self.height * 100))
 
     @property
     def rest(self) -> int:
-        """Return what is free above it, in percent."""
+        """Return the free space above it, in percent."""
         return 100 - self.percent
 
 
@@ -96,17 +96,17 @@ class SharedContent:
 
     @property
     def has_days(self) -> bool:
-        """Say whether its bars are days, which have names and are all there."""
+        """Tell whether its bars are days, which have names and are complete."""
         return any(bar.day for bar in self.bars)
 
     @property
     def slots(self) -> int:
-        """Return for how many bars there is room: turns may come, days may not."""
+        """Return the number of places for bars: turns may be added, days may not."""
         return len(self.bars) if self.has_days else max(len(self.bars), FEWEST_TURNS)
 
     @property
     def description(self) -> str:
-        """Return it as one line."""
+        """Return the content as one line."""
         figures = ", ".join(f"{value} {name}" for name, value in self.figures)
         return ". ".join(part for part in (self.above, self.text.rstrip("."), figures) if part)
 
@@ -115,8 +115,9 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
     """Make a link to one thing of a project.
 
     Raises:
-        InvalidRequest: it names no thing or several, would live too long, or is one too many.
-        NotFound: what it names is not this project's.
+        InvalidRequest: none or several things are named, the link would live too long, or it is
+            one too many.
+        NotFound: the named thing is not this project's.
     """
     run, decision, days = asked.run, asked.decision, asked.days
     if sum(thing is not None for thing in (run, decision, asked.week)) != 1:
@@ -127,9 +128,9 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
         raise NotFound("The run")
     if decision and not Decision.objects.filter(pk=decision, run__project=project_id).exists():
         raise NotFound("The card")
-    # No prefix: it stands in an address, and needs no telling apart from a key.
+    # No prefix: it is part of an address, and cannot be confused with a key.
     token = new_token("")
-    # Under the project's lock: two at once cannot both be the last that there is room for.
+    # Under the project's lock: two requests at once must not both take the last free place.
     with journal.holding_project(project_id):
         if shares(projects=[project_id], at=at).count() >= MOST_OPEN:
             raise InvalidRequest(f"At most {MOST_OPEN} open links; revoke some first.", field="run")
@@ -139,7 +140,7 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
             decision_id=decision,
             week=asked.week,
             language=language_of(asked.language),
-            # Its hash alone: who reads the database opens no link.
+            # Only its hash: reading the database opens no link.
             digest=token.digest,
             made_by=by,
             created_at=at,
@@ -154,10 +155,10 @@ def revoke(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime
     """Revoke a link at once.
 
     Raises:
-        NotFound: there is no such link in these projects, or it is over.
+        NotFound: these projects have no such link, or it is no longer valid.
     """
     row = Share.objects.filter(pk=share_id, project__in=projects).first()
-    # In one statement: of two that revoke it, one is told that it is over.
+    # One conditional UPDATE: of two requests that revoke it, one gets the error.
     if row is None or not _live(Share.objects.filter(pk=row.pk), at).update(revoked_at=at):
         raise NotFound("The link")
     what = f"revoked the link to {_named(row)}"
@@ -165,21 +166,21 @@ def revoke(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime
 
 
 def revoke_all_of(maker: int, *, project: UUID, by: User, at: datetime) -> None:
-    """End the links of who may share nothing in a project any more, for good."""
-    # One by one, not in one UPDATE: each end is an event of its own in the project's chain.
+    """Revoke all links of a person who may no longer share anything in a project, for good."""
+    # One by one, not in one UPDATE: each is an event of its own on the project's chain.
     for row in list(_live(Share.objects.filter(project=project, made_by=maker), at)):
         revoke(row.pk, projects=[project], by=by, at=at)
 
 
 def shares(*, projects: Collection[UUID], at: datetime) -> QuerySet[Share]:
-    """Find the links that show something now, newest first."""
+    """Return the links that show something now, newest first."""
     found = Share.objects.filter(project__in=projects)
     found = found.select_related("made_by", "run", "decision__run")
     return _shown(found, at).order_by("-id")
 
 
 def find(secret: str, *, at: datetime) -> Share | None:
-    """Return the link with this secret, while it shows something."""
+    """Return the link with this secret, if it shows something."""
     found = _shown(Share.objects.filter(digest=digest(secret)), at)
     return found.select_related(
         "project", "run__meters", "decision__run__meters", "made_by"
@@ -187,7 +188,7 @@ def find(secret: str, *, at: datetime) -> Share | None:
 
 
 def share_row(row: Share) -> ShareRow:
-    """Show a link, without its secret."""
+    """Return a link's row, without its secret."""
     run = row.decision.run if row.decision else row.run
     kind = "run" if row.run_id else "decision" if row.decision_id else "costs"
     made_by = people.name_of(row.made_by)
@@ -195,7 +196,7 @@ def share_row(row: Share) -> ShareRow:
 
 
 def tell(row: Share, *, at: datetime) -> SharedContent:
-    """Say what a link shows, as it is now."""
+    """Return what a link shows now."""
     t = SHARED_TEXTS[row.language]
     if row.run is not None:
         return _of_run(row.run, t, row.language)
@@ -210,18 +211,18 @@ def _live(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
 
 
 def _shown(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
-    """Leave the links whose maker may act, in a project that goes on, and whose run has words."""
-    # Asked at each visit: who lost their role, or their second factor, shares nothing any more.
+    """Keep links whose maker may act, of live projects, to runs that still have their words."""
+    # Checked at each visit: a maker who lost the role or second factor shares nothing any more.
     may = ways.open_memberships().filter(
         user=OuterRef("made_by"), project=OuterRef("project"), role__in=MAY_SHARE
     )
     found = _live(found, at).filter(Exists(may), made_by__is_active=True, project__archived_at=None)
-    # A run whose words were erased is shown by no link, not even its figures.
+    # No link shows a run whose words were erased, not even its figures.
     return found.exclude(Q(run__name=ERASED) | Q(decision__run__name=ERASED))
 
 
 def _named(row: Share) -> str:
-    """Name what is shared as the log does, which outlives the names of things."""
+    """Describe what is shared as the log does, by id, because names do not last."""
     if row.run_id:
         return f"the run {row.run_id}"
     return f"the card {row.decision_id}" if row.decision_id else f"the costs of {row.week}"
@@ -248,7 +249,7 @@ def _of_run(run: Run, t: SharedTexts, language: str) -> SharedContent:
 def _of_card(card: Decision, t: SharedTexts, language: str) -> SharedContent:
     run, evidence = card.run, card.evidence
     summary = evidence.get("summary") or ""
-    # Figures and the guard's own sentence: turns may name people, paths and secrets.
+    # Only figures and the guard's own sentence: turns may name people, paths and secrets.
     figures = [(t.turns, str(run.meters.last_seq + 1)), (t.cost, _cost(run, t, language))]
     if evidence.get("cost_usd") is not None:
         money = texts_in(language).figures.money
@@ -265,9 +266,9 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> SharedContent:
 
 def _of_costs(project: Project, costs: CostAccount, t: SharedTexts, language: str) -> SharedContent:
     figures = texts_in(language).figures
-    # Of the week: the account's trend begins before it.
+    # Only the week: the account's trend begins before it.
     days = [day for day in costs.days if costs.first_day <= day.day <= costs.last_day]
-    # Never 0, which the heights are divided by.
+    # Never 0: the heights are divided by it.
     highest = max([*(day.total_usd for day in days), Decimal("0.01")])
     first = date.fromisoformat(costs.first_day)
     return SharedContent(
@@ -284,7 +285,7 @@ def _of_costs(project: Project, costs: CostAccount, t: SharedTexts, language: st
                 height=float(day.total_usd / highest),
                 kind="new",
                 day=t.weekdays[date.fromisoformat(day.day).weekday()],
-                # For a column of a phone: cents only where the amount is small.
+                # Columns are narrow on a phone: cents only for small amounts.
                 spent=figures.money(day.total_usd)
                 if day.total_usd < SMALL_USD
                 else figures.round_money(Decimal(round(day.total_usd))),
@@ -304,7 +305,7 @@ def _tape(run: Run) -> tuple[Bar, ...]:
 
 def _cost(run: Run, t: SharedTexts, language: str) -> str:
     spent = run.meters.cost_usd + run.meters.judge_cost_usd
-    # $0.00 would claim that it cost nothing: of calls without a price, or of none that were told.
+    # $0.00 would claim that it cost nothing, but calls had no price or no usage was reported.
     if not spent and run.meters.unpriced_calls:
         return t.unpriced
     if not spent and not run.meters.input_tokens + run.meters.output_tokens:

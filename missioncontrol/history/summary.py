@@ -1,7 +1,7 @@
-"""Say what a run did, in facts that a screen puts into words: no model is asked.
+"""Summarise what a run did, as facts that a screen puts into words: no model is asked.
 
-Bounded, whatever the length of the run: calls are counted by the database, files, tests
-and commits are read from the last `DETAIL_TURNS` turns.
+Bounded, whatever the run's length: calls are counted by the database; files, tests and
+commits are read from the last `DETAIL_TURNS` turns.
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ from missioncontrol.wire.history import (
 )
 from missioncontrol.wire.rows import row_of
 
-# What can be read while a page is opened; the counts beside it are of all turns.
+# As many as can be read while a page opens; the counts cover all turns.
 DETAIL_TURNS = 3_000
-# The first words of a person stand among so many first turns.
+# A person's first words are looked for within this many first turns.
 ASKED_WITHIN = 200
 LONGEST_SAID = 400
 LONGEST_ARG = 2_000
-# Characters of an answer's beginning and end that are looked at.
+# Characters of a result's beginning and end that are read.
 END = 800
 HOUR = timedelta(hours=1)
 TEN_MINUTES = timedelta(minutes=10)
 TELLING = (ActionClass.FILE_EDIT, ActionClass.TEST_RUN, ActionClass.SHELL_EXEC)
-# A call that a person answered, or that is held, did nothing.
+# Excludes calls that a person's answer replaced, or that are held: they did nothing.
 RAN = Q(tool__isnull=False, phase="done", skipped=False)
 MOST_FILES = 12
 MOST_COMMITS = 5
 LONGEST_COMMIT = 120
-# `git -C app commit -m …` commits too; `git commit-tree` and a message about it do not.
+# `git -C app commit -m …` also commits; `git commit-tree` and a message about it do not.
 _COMMITS = re.compile(r"(?:^|[;&|(\n])[ \t]*git (?:-\S+ [^-\s]\S* |-\S+ )*commit(?:\s|$)")
 _COMMITTED = re.compile(r"^\[[^\]\n]{0,200}\b([0-9a-f]{7,40})\] ([^\n]*)", re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: ([^\n]+)", re.MULTILINE)
@@ -75,7 +75,7 @@ _MESSAGE = re.compile(r"\s-\w*m\s*(?:\"([^\"\n]+)|'([^'\n]+))")
 
 
 def summarize(run: Run) -> RunSummary:
-    """Say what a run was asked, what it did in all and in its last hour, and why it stands."""
+    """Summarise what a run was asked, what it did in total and lately, and why it is as it is."""
     spoken = Turn.objects.filter(run=run, role=Role.USER).exclude(content=None)
     spoken = spoken.annotate(opening=Left("content", LONGEST_SAID + 1)).only("seq")
     # Only among the first and the last turns: a run may have a million.
@@ -83,13 +83,13 @@ def summarize(run: Run) -> RunSummary:
     last = spoken.filter(seq__gt=run.meters.last_seq - DETAIL_TURNS).order_by("-seq").first()
     asked = _quote(first) if first else None
     if run.goal:
-        # The goal is what counts; it leads to a turn only where it was said there.
+        # The goal wins; it links to a turn only if it was said there.
         is_said = asked is not None and asked.text == _cut(run.goal)
         asked = SaidRow(text=_cut(run.goal), seq=first.seq if first and is_said else None)
     # The same words twice would read as if nothing had been said since.
     is_new = last is not None and (asked is None or last.seq != asked.seq)
     # Before its last turn, not before now: a run that ended yesterday had a last hour too. By the
-    # turn's own time, as the others are: the agent's clock may be hours off ours.
+    # turn's own time, like the others: the agent's clock may be hours off ours.
     newest = Turn.objects.filter(run=run, seq=run.meters.last_seq)
     until = newest.values_list("ts", flat=True).first()
     moments = place_moments(run, [until - HOUR, until - TEN_MINUTES]) if until else ()
@@ -110,7 +110,7 @@ def _pause_of(run: Run) -> PauseRow | None:
     hold = run.hold
     if hold is None or run.status not in ON_HOLD or run.open_decision is not None:
         return None
-    # Who took an answer back that had let it go has paused it too.
+    # A person who undid the answer that released the agent has paused it too.
     held_by = run.interventions.filter(action__in=("pause", "undo"), at__lte=hold.since)
     asked = held_by.order_by("id").last()
     return row_of(
@@ -134,7 +134,7 @@ def _cut(text: str) -> str:
 def _work(run: Run, from_seq: int) -> Work | None:
     turns = Turn.objects.filter(run=run, seq__gte=from_seq)
     groups = list(
-        # Counted by the database: whatever the run's length, a few rows come back.
+        # Counted by the database: it returns a few rows, whatever the run's length.
         turns.values("action_class")
         .order_by()
         .annotate(
@@ -163,19 +163,19 @@ def _work(run: Run, from_seq: int) -> Work | None:
         from_seq=from_seq,
         to_seq=run.meters.last_seq,
         since=min(one["since"] for one in groups),
-        # By kind among equals: the same run must not look different at each visit.
+        # Ties are sorted by kind, so that the same run looks the same at each visit.
         calls=tuple(sorted(calls, key=lambda call: (-call.count, call.kind))),
-        # Of the whole run the meter: calls that belong to no turn are in it too.
+        # For the whole run, its meter, which includes calls that belong to no turn.
         cost_usd=dollars(spent) if from_seq else run.meters.cost_usd,
         details_from_seq=details_from,
     )
 
 
 def _read_details(turns: QuerySet[Turn]) -> Details:
-    """Read files, tests and commits of the calls that may have changed something."""
+    """Return files, tests and commits of the calls that may have changed something."""
     ends: dict[str, Case] = {}
     for name in ("result", "error"):
-        # Of long texts both ends: a failure says so at its start or in its last lines.
+        # Both ends of long texts: a failure is reported at the start or in the last lines.
         cut = Concat(Left(name, END), Value("\n"), Right(name, END))
         is_long = GreaterThan(Length(name), 2 * END)
         ends[f"{name}_ends"] = Case(
@@ -203,14 +203,14 @@ def _read_details(turns: QuerySet[Turn]) -> Details:
 
 
 def _first_named(names: Sequence[str]) -> Left:
-    """Read a text among a call's arguments by the database: arguments may be long."""
+    """Select a text argument of a call in the database: arguments may be long."""
     texts = (NullIf(JsonMember("args", name=name), Value("")) for name in names)
     return Left(Coalesce(*texts), LONGEST_ARG)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """What some turns did beyond their number; `RunSummary` tells the fields."""
+    """What some turns did, beyond counts; `RunSummary` describes the fields."""
 
     files: tuple[FileChange, ...]
     file_count: int
@@ -220,7 +220,7 @@ class Details:
 
 
 def details_of(turns: Iterable[GuardTurn]) -> Details:
-    """Tell what calls did, the turns oldest first, each with its `seq`.
+    """Return what calls did, from turns with `seq`, oldest first.
 
     A call that failed changed no file and made no commit.
     """
@@ -240,12 +240,12 @@ def details_of(turns: Iterable[GuardTurn]) -> Details:
                 last_passed_seq=passed_at if failed else _seq(turn),
             )
         elif turn.action_class == ActionClass.FILE_EDIT and not _has_failed(turn):
-            # By the call's own list, its arguments, or the patch that it applies.
+            # From the call's own list, its arguments, or the patch that it applies.
             for path in verbatim_of(turn).files or _PATCHED.findall(command_in(turn.args)):
-                # Taken out and put in again, so that the one edited last stands last.
+                # Removed and inserted again, so that the file edited last comes last.
                 times = files.pop(path).times + 1 if path in files else 1
                 files[path] = FileChange(path=path, times=times, last_seq=_seq(turn))
-        # Beside the others: one command may run the tests and commit.
+        # No `elif`: one command may run the tests and commit.
         if _COMMITS.search(command_in(turn.args)) and not _has_failed(turn):
             commits.append(_commit(turn))
     return Details(
@@ -263,11 +263,11 @@ def _has_failed(turn: GuardTurn) -> bool:
 
 
 def _commit(turn: GuardTurn) -> CommitRow:
-    """Read what git answered, else what it was told."""
+    """Return a commit as git reported it, otherwise as its command describes it."""
     if answered := _COMMITTED.search(turn.result or ""):
         return CommitRow(seq=_seq(turn), text=answered[2][:LONGEST_COMMIT], hash=answered[1][:7])
     asked = _MESSAGE.search(command_in(turn.args))
-    # One group a kind of quotes: a message stands in either.
+    # One group for each kind of quotes.
     text = (asked[1] or asked[2]) if asked else ""
     return CommitRow(seq=_seq(turn), text=text[:LONGEST_COMMIT], hash="")
 

@@ -1,8 +1,8 @@
-"""Celery task: keep the words of runs findable, by a watermark a run, behind the ingest's back.
+"""Celery task that keeps the words of runs searchable, with a watermark for each run.
 
-Storing turns knows nothing of it. Words are cut outside of any transaction; the
-watermark moves in the one that writes them, and only from where it was read, so
-that of two who index the same run one is void.
+Ingest knows nothing of it. Words are cut outside of any transaction; the watermark moves in
+the transaction that writes them, and only from the value that was read: if two processes
+index the same run, one result is discarded.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from missioncontrol.runs.statements import update_columns
 RUNS_AT_ONCE = 32
 # In one transaction: nobody waits long for SQLite's lock.
 OBSERVATIONS_AT_ONCE = 100
-# Nothing else of a run holds words: its tape, its policy and the rest stay unread.
+# No other column of a run holds words: its tape, its policy and the rest are not read.
 RUN_COLUMNS = ("name", "goal", "agent", "reason", "meters__last_obs", "meters__event_seq")
 TURN_COLUMNS = ("run", "seq", "tool", "agent", "args", "content", "error", "result", "files")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """What is to be written of one run: its documents, and where the mark goes."""
+    """What to write for one run: its documents, and its new watermark."""
 
     mark: IndexedRun
     documents: Sequence[Document]
@@ -54,25 +54,25 @@ class Slice:
 class News:
     """Where a process that indexes every second looks: at runs with new rows in the journal.
 
-    Comparing every run's mark would cost more each day. It is done at first and once a
-    minute, for whatever was committed behind the last look.
+    Comparing the watermark of every run would cost more each day. It is done at the start and
+    once a minute, for rows that were committed behind the last look.
     """
 
     LOOKED_THROUGH_EVERY = timedelta(minutes=1)
     OVERLAP = timedelta(seconds=10)
-    """A row may be committed after one that was made later."""
+    """A row may be committed after a row that was created later."""
 
     def __init__(self) -> None:
         self._after = UUID(int=0)
-        # Long ago: a process looks through everything once as it begins.
+        # Long ago, so that a process compares all runs once when it starts.
         self._looked_through_at = datetime.min.replace(tzinfo=UTC)
 
     def among(self, runs: QuerySet[Run], *, at: datetime) -> QuerySet[Run]:
         """Return those of the runs that have news."""
-        # Noted before the runs are read: what comes in between is looked at twice, never missed.
+        # Noted before the runs are read: what comes in between is read twice, never missed.
         rows = JournalRow.objects.order_by("-id").values_list("id", flat=True)
         self._newest = rows.first() or UUID(int=0)
-        # Once the clock was set back, what happens is older than what was looked at last.
+        # After the clock was set back, new rows are older than those that were seen.
         self._is_whole = abs(at - self._looked_through_at) >= self.LOOKED_THROUGH_EVERY
         if self._is_whole:
             return runs
@@ -80,16 +80,16 @@ class News:
         return runs.filter(pk__in=news.values("run_id"))
 
     def caught_up(self, *, at: datetime) -> None:
-        """Note that nothing is left of what was among the runs."""
+        """Note that everything returned by `among` is indexed."""
         self._after = earlier(self._newest, by=self.OVERLAP)
         if self._is_whole:
             self._looked_through_at = at
 
 
 def index_slice(*, at: datetime, news: News | None = None) -> bool:
-    """Index some of what is behind, the longest waiting first; tell whether more is."""
+    """Index some of the runs that are behind, longest waiting first; tell whether more are left."""
     found = _behind() if news is None else news.among(_behind(), at=at)
-    # One more than is taken tells whether there are more.
+    # One more than is taken, to tell whether there are more.
     behind = list(found.select_related("meters").only(*RUN_COLUMNS)[: RUNS_AT_ONCE + 1])
     slices = _cut(behind[:RUNS_AT_ONCE])
     _write(slices, at=at)
@@ -103,23 +103,23 @@ def index_slice(*, at: datetime, news: News | None = None) -> bool:
 
 
 def lag() -> int:
-    """Count the runs with something that is not indexed yet."""
+    """Return the number of runs with something that is not indexed yet."""
     return _behind().count()
 
 
 def _behind() -> QuerySet[Run]:
     never = Q(indexed__isnull=True)
     found = Run.objects.filter(never | Q(indexed__event_seq__lt=F("meters__event_seq")))
-    # By when each was last visited: one that never stops cannot keep the others waiting.
+    # By when each was last visited: a run that never stops must not keep the others waiting.
     return found.order_by(F("indexed__at").asc(nulls_first=True), "-id")
 
 
 def _cut(runs: Sequence[Run]) -> list[Slice]:
-    """Cut the words of what is new of the first runs; `runs` were read before it."""
+    """Return the new words of the first runs; `runs` must have been read before their turns."""
     wanted = IndexedRun.objects.filter(run__in=runs)
     marks = {mark.run_id: mark for mark in wanted}
     new = [IndexedRun(run=run) for run in runs if run.id not in marks]
-    if new:  # somebody else may make the same ones
+    if new:  # another process may create the same ones
         IndexedRun.objects.bulk_create(new, ignore_conflicts=True)
         marks = {mark.run_id: mark for mark in wanted.all()}
     ends, left = {}, OBSERVATIONS_AT_ONCE
@@ -129,7 +129,7 @@ def _cut(runs: Sequence[Run]) -> list[Slice]:
         ends[run.id] = min(run.meters.last_obs, marks[run.id].obs + left)
         left -= ends[run.id] - marks[run.id].obs
     taken = [run for run in runs if run.id in ends]
-    # Nearly every run is read to its end: these take one query together, a cut one its own.
+    # Nearly every run is read to its end: one query for all of these, and one for each cut run.
     whole = [run for run in taken if ends[run.id] == run.meters.last_obs]
     found = [Turn.objects.filter(run__in=whole, obs__gt=F("run__indexed__obs"))]
     found += [
@@ -145,13 +145,13 @@ def _cut(runs: Sequence[Run]) -> list[Slice]:
     for run in taken:
         mark, obs = marks[run.id], ends[run.id]
         words = run_words(run, beside[run.id])
-        # Written anew each time: a card or a message may have come without a turn.
+        # Written again each time: a card or a message may have come without a turn.
         documents = [Document(run=mark.id, part=ABOUT_THE_RUN, words=words)]
         documents += [
             Document(run=mark.id, part=turn.seq + 1, words=turn_words(turn))
             for turn in turns[run.id]
         ]
-        # A run that is cut stays behind by its event too, so that the next look finds it.
+        # A cut run also keeps its old event watermark, so that the next look finds it.
         event_seq = run.meters.event_seq if obs == run.meters.last_obs else mark.event_seq
         slices.append(Slice(mark=mark, documents=documents, obs=obs, event_seq=event_seq))
     return slices
@@ -159,13 +159,13 @@ def _cut(runs: Sequence[Run]) -> list[Slice]:
 
 def _write(slices: Sequence[Slice], *, at: datetime) -> None:
     read = {one.mark.id: one for one in slices}
-    # With nothing to write no transaction begins: on SQLite each takes the writers' lock.
+    # If there is nothing to write, begin no transaction: on SQLite each takes the write lock.
     if not read:
         return
     with transaction.atomic():
         marks = IndexedRun.objects.select_for_update().filter(pk__in=read).order_by("pk")
         known = {run_id: (one.mark.obs, one.mark.event_seq) for run_id, one in read.items()}
-        # What was cut behind a mark that moved meanwhile is void: somebody else's stands there.
+        # If a watermark has moved since, the words cut for it are void: another process wrote them.
         unmoved = [mark for mark in marks if (mark.obs, mark.event_seq) == known[mark.id]]
         for mark in unmoved:
             mark.obs, mark.event_seq, mark.at = read[mark.id].obs, read[mark.id].event_seq, at
@@ -173,18 +173,18 @@ def _write(slices: Sequence[Slice], *, at: datetime) -> None:
         write(document for mark in unmoved for document in read[mark.id].documents)
 
 
-# Of every second, at most; the worker is there to detect.
+# Of every second, at most: the worker is there to detect.
 BUSY_S = 0.25
 
 
-# Of this process: each worker remembers how far it has looked itself.
+# Each worker process remembers how far it has looked.
 _news = News()
 
 
-# Not late: one that is lost is made up for by the next, a second later.
+# Not `acks_late`: a lost task is made up for by the next one, a second later.
 @shared_task(ignore_result=True, acks_late=False)
 def index() -> None:
-    """Index what came since, for a quarter of a second; every second. What is left waits.
+    """Index what is new, for a quarter of a second; runs every second. What is left waits.
 
     While turns wait to be judged it is one slice a second: about 2 % of a process.
     """

@@ -1,7 +1,7 @@
-"""Addresses of channels: which kinds there are, what each looks like, and what of it is shown.
+"""Addresses of channels: which kinds exist, how each is written, and which part may be shown.
 
-An address holds secrets. Chats, mail and ntfy are apprise's URLs, of the schemes and
-parameters listed here and no others: no attachments, no files, no templates, no plugins.
+An address holds secrets. Addresses of chats, mail and ntfy are apprise's URLs, limited to the
+schemes and parameters listed here: no attachments, no files, no templates, no plugins.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from missioncontrol import outbound
 from missioncontrol.errors import InvalidRequest
 
 LONGEST_ADDRESS = 500
-# A name or an IPv4 address; an IPv6 address, which has at least two colons and no brackets.
+# A name or an IPv4 address; or an IPv6 address, which has at least two colons and no brackets.
 _HOST = re.compile(r"[\w.-]+|[\da-fA-F.]*:[\da-fA-F.]*:[\da-fA-F.:]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind of channel that apprise carries."""
+    """One kind of channel that apprise delivers to."""
 
     plugin: str
-    """Of apprise's: module and class."""
+    """Apprise's module and class."""
     schemes: frozenset[str]
     expected: str
-    """What an address looks like, in words."""
+    """How an address is written, in words."""
     parameters: frozenset[str] = frozenset()
     pasted: tuple[tuple[str, str], ...] = ()
-    """Addresses people copy from the service -> apprise's."""
+    """Patterns of addresses that people copy from the service -> apprise's form."""
     has_own_host: bool = False
-    """The address names a server: its encryption and its place are looked at."""
+    """The address names a server, whose encryption and host are checked."""
 
 
 CHATS: dict[str, Kind] = {
@@ -48,7 +48,7 @@ CHATS: dict[str, Kind] = {
         "(https://discord.com/api/webhooks/…)",
         pasted=(
             (
-                # The latter was Discord's host until 2020: old web hooks still bear it.
+                # The latter was Discord's host until 2020, and old web hooks still have it.
                 r"https://(?:discord|discordapp)\.com/api/webhooks/(\d+)/([\w-]+)/?",
                 r"discord://\1/\2",
             ),
@@ -84,7 +84,7 @@ CHATS: dict[str, Kind] = {
     ),
 }
 KINDS = (*CHATS, "webhook")
-# The rest of these addresses is one secret: of them a host is all that may be shown.
+# The rest of these addresses is one secret: only the host may be shown.
 PLACES = {"discord": "discord.com", "slack": "hooks.slack.com"}
 ALWAYS = {
     "discord": "flags=4",  # no preview of whatever a text links to
@@ -94,13 +94,13 @@ ALWAYS = {
 
 
 def read_address(kind: str, text: str) -> str:
-    """Read what a person entered; return it as it is kept.
+    """Validate what a person entered; return it as it is stored.
 
     Raises:
-        InvalidRequest: it is no address of this kind; says what one looks like.
+        InvalidRequest: it is no address of this kind; the error says how one is written.
     """
     given = text.strip()
-    # What cannot be seen in the field would be kept with it, and fail at each try.
+    # Invisible characters would be stored with the address and fail at each try.
     if not given.isprintable() or not given.isascii() or " " in given or not given:
         raise _wrong("at most 500 printable ASCII characters, no spaces; write others as %20, %40")
     if len(given) > LONGEST_ADDRESS:
@@ -117,20 +117,20 @@ def read_address(kind: str, text: str) -> str:
 
 
 def service_of(kind: str, address: str, *, link: str | None = None) -> Any:
-    """Return apprise's service behind a kept address, or None: it has none.
+    """Return apprise's service for a stored address, or None if there is none.
 
-    `link`: what a tap on it opens, where the kind has that.
+    `link`: what tapping a notice opens, if the kind supports it.
     """
     extra = f"click={quote(link, safe='')}" if kind == "ntfy" and link else ALWAYS.get(kind, "")
     joint = "&" if "?" in address else "?"
-    # One of apprise's classes; its hundred others are never loaded.
+    # Import only this class of apprise; a hundred others are never loaded.
     module, name = CHATS[kind].plugin.split(":")
     plugin = getattr(import_module(f"apprise.plugins.{module}"), name)
     read = plugin.parse_url(f"{address}{joint}{extra}" if extra else address)
-    # Not at the top: it loads what most processes never send by.
+    # Not at the top: it loads much that most processes never need.
     from apprise import AppriseAsset
 
-    # No file on disk, no picture of theirs, and no redirect: it could lead inside.
+    # No file on disk, no pictures of apprise's, no redirects: one could lead to a private host.
     asset = AppriseAsset(
         app_id="Mission Control",
         app_desc="Mission Control",
@@ -149,7 +149,7 @@ def service_of(kind: str, address: str, *, link: str | None = None) -> Any:
 
 
 def shown(kind: str, address: str) -> str:
-    """Return what of an address may be read by who may look: no token, no password."""
+    """Return the part of an address that may be shown: no token, no password."""
     if kind in PLACES:
         return PLACES[kind]
     if kind == "webhook":
@@ -158,13 +158,13 @@ def shown(kind: str, address: str) -> str:
     if kind == "email":
         return _listed([full for _, full in service.targets])
     if kind == "telegram":
-        # Who knows a chat's number can do nothing there without the bot's token.
+        # Without the bot's token, a chat's number is of no use.
         return f"chat {_listed([str(chat) for chat, *_ in service.targets])}"
     return f"{destination(kind, service)[0]}/{_listed(service.topics)}"
 
 
 def _read_chat(name: str, kind: Kind, given: str) -> str:
-    # What people paste is the service's own page or web hook, its query included.
+    # People paste the address of the service's page or web hook, with its query.
     url, (address, mark, query) = given, given.partition("?")
     for pattern, written in kind.pasted:
         if found := re.fullmatch(pattern, address, re.IGNORECASE):
@@ -173,7 +173,7 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
     scheme, _, rest = url.partition("://")
     if scheme.lower() not in kind.schemes or not rest:
         raise _wrong(kind.expected)
-    # By name: templates, attachments and key files are parameters too.
+    # By a list of names: templates, attachments and key files are parameters too.
     for parameter, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
         if parameter not in kind.parameters:
             taken = ", ".join(sorted(kind.parameters)) or "none"
@@ -182,7 +182,7 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
                 field="address",
             )
     service = service_of(name, url)
-    # An address may be whole, and name nobody at its service.
+    # A complete address may still name no recipient at its service.
     whom = {"telegram": "targets", "email": "targets", "ntfy": "topics"}.get(name)
     if service is None or (whom and not getattr(service, whom)):
         raise _wrong(kind.expected)
@@ -193,14 +193,14 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
 
 def _check_server(name: str, service: Any) -> None:
     host, port, is_clear = destination(name, service)
-    # It would be looked up as a name, at each letter, and never found.
+    # Such a host would be looked up at each mail, and never found.
     if name == "email" and not _HOST.fullmatch(host):
         raise InvalidRequest(
             "address: smtp: expected a host without a port, which stands behind the first "
             "host: mailtos://USER:PASSWORD@example.com:587?smtp=mail.example.com&…",
             field="address",
         )
-    # Passwords and words go over the net in the clear to hosts of this house only.
+    # Passwords and messages go unencrypted to the operator's own hosts only.
     is_ours = outbound.is_named(host, port, settings.NOTIFY_HOSTS)
     if is_clear and not is_ours:
         secure = "mailtos://" if name == "email" else "ntfys://"
@@ -216,7 +216,7 @@ def _check_server(name: str, service: Any) -> None:
 
 @contextmanager
 def _refused_at_once() -> Iterator[None]:
-    """Say now what each call would be refused for; it looks again, names may lead elsewhere."""
+    """Refuse now what each call would refuse; calls check again, as names may lead elsewhere."""
     try:
         yield
     except outbound.Unsendable as wrong:
@@ -224,10 +224,10 @@ def _refused_at_once() -> Iterator[None]:
 
 
 def destination(name: str, service: Any) -> tuple[str, int | None, bool]:
-    """Return the host and port a service calls, and whether it does so in the clear."""
+    """Return the host and port that a service calls, and whether the connection is unencrypted."""
     if name == "email":
         return service.smtp_host or service.host, service.port, service.secure_mode == "insecure"
-    # Apprise's word for an address that names a topic and no host.
+    # Apprise's word for an address with a topic and no host.
     if service.mode == "cloud":
         return "ntfy.sh", 443, False
     return service.host, service.port, not service.secure

@@ -1,6 +1,6 @@
-"""The channels of a project and what they were told: read as wire rows, and changed on its chain.
+"""A project's channels and their deliveries: read as wire rows, and changed on its chain.
 
-The chain says who changed a channel, never its address. `projects` is what the reader may see.
+The chain records who changed a channel, never its address. `projects` is what the reader may see.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from missioncontrol.wire.projects import (
 )
 from missioncontrol.wire.rows import Whole, row_of
 
-# Each card makes a delivery for every one of them.
+# Each card makes a delivery for every channel.
 MOST_CHANNELS = 50
 LONGEST_STEP = 24 * 60
-# In the order in which the page offers them.
+# In the order in which the page lists them.
 TOPICS: tuple[ChannelHears, ...] = ("decisions", "budgets", "reports")
 
 
@@ -48,36 +48,36 @@ class NewChannel:
     kind: ChannelKind
     name: str
     address: str
-    """Kept sealed, and never shown again."""
+    """Stored sealed, and never shown again."""
     project: UUID | None = None
     enabled: bool = True
     step_minutes: Whole = 0
-    """0: told at once; else only if nobody answered so long."""
+    """0: notified at once; otherwise only after this long without an answer."""
     quiet_from: str | None = None
     """"22:00", in the project's time zone."""
     quiet_to: str | None = None
     hears: tuple[ChannelHears, ...] = ("decisions", "budgets")
     language: Language = "en"
-    """What it is told in."""
+    """The language of its messages."""
 
 
 def add_channel(project: UUID, asked: NewChannel, *, by: str, at: datetime) -> Channel:
-    """Add a way to reach people.
+    """Add a channel.
 
     Raises:
-        InvalidRequest: says which field is wrong and what was expected.
+        InvalidRequest: a field is wrong; the error names it and what was expected.
     """
     channel = Channel(
         project_id=project,
         kind=asked.kind,
         name=checked_name(asked.name),
-        # Sealed: an address is all that its service asks for before it takes a message.
+        # Sealed: whoever has an address can send messages to its service.
         address=seal(addresses.read_address(asked.kind, asked.address)),
         created_by=by,
         created_at=at,
     )
     _apply(channel, asdict(asked))
-    # Counted without a lock: two at once may make one too many, which harms nobody.
+    # Counted without a lock: two requests at once may exceed the limit by one, which is harmless.
     with transaction.atomic():
         if Channel.objects.filter(project_id=project).count() >= MOST_CHANNELS:
             raise InvalidRequest(f"A project has at most {MOST_CHANNELS} channels.")
@@ -87,12 +87,12 @@ def add_channel(project: UUID, asked: NewChannel, *, by: str, at: datetime) -> C
 
 
 def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: datetime) -> Channel:
-    """Change what is named; the rest stays.
+    """Change the named fields of a channel.
 
     Raises:
-        InvalidRequest: says which field is wrong and what was expected.
+        InvalidRequest: a field is wrong; the error names it and what was expected.
     """
-    # Before anything is applied: the row itself is changed.
+    # Read before any change, because the row itself is changed.
     before = _audit_fields(channel)
     address = changes.pop("address", None)
     if address is not None:
@@ -102,7 +102,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
     _apply(channel, changes)
     with transaction.atomic():
         channel.save(update_fields=["address", "name", *RULES])
-        # The chain tells that it is another one, never which.
+        # The chain records that the address changed, never what it is.
         after = _audit_fields(channel) | ({"address": "another one"} if address is not None else {})
         if after != before:
             _record(channel, before=before, after=after, by=by, at=at)
@@ -111,7 +111,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
 
 @transaction.atomic
 def remove_channel(channel: Channel, *, by: str, at: datetime) -> None:
-    """Remove a channel; what it was to be told still is skipped, what it was told stays."""
+    """Remove a channel; its waiting deliveries are skipped, and past ones stay."""
     _record(channel, before=_audit_fields(channel), after=None, by=by, at=at)
     channel.delete()
 
@@ -121,9 +121,9 @@ def try_again(delivery: Delivery, *, at: datetime) -> None:
     """Try a failed delivery again.
 
     Raises:
-        ActionUnavailable: it has not failed, or there is nobody left to tell.
+        ActionUnavailable: it has not failed, or has no recipient any more.
     """
-    # First try, then say why not: what is asked for may have changed since the page was drawn.
+    # Try first, then say why not: the delivery may have changed since the page was loaded.
     if may_retry(delivery) and outbox.retry(delivery, at=at):
         return
     if delivery.notice.settled_at is not None:
@@ -160,7 +160,7 @@ def _apply(channel: Channel, rules: dict[str, Any]) -> None:
 
 
 def _audit_fields(channel: Channel) -> dict[str, Any]:
-    """Return what the chain may say of a channel."""
+    """Return the fields of a channel that may be recorded on the chain."""
     return {
         "name": channel.name,
         "kind": channel.kind,
@@ -187,24 +187,24 @@ def _record(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """How well people are reached, over every project."""
+    """How well people are reached, over all projects."""
 
     deliveries: dict[str, int]
     disabled_channels: int
     oldest_due_s: float
-    """How long the delivery that waits longest has been due; 0: none waits."""
+    """How long the oldest waiting delivery has been due; 0: none waits."""
 
 
-# What says something of a channel: somebody was told, or it was tried.
+# Deliveries that say something about a channel: one was sent, or was tried.
 TRIED = Q(status__in=["sent", "failed"]) | Q(status="waiting", tries__gt=0)
 
 
 def list_channels(*, projects: Collection[UUID]) -> list[ChannelRow]:
-    """Return the channels of projects in the order of their steps, with what was told last."""
+    """Return the channels of projects in the order of their steps, each with its last delivery."""
     tried = Delivery.objects.filter(TRIED, channel=OuterRef("pk"))
     newest = tried.order_by("-id").values("id")[:1]
     found = list(
-        # The newest of each by a subquery: a channel may have been told thousands of things.
+        # The newest of each by a subquery: a channel may have thousands of deliveries.
         Channel.objects.filter(project_id__in=projects)
         .annotate(last=Subquery(newest))
         .order_by("step_minutes", "id")
@@ -219,8 +219,8 @@ def list_channels(*, projects: Collection[UUID]) -> list[ChannelRow]:
 
 
 def health(*, at: datetime) -> Health:
-    """Count what became of deliveries, and tell how long the outbox is behind."""
-    # Settled ones have no `due_at`: nothing else needs to be left out.
+    """Return the counts of deliveries by status, and how far the outbox is behind."""
+    # Settled deliveries have no `due_at`, so no other filter is needed.
     oldest = Delivery.objects.filter(due_at__lte=at).aggregate(due=Min("due_at"))["due"]
     by_status = Delivery.objects.values_list("status").annotate(Count("id"))
     return Health(
@@ -231,7 +231,7 @@ def health(*, at: datetime) -> Health:
 
 
 def show_channel(channel: Channel) -> ChannelRow:
-    """Show one channel with what it was told last."""
+    """Return a channel's row with its last delivery."""
     last = _with_notice(channel.deliveries.filter(TRIED).order_by("-id")).first()
     return channel_row(channel, last=last)
 
@@ -245,7 +245,7 @@ def deliveries(
     decision: UUID | None = None,
     run: UUID | None = None,
 ) -> QuerySet[Delivery]:
-    """Find deliveries, newest first."""
+    """Return deliveries, newest first."""
     asked = given(
         status__in=statuses,
         kind__in=kinds,
@@ -261,7 +261,7 @@ def _with_notice(found: QuerySet[Delivery]) -> QuerySet[Delivery]:
 
 
 def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
-    """Show a channel; its address stays here."""
+    """Return a channel's row, without its address."""
     try:
         shown = addresses.shown(channel.kind, unseal(channel.address))
     # SECRET_KEY was changed: the page asks for the address again.
@@ -279,11 +279,11 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
 
 
 def delivery_row(delivery: Delivery, *, language: str) -> DeliveryRow:
-    """Show a delivery with its notice, and the notice's run, to who reads that language."""
+    """Return a delivery's row, with its notice and run, in a language."""
     notice = delivery.notice
     message = content.read(notice.content, language=language)
     t = texts_in(language)
-    # As it read when it was sent, or will: a later step tells how long nobody answered.
+    # As it read when sent, or will read: a later step says how long nobody answered.
     at = delivery.sent_at or delivery.due_at or delivery.created_at
     return row_of(
         DeliveryRow,
@@ -299,6 +299,6 @@ def delivery_row(delivery: Delivery, *, language: str) -> DeliveryRow:
 
 
 def may_retry(delivery: Delivery) -> bool:
-    """Tell whether another try can still reach somebody whom it concerns."""
+    """Tell whether another try can still reach somebody who needs to know."""
     has_target = delivery.channel_id is not None or delivery.device_id is not None
     return delivery.status == "failed" and has_target and delivery.notice.settled_at is None

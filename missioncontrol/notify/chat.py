@@ -1,6 +1,6 @@
-"""Chats, mail and ntfy: a notice as plain words, carried by apprise; a letter by `mail`.
+"""Chats, mail and ntfy: notices as plain text, sent by apprise; letters by `mail`.
 
-Texts an agent had a hand in are literal there: no mention, no markup, no hidden link.
+Texts that an agent may have influenced are shown literally: no mention, markup or hidden link.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from missioncontrol.sealing import unseal
 UNSEEN = "\u200b"
 DISCORD_MARKS = re.compile(r"([\\*_~`|>\[\]()#<-])")
 REFUSED = Outcome(failure="it could not be reached, or refused the message")
-# A status reaches us in apprise's log alone: its results only tell that a call failed.
+# Apprise gives a status only in its log: its results only tell that a call failed.
 STATUS = re.compile(r"error=(\d{3})\b")
 
 
@@ -38,13 +38,13 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     if service is None:
         return Outcome(failure="its address cannot be read: enter it again", is_final=True)
     try:
-        # A server of one's own choosing is looked up here too: a proxy may be in between.
+        # A host chosen by people is also looked up here, because a proxy may be in between.
         if addresses.CHATS[channel.kind].has_own_host:
             host, port, _ = addresses.destination(channel.kind, service)
             outbound.check_host(host, port, private_hosts=settings.NOTIFY_HOSTS)
     except outbound.Unsendable as refused:
         return Outcome(failure=str(refused))
-    # Apprise opens its connections by itself: they are watched, not made by us.
+    # Apprise opens its connections itself, so they are watched instead of made here.
     with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as watch:
         text = body_of(channel.kind, words, t, where)
         title = literal(channel.kind, words.title)
@@ -60,12 +60,12 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
                     body=text, title=title, body_format=NotifyFormat.TEXT, timeout=LONGEST_TRY_S
                 )
             )
-    # Whatever else is said of it: they only know that a connection failed.
+    # This reason wins: apprise and the mail client only know that a connection failed.
     return Outcome(failure=watch.refused) if watch.refused else outcome
 
 
 def body_of(kind: str, words: wording.Words, t: Texts, where: str | None) -> str:
-    """Return what is read under the title; our own link stands as it is."""
+    """Return the text under the title; our own link is not changed."""
     lines = [literal(kind, words.detail or words.body)]
     if where:
         lines.append(t.answer_here.format(link=where) if words.needs_answer else where)
@@ -75,23 +75,23 @@ def body_of(kind: str, words: wording.Words, t: Texts, where: str | None) -> str
 
 
 def literal(kind: str, text: str) -> str:
-    r"""Return a text that a chat shows as it is, that calls nobody and leads nowhere.
+    r"""Return a text that a chat shows as it is, and that mentions nobody and links nowhere.
 
-    Only our own link can be tapped there: an address in a run's name is no more than text.
+    Only our own link can be tapped there: an address in a run's name stays plain text.
 
     >>> literal("discord", "[free](evil.example) *now*")
     '\\[free\\]\\(evil.example\\) \\*now\\*'
     """
-    # Chats make a link of whatever looks like one; a sign of no width keeps it from that.
+    # Chats make a link of anything that looks like one; a zero-width character prevents that.
     text = text.replace("://", f":/{UNSEEN}/")
     if kind == "discord":
         text = DISCORD_MARKS.sub(r"\\\1", text)
-    # Elsewhere an @ calls whoever is named behind it; in a letter it is part of an address.
+    # In chats an @ mentions whoever is named after it; in a letter it is part of an address.
     return text if kind in {"email", "ntfy"} else text.replace("@", f"@{UNSEEN}")
 
 
 def _outcome(result: Any) -> Outcome:
-    """Read what apprise says; of its log only the status, for it may name addresses."""
+    """Return the outcome; of apprise's log read only a status, because it may name addresses."""
     from apprise import AppriseResultStatus
 
     if result.status == AppriseResultStatus.SUCCESS:

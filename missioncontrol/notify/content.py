@@ -1,6 +1,6 @@
-"""What a notice is about, as it is kept: a card, or something that was told. Pure.
+"""What a notice is about, as it is stored: a card, or an announcement. Pure.
 
-Words are made of it when it is sent (`wording`), so that they say how long it waits.
+`wording` puts it into words when it is sent, so that they say how long the card has waited.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from missioncontrol.wire.runs import BudgetScope
 
 LONGEST_TEXT = 500
 LONGEST_CALL = 120
-# What a command is given besides, and what it does does not hang on.
+# Arguments of a command that do not change what it does.
 SAYS_NOTHING_MORE = frozenset({"description", "timeout"})
-# Controls, signs of no width, and those that turn the reading direction. Line breaks are not
-# among them: they become blanks with the rest of the white space.
+# Control characters, zero-width characters, and those that change the reading direction. Line
+# breaks are not included: they become spaces with other white space.
 UNSEEN = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u206f\ufeff]"
@@ -37,7 +37,7 @@ UNSEEN = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """A decision that a person is asked for."""
+    """A decision that people are asked for."""
 
     form: Literal["card"] = "card"
     decision: UUID
@@ -45,7 +45,7 @@ class Card:
     run_name: str
     agent: str
     version: int
-    """The run's, when it opened."""
+    """The run's version when the card opened."""
     kind: str
     holds: bool
     what: str
@@ -56,18 +56,18 @@ class Card:
     unpriced_calls: int
     burn_usd_per_hour: Decimal
     fix: str | None
-    """Whole, or None: a fix is never cut. None while the judge has not ruled."""
+    """The whole fix: it is never cut. None while the judge has not ruled."""
     long_fix: bool = False
-    """There is one, too long to stand here."""
+    """There is a fix, but it is too long to be included."""
     scope: BudgetScope | None
     spent: str | None
     ceiling: str | None
     unit: str | None
     asks: str = ""
-    """Of a permission: the command, file or address; one line, cut where it is long."""
+    """For a permission: the command, file or address; one line, cut if it is long."""
     asks_tool: str = ""
     asks_whole: bool = False
-    """All that it is asked for stands in `asks`."""
+    """`asks` contains everything that is asked for."""
     actions: tuple[InterventionAction, ...]
     opened_at: datetime
     expires_at: datetime | None
@@ -76,7 +76,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Translation:
-    """The same in another language."""
+    """An announcement in another language."""
 
     title: str
     body: str
@@ -86,21 +86,21 @@ class Translation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Announcement:
-    """Something to know, which asks nothing: a ceiling that nears, a report, a test."""
+    """A notice that asks nothing: a ceiling nearly reached, a report, a test."""
 
     form: Literal["told"] = "told"
     title: str
     body: str
     detail: str = ""
-    """More lines, for where there is room: e-mail, chat."""
+    """More lines, where there is room: e-mail, chat."""
     html: str = ""
-    """The same as a page, for a letter: its styles inline, nothing fetched."""
+    """The same as a page, for e-mail: styles inline, nothing loaded."""
     path: str = "/"
-    """Where it is shown, on this site."""
+    """The page on this site that shows it."""
     data: dict[str, Any] | None = None
     """For a program to read."""
     others: dict[str, Translation] = field(default_factory=dict)
-    """By language; what stands above is English."""
+    """By language; the fields above are English."""
 
 
 Content = Annotated[Card | Announcement, Field(discriminator="form")]
@@ -108,15 +108,15 @@ _contents: TypeAdapter[Card | Announcement] = TypeAdapter(Content)
 
 
 def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
-    """Return what people are told of a card; texts an agent had a hand in are masked."""
-    # A judge quotes what it read, and that may hold a secret.
+    """Return what people are told of a card; texts that an agent may have influenced are masked."""
+    # A judge quotes what it read, which may hold a secret.
     fix = redact(row.verdict.fix) if row.verdict and row.verdict.fix else None
     asks, line = row.evidence.asks, ""
     is_whole = False
     if asks is not None:
         line = bounded(asks.text, LONGEST_CALL)
-        # Nobody allows on a lock screen what does not stand there: a detail that the line leaves
-        # out could be what makes the call harmful.
+        # Nobody may allow on a lock screen what is not shown there: a missing detail could be
+        # what makes the call harmful.
         is_complete = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
         is_whole = is_complete and bool(line) and line == asks.text
     meters = rows.meters(run, new_points=0, at=at)
@@ -148,33 +148,33 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
 def bounded(text: str, most: int) -> str:
     """Return a text masked, on one line, and cut with an ellipsis.
 
-    Signs that turn the reading direction round, or that nobody sees, could make a name say
-    something else on a lock screen: they go.
+    Characters that change the reading direction, or are invisible, are removed: they could make
+    a name say something else on a lock screen.
     """
     line = " ".join(UNSEEN.sub("", redact(text)).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
 def kept(content: Card | Announcement) -> dict[str, Any]:
-    """Return content as JSON to keep."""
+    """Return content as JSON to store."""
     dumped: dict[str, Any] = _contents.dump_python(content, mode="json")
     return dumped
 
 
 def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Announcement:
-    """Return content that was kept; what was told, in a language."""
+    """Return stored content; an announcement in a language."""
     message = _contents.validate_python(content)
     if not isinstance(message, Announcement):
         return message
-    # None: English, or kept before that language was spoken here.
+    # None: English, or stored before that language was added.
     translation = message.others.get(language_of(language))
     fields = asdict(translation) if translation else {}
     return replace(message, **fields, others={})
 
 
 def in_every_language(say: Callable[[Texts], Announcement]) -> Announcement:
-    """Return what is told, said in each of our languages; `say` writes it in one."""
-    # In all of them, for whoever is told may choose another before it is sent.
+    """Return an announcement in all languages; `say` writes it in one."""
+    # In all of them, because a recipient may change the language before it is sent.
     by_language = {language: say(texts) for language, texts in CATALOGUES.items()}
     english = by_language.pop(SOURCE)
     others = {language: row_of(Translation, message) for language, message in by_language.items()}

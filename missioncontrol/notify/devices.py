@@ -1,8 +1,8 @@
-"""Browsers that take pushes: subscribed, changed, and let go.
+"""Browsers that take pushes: subscribed, changed, and signed out.
 
-Of one that was signed out from afar what it shows is closed, and then it is forgotten: nobody
-may have it in hand, and its app may never be opened again, so one last push takes every
-notification of ours away. The subscription goes once that push was taken, or failed for good.
+A device that was signed out remotely may be in nobody's hands, and its app may never be opened
+again. So one last push closes what it shows and removes all our notifications. Its subscription
+is deleted once that push was accepted, or failed for good.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from missioncontrol.notify.web_push import raw
 from missioncontrol.sealing import fingerprint, seal
 
 AUTH_BYTES = 16
-# What waits with an error is tried again: until then it has failed.
+# A waiting delivery with an error is tried again; until then it counts as failed.
 FAILED = Q(status="failed") | Q(status="waiting", last_error__gt="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushKeys:
-    """The browser's public keys, with which pushes to it are encrypted."""
+    """The browser's public keys, which encrypt pushes to it."""
 
     p256dh: str
     auth: str
@@ -48,22 +48,22 @@ class NewPush:
     endpoint: str
     keys: PushKeys
     vapid_key: str
-    """The key it subscribed with: `devices/reach/` says which."""
+    """The key it subscribed with, as `devices/reach/` gave it."""
     time_zone: str = "UTC"
     language: str | None = None
-    """Absent: as it was."""
+    """Absent: unchanged."""
     name: str | None = None
-    """What the device calls itself, where it tells."""
+    """The device's own name, if it gives one."""
 
 
 @transaction.atomic
 def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
-    """Have a browser take pushes; its older subscription goes.
+    """Subscribe a browser to pushes, replacing its older subscription.
 
     Raises:
-        InvalidRequest: the address may not be called, or a key cannot be read.
+        InvalidRequest: the address may not be called, or a key is invalid.
     """
-    # Of another key the push service would refuse each push with 403, and nobody would see it.
+    # With another key the push service would refuse each push with 403, and nobody would notice.
     if asked.vapid_key != vapid.public_key():
         raise InvalidRequest("vapid_key: not the key of this installation.", field="vapid_key")
     try:
@@ -71,7 +71,7 @@ def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
     except outbound.Unsendable as refused:
         raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
     try:
-        # Read now: a key that cannot be would fail at each push, unseen by whoever sent it.
+        # Checked now: an invalid key would fail at each push, unseen by the sender.
         ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(asked.keys.p256dh))
         is_long_enough = len(raw(asked.keys.auth)) == AUTH_BYTES
     except ValueError:
@@ -94,9 +94,9 @@ def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
         kept["language"] = language_of(asked.language)
     mark = fingerprint(asked.endpoint)
     same_address = Device.objects.filter(endpoint_digest=mark)
-    # A stranger's, or signed out: it goes with what was chosen for it.
+    # Another person's device, or a signed-out one, is deleted with its settings.
     same_address.exclude(user=browser.user, left_at=None).delete()
-    # One row a browser, whatever address it has now: its quiet hours and its name stay.
+    # One row for each browser, whatever its address now: its quiet hours and its name stay.
     if known := Device.objects.filter(browser=browser).first():
         same_address.exclude(pk=known.pk).delete()
         _write(known, {**kept, "endpoint_digest": mark})
@@ -108,10 +108,10 @@ def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
 
 
 def change(device: Device, changes: dict[str, Any]) -> None:
-    """Change what a person chooses for a device.
+    """Change a person's settings of a device.
 
     Raises:
-        InvalidRequest: quiet hours need both ends; a zone must be one.
+        InvalidRequest: quiet hours lack an end, or the time zone does not exist.
     """
     if "language" in changes:
         changes["language"] = language_of(changes["language"])
@@ -122,27 +122,27 @@ def change(device: Device, changes: dict[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """What came last of pushing to a device."""
+    """The latest results of pushes to a device."""
 
     sent_at: datetime | None = None
     failed_at: datetime | None = None
-    """Later than `sent_at`, or None: it works again."""
+    """Later than `sent_at`; None: pushes work."""
     error: str = ""
 
 
 def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
-    """Return what came of each device's newest pushes."""
-    # What was never tried says nothing of the device.
+    """Return the results of each device's newest pushes."""
+    # A delivery that was never tried says nothing about the device.
     mine = Delivery.objects.filter(device=OuterRef("pk"), tries__gt=0).order_by("-id")
     newest = Device.objects.filter(pk__in=[device.pk for device in devices]).annotate(
-        # The newest by subqueries: a device may have been told thousands of things.
+        # The newest by subqueries: a device may have thousands of deliveries.
         sent=Subquery(mine.filter(status="sent").values("sent_at")[:1]),
         failed=Subquery(mine.filter(FAILED).values("created_at")[:1]),
         error=Subquery(mine.filter(FAILED).values("last_error")[:1]),
     )
     tried: dict[UUID, Tried] = {}
     for row in newest:
-        # An old failure says nothing once a later push arrived.
+        # An old failure no longer matters once a later push arrived.
         works = row.failed is None or (row.sent is not None and row.sent > row.failed)
         failure: dict[str, Any] = {} if works else {"failed_at": row.failed, "error": row.error}
         tried[row.pk] = Tried(sent_at=row.sent, **failure)
@@ -150,22 +150,22 @@ def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
 
 
 def let_go(devices: Iterable[Device], *, at: datetime) -> None:
-    """Have devices close what they were shown, and forget them after it.
+    """Make devices close what they show, and delete them afterwards.
 
-    Called in the transaction that forgets their browsers, before it does.
+    Called in the transaction that deletes their browsers, before it does.
     """
     announcement = content.in_every_language(
         lambda t: content.Announcement(title=t.signed_out_title, body=t.signed_out_body)
     )
     made: list[Delivery] = []
     for device in devices:
-        # One that is under way counts: it may arrive after this was written.
+        # Includes a push that is on its way: it may arrive after this transaction.
         shown = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
         project = shown.values_list("project_id", flat=True).first()
-        if project is None:  # it was told nothing, nor is being told now: it shows none of ours
+        if project is None:  # nothing was or is being sent to it, so it shows nothing
             device.delete()
             continue
-        # Before the browser is forgotten, which would take the device along.
+        # Before the browser is deleted, which would delete the device with it.
         device.browser, device.left_at = None, at
         device.save(update_fields=["browser", "left_at"])
         notice = Notice.objects.create(

@@ -1,7 +1,7 @@
-"""E-mail: one letter to all recipients of a channel, handed to the mail server of its address.
+"""E-mail: one letter to all recipients of a channel, sent through the mail server of its address.
 
-Ours and not apprise's, which writes to each recipient alone and calls all of it failed when one
-of them is refused: the others would get the same letter at each try.
+Not by apprise, which writes to each recipient separately and reports a failure of all when one
+is refused: the others would get the same letter at each try.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from missioncontrol.outbound import LONGEST_TRY_S, SENT, Outcome
 
 # How long the server may be silent.
 TIMEOUT_S = 15.0
-# Every server takes it: what is not ASCII is encoded.
+# Every server accepts it: non-ASCII text is encoded.
 PLAIN = policy.SMTP.clone(cte_type="7bit")
-# RFC 5321, 4.2.1: from here on the same letter would be refused again.
+# RFC 5321, 4.2.1: with a status from here on, the same letter would be refused again.
 PERMANENT = 500
 
 
 def letter(service: Any, delivery: UUID, *, subject: str, text: str, html: str) -> EmailMessage:
-    """Write a delivery's letter: the text first, then the page, where there is one."""
+    """Return a delivery's letter: the text first, then the page, if there is one."""
     name, sender = service.from_addr
     message = EmailMessage(policy=PLAIN)
     # A line break would begin another header.
@@ -39,13 +39,13 @@ def letter(service: Any, delivery: UUID, *, subject: str, text: str, html: str) 
     message["From"] = Address(display_name=name or "Mission Control", addr_spec=sender)
     message["To"] = ", ".join(address for _, address in service.targets)
     if service.cc:
-        # Sorted: apprise keeps a set, and two letters of one channel would differ.
+        # Sorted: apprise stores a set, and letters of one channel would differ.
         message["Cc"] = ", ".join(sorted(service.cc))
     message["Date"] = formatdate()
-    # The same at each try: after a lost answer nobody knows whether it was taken, and mailboxes
-    # show what they have already once. The sender's own domain: another is a mark of spam.
+    # The same at each try: after a lost answer nobody knows whether the letter was accepted, and
+    # mailboxes show a repeat only once. The sender's own domain: another is a sign of spam.
     message["Message-ID"] = f"<{delivery}@{sender.rpartition('@')[2]}>"
-    # Nobody reads what comes back: no out-of-office reply (RFC 3834; the second is Exchange's).
+    # Nobody reads replies: no out-of-office reply (RFC 3834; the second header is Exchange's).
     message["Auto-Submitted"] = "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
     message.set_content(text)
@@ -55,16 +55,16 @@ def letter(service: Any, delivery: UUID, *, subject: str, text: str, html: str) 
 
 
 def send(service: Any, message: EmailMessage) -> Outcome:
-    """Hand a letter to a channel's mail server.
+    """Send a letter through a channel's mail server.
 
-    Of what the server says its status alone is told: the rest may name the address.
+    Only the status of the server's answer is reported: the text may contain the address.
     """
     recipients = [*(address for _, address in service.targets), *sorted(service.cc)]
     deadline = time.monotonic() + LONGEST_TRY_S
     try:
         refused = _hand_over(service, recipients, message, deadline)
     except (OSError, UnicodeError, smtplib.SMTPException) as error:
-        # Whatever the cut connection raised is only how the deadline showed.
+        # After the deadline, whatever the cut connection raised means that time ran out.
         if time.monotonic() >= deadline:
             return Outcome(failure=f"it took longer than {LONGEST_TRY_S:g} s")
         return _failed(error, recipients)
@@ -90,11 +90,11 @@ def _failed(error: Exception, recipients: Sequence[str]) -> Outcome:
 
 
 class _Client(smtplib.SMTP):
-    """A client on a connection that was made for it."""
+    """A client on an existing connection."""
 
     def __init__(self, connection: socket.socket, host: str) -> None:
         self._connection = connection
-        # The name: STARTTLS looks for it in the certificate.
+        # The host's name: STARTTLS checks the certificate for it.
         super().__init__(host, timeout=TIMEOUT_S)
 
     def _get_socket(self, *_: object) -> socket.socket:
@@ -104,10 +104,10 @@ class _Client(smtplib.SMTP):
 def _hand_over(
     service: Any, recipients: Sequence[str], message: EmailMessage, deadline: float
 ) -> Mapping[str, tuple[int, bytes]]:
-    """Sign in and hand a letter over; return which recipients were refused, and how."""
+    """Sign in and send a letter; return which recipients were refused, and how."""
     host, context = service.smtp_host, ssl.create_default_context()
     connection = socket.create_connection((host, service.port), TIMEOUT_S)
-    # Its time-out starts anew with each byte: a slow server would outlast our lease.
+    # Its time-out starts again with each byte: a slow server would outlast our lease.
     with connection, outbound.cut_off(connection, deadline):
         if service.secure_mode == "ssl":
             connection = context.wrap_socket(connection, server_hostname=host)
@@ -117,7 +117,7 @@ def _hand_over(
             if service.user and service.password:
                 client.login(service.user, service.password)
             refused = client.sendmail(service.from_addr[1], recipients, message.as_string())
-            # It has the letter: nothing that it says now makes that undone.
+            # The server has the letter: no later answer undoes that.
             with suppress(OSError, smtplib.SMTPException):
                 client.quit()
             return refused
@@ -126,7 +126,7 @@ def _hand_over(
 def _not_for(
     refused: Mapping[str, tuple[int, bytes]], recipients: Sequence[str], *, is_taken: bool
 ) -> Outcome:
-    """Say which recipients a server refused, by their place in the channel's address."""
+    """Return an outcome that names the refused recipients by their place in the address."""
     statuses = {code for code, _ in refused.values()}
     which = ", ".join(str(n) for n, one in enumerate(recipients, 1) if one in refused)
     whom = f"recipient {which} of {len(recipients)} ({', '.join(map(str, sorted(statuses)))})"

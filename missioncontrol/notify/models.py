@@ -1,4 +1,4 @@
-"""How a person is reached: devices, channels, and the outbox of what they are to hear."""
+"""How people are reached: devices, channels, and the outbox of notices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from missioncontrol.runs.models import Run
 
 
 class Device(models.Model):
-    """A person's browser that takes pushes. What a push needs is kept sealed."""
+    """A person's browser that takes pushes. The data that a push needs is stored sealed."""
 
     id = models.UUIDField(primary_key=True, default=new_id)
     user = models.ForeignKey(
@@ -25,7 +25,7 @@ class Device(models.Model):
     name = models.CharField(max_length=100)
     kind = models.CharField(max_length=7, default="phone", help_text="phone or desktop")
     endpoint = models.TextField(help_text="sealed: the push service's address")
-    # An address is sealed anew each time: it is found by this.
+    # Sealing gives another text each time, so the address is found by this.
     endpoint_digest = models.CharField(max_length=64, unique=True)
     p256dh = models.TextField(help_text="sealed")
     auth = models.TextField(help_text="sealed")
@@ -43,9 +43,9 @@ class Device(models.Model):
 
 
 class Channel(models.Model):
-    """A way to reach the people of a project. Its address holds secrets: it is kept sealed.
+    """A way to reach the people of a project. Its address holds secrets, so it is stored sealed.
 
-    `step_minutes`: 0, it hears of a card at once; else only if nobody answered so long.
+    `step_minutes`: 0, it hears of a card at once; otherwise only after this long without an answer.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
@@ -66,15 +66,15 @@ class Channel(models.Model):
 
 
 class Notice(models.Model):
-    """Something people are to hear, once: `subject` names it within its project.
+    """Something that people are told, once: `subject` identifies it within its project.
 
-    `settled_at`: it has been answered, and whoever was not told yet is not told.
+    `settled_at`: when it was answered; waiting deliveries are then not sent.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="notices")
     run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="notices")
-    # No foreign key: cards live in a room above this one.
+    # No foreign key: cards are in a package above this one.
     decision = models.UUIDField(null=True)
     what = models.CharField(max_length=8)
     subject = models.CharField(max_length=200)
@@ -86,27 +86,27 @@ class Notice(models.Model):
 
     class Meta:
         constraints = [
-            # Whichever process notices a thing first tells of it; the others find that it was told.
+            # The first process that notices something creates the notice; the others find it.
             models.UniqueConstraint(fields=["project", "what", "subject"], name="one_notice")
         ]
         indexes = [models.Index(fields=["decision"], name="notice_of_decision")]
 
 
 class Delivery(models.Model):
-    """One notice for one target: the outbox. Written where it happened, sent afterwards.
+    """One notice for one target: the outbox. Stored in the causing transaction, sent afterwards.
 
-    A worker takes it by `leased_until`; one that dies with it leaves it to the next.
+    A worker claims it with `leased_until`; if the worker dies, another takes over.
     """
 
     id = models.UUIDField(primary_key=True, default=new_id)
     notice = models.ForeignKey(Notice, on_delete=models.CASCADE, related_name="deliveries")
-    # Its notice's too: lists of a project's deliveries filter by it without a join.
+    # The same as its notice's: lists of a project's deliveries filter by it without a join.
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="deliveries")
     what = models.CharField(max_length=10, help_text="the notice's, or withdrawal")
     kind = models.CharField(max_length=8, help_text="push, or the channel's")
-    # A copy: what was told is still read when its target is gone.
+    # A copy: the name can still be read when the target is deleted.
     target = models.CharField(max_length=100, help_text="the device's or channel's name then")
-    # What was told stays when its target goes.
+    # Deliveries stay when their target is deleted.
     device = models.ForeignKey(
         Device, null=True, on_delete=models.SET_NULL, related_name="deliveries"
     )
@@ -124,7 +124,7 @@ class Delivery(models.Model):
 
     class Meta:
         constraints = [
-            # Whoever announces or takes away twice, in whichever process: one push each.
+            # One push each, however often and in whichever process it is announced or withdrawn.
             models.UniqueConstraint(
                 fields=["device", "what", "notice"], name="one_delivery_a_device"
             ),
@@ -140,6 +140,6 @@ class Delivery(models.Model):
 
     @property
     def language(self) -> str:
-        """The target's; English once it is gone."""
+        """The target's language; English once the target is deleted."""
         target = self.device or self.channel
         return target.language if target else "en"

@@ -1,9 +1,9 @@
 """Deliver what is due: claimed by conditional update, tried outside every lock, settled once.
 
-A try is counted before it is made, so that one nobody comes back from was one too. At least
-once: a repeat carries the same delivery id.
+A try is counted before it is made, so that a try whose worker dies counts too. Delivery is
+at least once: a repeat has the same delivery id.
 
-What came of old deliveries is forgotten (`prune`); the audit log keeps what was told, and is not
+Old deliveries are deleted (`prune`); the audit log keeps what people were told, and is not
 touched.
 """
 
@@ -31,20 +31,20 @@ from missioncontrol.sealing import Unreadable
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
 
 MOST_AT_ONCE = 64
-# How much later a sign-out is looked at again that waits for another push.
+# How much later a sign-out that waits for another push is tried.
 BEHIND = timedelta(seconds=2)
 SETTLED = ("sent", "failed", "withdrawn", "skipped")
 # Deleted in one transaction: nobody waits long for SQLite's lock.
 PRUNED_AT_ONCE = 500
-# At one beat; the next goes on.
+# At one beat; the next beat continues.
 MOST_BATCHES = 10
-# What people were told is on record; that a notification was taken away again is not.
+# What people were told is recorded; that a notification was removed again is not.
 JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
 
-# Sends one delivery (its notice, device, channel and project are loaded), outside every lock,
-# within `outbound.LEASE`; says what came of it. It may be called twice for one delivery: after a
-# death nobody knows whether it was sent.
+# Sends one delivery (with its notice, device, channel and project loaded), outside every lock and
+# within `outbound.LEASE`; returns the outcome. May be called twice for one delivery: after a
+# worker's death nobody knows whether it was sent.
 Sender = Callable[[Delivery, datetime], Outcome]
 
 # By the kind of a delivery's target.
@@ -56,33 +56,33 @@ SENDERS: Mapping[str, Sender] = {
 
 
 def claim(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
-    """Take what is due; no other worker gets it until its lease is over."""
+    """Claim what is due; no other worker gets it until the lease ends."""
     due = Delivery.objects.filter(_free(at), status="waiting", due_at__lte=at)
     if of is not None:
         due = due.filter(pk__in=of)
     found = list(due.order_by("due_at").values_list("id", flat=True)[:MOST_AT_ONCE])
-    # One by one: of several workers that found the same delivery, one update takes it.
+    # One by one: if several workers found the same delivery, one update takes it.
     free = Delivery.objects.filter(_free(at), status="waiting", due_at__lte=at)
     leased_until = at + outbound.LEASE
     return [pk for pk in found if free.filter(pk=pk).update(leased_until=leased_until)]
 
 
 def deliver(delivery_id: UUID, *, at: datetime) -> None:
-    """Try a delivery that was claimed, and write down what came of it."""
+    """Try a claimed delivery, and store the outcome."""
     delivery = (
         Delivery.objects.select_related("notice", "project", "device", "channel")
-        # Whose lease is over by now is free for another worker, and may be on its way there.
+        # After its lease the delivery is free for another worker, which may already have it.
         .filter(pk=delivery_id, status="waiting", leased_until__gt=at)
         .first()
     )
     if delivery is None or _skip_or_postpone(delivery, at=at):
         return
-    # Its last try was counted and never settled: whoever made it died.
+    # The last try was counted and never settled: its worker died.
     if delivery.tries >= outbound.MOST_TRIES:
         gave_up = Outcome(failure="nothing came of its last try", is_final=True)
         settle(delivery, gave_up, at=at)
         return
-    # Whose lease went to another meanwhile does not try beside it.
+    # If another worker has claimed it meanwhile, do not try beside it.
     mine = Delivery.objects.filter(
         pk=delivery.pk, status="waiting", tries=delivery.tries, leased_until=delivery.leased_until
     )
@@ -93,18 +93,18 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     outcome = Outcome(failure=f"nothing here sends to {delivery.kind}", is_final=True)
     try:
         outcome = sender(delivery, at) if sender else outcome
-    except Unreadable as unreadable:  # SECRET_KEY was changed: the same at every try
+    except Unreadable as unreadable:  # SECRET_KEY was changed: every try would fail
         outcome = Outcome(failure=str(unreadable), is_final=True)
-    # `at` is when the call began: the answer came as much later as it took.
+    # `at` is when the call began; the answer came later by the measured time.
     settle(delivery, outcome, at=at + timedelta(seconds=time.monotonic() - began))
 
 
 def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
-    """Write down what came of a try: sent, to be tried again, or failed."""
+    """Store the outcome of a try: sent, to be tried again, or failed."""
     again = outcome.failure and not outcome.is_final and delivery.tries < outbound.MOST_TRIES
-    # Later than it was sent: the run's lock is not held while somebody else takes their time.
+    # After sending: the run's lock is not held while another server takes its time.
     with _transaction_for(delivery, at=at) as record:
-        # A card may have been answered on the way: this was sent all the same.
+        # A card may have been answered meanwhile: this was sent nevertheless.
         mine = Delivery.objects.filter(
             pk=delivery.pk, tries=delivery.tries, status__in=["waiting", "withdrawn"]
         )
@@ -118,7 +118,7 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
                 leased_until=None,
                 last_error=outcome.failure,
             )
-            # Nothing to tell yet: the chain says what came of it, not how often it was tried.
+            # Nothing to record yet: the chain has the outcome, not the number of tries.
             is_mine = 0
         else:
             is_mine = mine.filter(status="waiting").update(
@@ -131,12 +131,12 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
             record(NoticeFailed, **fields, reason=outcome.failure)
         elif delivery.what in JOURNALLED:
             record(NoticeSent, **fields)
-        # A device that was signed out goes once its last push was taken, or failed for good.
+        # A signed-out device is deleted once its last push was accepted, or failed for good.
         is_over = outcome.is_gone or delivery.what == "sign_out"
         if is_over and delivery.device_id is not None:
             Device.objects.filter(pk=delivery.device_id).delete()
         elif outcome.failure is None:
-            # It may have been answered while this was on its way: then the device need not show it.
+            # If the card was answered while this was on its way, the device need not show it.
             is_shown = delivery.device_id is not None and delivery.what == "decision"
             delivery.notice.refresh_from_db(fields=["settled_at"])
             if is_shown and delivery.notice.settled_at is not None:
@@ -144,9 +144,9 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
 
 
 def retry(delivery: Delivery, *, at: datetime) -> bool:
-    """Try a failed delivery again, from its first try on; False: it is not failed."""
+    """Try a failed delivery again, with a new count of tries; False: it has not failed."""
     mine = Delivery.objects.filter(pk=delivery.pk, status="failed")
-    # From the first pause again: whoever asks has mended what failed.
+    # Back to the shortest pause: the person who asks has presumably fixed the cause.
     if not mine.update(status="waiting", tries=0, due_at=at, leased_until=None):
         return False
     services.enqueue_on_commit([delivery])
@@ -154,10 +154,10 @@ def retry(delivery: Delivery, *, at: datetime) -> bool:
 
 
 def prune(*, at: datetime, keep: timedelta) -> int:
-    """Forget settled deliveries made longer ago than `keep`, the oldest first; count them.
+    """Delete settled deliveries older than `keep`, oldest first; return how many.
 
-    What was told of a card that is still open stays: a device that shows it has to be told when
-    it is answered. A notice goes with its last delivery.
+    Those of a card that is still open stay: a device that shows it must be told when it is
+    answered. A notice is deleted with its last delivery.
     """
     before, is_open = at - keep, Q(decision__isnull=False, settled_at=None)
     is_shown = Exists(Notice.objects.filter(is_open, pk=OuterRef("notice")))
@@ -165,13 +165,13 @@ def prune(*, at: datetime, keep: timedelta) -> int:
     gone = _in_batches(settled)
     is_kept = Exists(Delivery.objects.filter(notice=OuterRef("pk")))
     empty = Notice.objects.filter(~is_kept, at__lt=before).exclude(is_open)
-    # A ceiling's notice stays: by it a run is told once, and not again after a month.
+    # A ceiling's notice stays: it ensures that people are told once, and not again after a month.
     _in_batches(empty.exclude(what="budget"))
     return gone
 
 
 def _in_batches(old: QuerySet[Delivery] | QuerySet[Notice]) -> int:
-    """Delete rows a batch a transaction; what changed since it was found is looked at again."""
+    """Delete rows in batches, one transaction each; the filter is applied again when deleting."""
     gone = 0
     for _ in range(MOST_BATCHES):
         found: list[UUID] = list(old.order_by("id").values_list("id", flat=True)[:PRUNED_AT_ONCE])
@@ -186,15 +186,15 @@ def _free(at: datetime) -> Q:
 
 
 def _skip_or_postpone(delivery: Delivery, *, at: datetime) -> bool:
-    """Leave a delivery whose target is switched off, gone, or asleep."""
+    """Skip a delivery whose target is switched off or gone, postpone one in quiet hours."""
     mine = Delivery.objects.filter(pk=delivery.pk, status="waiting")
     if why := _why_skip(delivery):
         mine.update(status="skipped", due_at=None, leased_until=None, last_error=why)
         return True
     due_at = services.due_for(delivery, at=at)
     if delivery.what == "sign_out":
-        # A push on its way to the device that is signed out would arrive after this, and stay
-        # on its lock screen.
+        # A push that is still on its way to the signed-out device would arrive after this one and
+        # stay on its lock screen.
         others = Delivery.objects.filter(device=delivery.device_id, leased_until__gt=at)
         due_at = at + BEHIND if others.exclude(pk=delivery.pk).exists() else due_at
     if due_at > at:
@@ -203,7 +203,7 @@ def _skip_or_postpone(delivery: Delivery, *, at: datetime) -> bool:
 
 
 def _why_skip(delivery: Delivery) -> str | None:
-    """Say why a delivery's target is not to hear of it any more; None: it is."""
+    """Return why a delivery's target must not hear of it any more; None: it may."""
     device, what, why = delivery.device, delivery.what, None
     target: Any = device or delivery.channel
     if target is None:
@@ -211,7 +211,7 @@ def _why_skip(delivery: Delivery) -> str | None:
     elif device is not None and device.left_at is not None and what != "sign_out":
         why = "its device was signed out"
     elif what in {"sign_out", "withdrawal"}:
-        pass  # whoever was removed, or switched pushes off, is to be rid of the card
+        pass  # also for a person who was removed, or switched pushes off: the card must go
     elif not target.enabled and what != "test":
         why = "its target is switched off"
     elif delivery.project.archived_at is not None:
@@ -220,7 +220,7 @@ def _why_skip(delivery: Delivery) -> str | None:
         mine = ways.open_memberships().filter(
             user_id=device.user_id, project_id=delivery.project_id
         )
-        if what != "test":  # a test is for whoever belongs there
+        if what != "test":  # a test is for every member
             mine = mine.filter(role__in=services.ANSWERERS)
         why = None if mine.exists() else "its person no longer answers in the project"
     return why
@@ -228,12 +228,12 @@ def _why_skip(delivery: Delivery) -> str | None:
 
 @contextmanager
 def _transaction_for(delivery: Delivery, *, at: datetime) -> Iterator[Callable[..., object]]:
-    """Hold what the outcome is written under: the run's lock, so that an answer waits.
+    """Hold the lock for storing an outcome: the run's, so that an answer waits.
 
-    Lends what appends an event to the run's chain, or to its project's.
+    Yields the function that appends an event to the run's chain, or to its project's.
     """
     run_id = delivery.notice.run_id
-    # Reports and tests are of no run: the project's own chain has them.
+    # Reports and tests belong to no run: they are on the project's own chain.
     if run_id is None:
         project = delivery.project_id
         with transaction.atomic():

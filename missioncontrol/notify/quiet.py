@@ -1,4 +1,4 @@
-"""Quiet hours: from one time of day to another, in somebody's zone, over midnight too."""
+"""Quiet hours: from one time of day to another, in a time zone, across midnight too."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from missioncontrol.notify.models import Channel, Device
 
 
 def read_clock(text: str | None, *, field: str) -> time | None:
-    """Read a time of day that a person entered; an empty one is none.
+    """Parse a time of day that a person entered; None for an empty one.
 
     Raises:
-        InvalidRequest: it is no time; `field` is whose it was to be.
+        InvalidRequest: it is no time of day; the error names `field`.
     """
     if not text:
         return None
@@ -29,19 +29,19 @@ def read_clock(text: str | None, *, field: str) -> time | None:
 
 
 def write_clock(value: time | None) -> str | None:
-    """Write a time of day as a person enters it."""
+    """Return a time of day as a person enters it."""
     return value.strftime("%H:%M") if value else None
 
 
 def read_hours(target: Device | Channel, changes: Mapping[str, Any]) -> dict[str, time | None]:
-    """Read what a person changes of somebody's quiet hours: both ends, or neither, stand after it.
+    """Parse a change of quiet hours; afterwards both ends must be set, or neither.
 
     Raises:
-        InvalidRequest: one is no time, or one alone would stand.
+        InvalidRequest: one is no time of day, or only one end would be set.
     """
     named = {end: changes[end] for end in ("quiet_from", "quiet_to") if end in changes}
     read = {end: read_clock(text, field=end) for end, text in named.items()}
-    # A change may name one end alone.
+    # A change may name only one end.
     begin, end = (read.get(name, getattr(target, name)) for name in ("quiet_from", "quiet_to"))
     if (begin is None) != (end is None):
         raise InvalidRequest("quiet_from, quiet_to: give both, or neither.", field="quiet_from")
@@ -51,22 +51,22 @@ def read_hours(target: Device | Channel, changes: Mapping[str, Any]) -> dict[str
 def end_of_quiet(
     at: datetime, *, start: time | None, end: time | None, zone: str
 ) -> datetime | None:
-    """Return when the quiet hours end that hold at a moment; None: none do.
+    """Return when the current quiet hours end; None: it is not quiet.
 
-    Hours without a beginning, an end or a length are none. A day of 23 or 25 hours
-    has them too: they end when the clock on the wall says so.
+    Hours without a start, an end or a length do not count. On a day of 23 or 25 hours they
+    end when local time says so.
     """
     if start is None or end is None or start == end:
         return None
     local = at.astimezone(zone_of(zone))
     clock = local.time()
     over_midnight = end < start
-    # `end` itself is no longer quiet: what was put off is due then.
+    # `end` itself is no longer quiet: what was postponed is due then.
     is_quiet = clock >= start or clock < end if over_midnight else start <= clock < end
     if not is_quiet:
         return None
     day = local.date() + timedelta(days=1 if over_midnight and clock >= start else 0)
     wall = datetime.combine(day, end, tzinfo=local.tzinfo)
-    # Of a time that comes twice in a night, as clocks go back, the one still ahead.
+    # If a local time occurs twice, as clocks go back, take the one that is still ahead.
     first, second = (wall.replace(fold=fold).astimezone(UTC) for fold in (0, 1))
     return first if first > at else second

@@ -1,7 +1,7 @@
-"""Write down what people are to hear; `outbox` tells it afterwards.
+"""Store what people are to be told; `outbox` sends it afterwards.
 
-Called inside the transaction in which it happened, under the run's lock where there is
-one: rows only, queued for a worker once they are committed.
+Called inside the transaction in which it happened, under the run's lock if there is a run.
+Only rows are written; they are queued for a worker after the commit.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import DecisionRow
 
-# By its name: the task's module imports us.
+# By name, because the task's module imports this one.
 DELIVER = "missioncontrol.notify.tasks.deliver"
-# How long a card is kept back for the judge, who may dismiss it or bring a fix.
+# How long a card's notice waits for the judge, who may dismiss the card or add a fix.
 VERDICT_WAIT = timedelta(seconds=10)
 # Viewers cannot answer: a card would only wake them.
 ANSWERERS = (Role.OWNER, Role.OPERATOR)
-# Who asked for a test waits for it; the others take away, and wake nobody.
+# The person who asked for a test waits for it; the others only remove, and wake nobody.
 WHATEVER_THE_HOUR = frozenset({"test", "withdrawal", "sign_out"})
 TOPIC_OF = {
     "decision": "hears_decisions",
@@ -44,28 +44,28 @@ TOPIC_OF = {
 
 
 def announce(row: DecisionRow, run: Run, *, at: datetime) -> None:
-    """Tell people of a card that opened; once its judge has ruled, or is late."""
+    """Tell people of a card that opened, once its judge has ruled or is late."""
     tell(
         run.project_id,
         "decision",
-        # A card at a budget is both: a channel of either is told.
+        # A budget's card is both: channels of either kind are told.
         also="budget" if row.kind == "budget" else None,
         subject=str(row.id),
         message=content.card_of(row, run, at=at),
         at=at,
         run=run,
         decision=row.id,
-        # A push that is taken back at once has woken somebody for nothing.
+        # A push that is withdrawn at once has woken somebody for nothing.
         wait=VERDICT_WAIT if row.status == "judging" else timedelta(0),
     )
 
 
 def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
-    """Take in the judge's ruling; who is told at once is told now."""
+    """Add the judge's verdict to a card's notice, and send what waited for it."""
     updated = content.kept(content.card_of(row, run, at=at))
     if not Notice.objects.filter(decision=row.id, settled_at=None).update(content=updated):
         return
-    # Only those that wait for the ruling: later steps and quiet hours have times of their own.
+    # Only those that wait for the verdict: later steps and quiet hours have their own times.
     kept_back = Delivery.objects.filter(
         notice__decision=row.id,
         status="waiting",
@@ -78,19 +78,19 @@ def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
     for delivery in kept_back:
         delivery.due_at = due_for(delivery, at=at)
         Delivery.objects.filter(pk=delivery.pk, status="waiting").update(due_at=delivery.due_at)
-        # What is due later the sweeper finds.
+        # The sweeper finds what is due later.
         if delivery.due_at == at:
             due.append(delivery)
     enqueue_on_commit(due)
 
 
 def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
-    """Take a card back that was answered, wherever: who was not told is not told.
+    """Withdraw an answered card: people who were not told of it yet are not told.
 
-    A device that shows it is told to take it away.
+    Devices that show it are told to remove it.
     """
     mine = Notice.objects.filter(decision=decision, settled_at=None)
-    # Of two answers at once one settles it, and one set of withdrawals goes out.
+    # Of two answers at once, one settles it, and withdrawals are sent once.
     if not mine.update(settled_at=at, outcome=outcome, settled_by=by):
         return
     deliveries = Delivery.objects.filter(notice__decision=decision).exclude(what="withdrawal")
@@ -100,8 +100,8 @@ def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
 
 
 def silence(user: int, project: UUID, *, at: datetime) -> None:
-    """Have a person's devices hear no more of a project, and take its open cards away."""
-    # Withdrawn, not deleted: the page still says what became of it.
+    """Withdraw a project's waiting deliveries to a person's devices, and remove its open cards."""
+    # Withdrawn, not deleted: the page still shows their outcome.
     theirs = Delivery.objects.filter(device__user=user, project=project)
     waiting = theirs.filter(status="waiting").exclude(what__in=WHATEVER_THE_HOUR)
     waiting.update(status="withdrawn", due_at=None)
@@ -110,8 +110,8 @@ def silence(user: int, project: UUID, *, at: datetime) -> None:
 
 
 def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
-    """Have devices take away what they show; once, whoever asks."""
-    # A push only: what stands in a chat or a letter cannot be taken back.
+    """Tell devices, once, to remove what they show."""
+    # Only pushes: a chat message or a letter cannot be taken back.
     rows = [
         Delivery(
             notice=one.notice,
@@ -125,15 +125,15 @@ def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
         )
         for one in shown
     ]
-    # Two answers at once: a constraint keeps the second withdrawal out.
+    # If two answers come at once, a constraint rejects the second withdrawal.
     Delivery.objects.bulk_create(rows, ignore_conflicts=True)
     enqueue_on_commit(rows)
 
 
 def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
-    """Tell people of a trip that asks nothing: of each kind once an hour.
+    """Tell people of a trip that asks nothing, for each kind once an hour.
 
-    The run only warns, or was over before its turns were told.
+    Either the run's mode only warns, or the run had ended before its turns were reported.
     """
     path, is_over = f"/runs/{run.id}", run.status in ENDED
     announcement = content.in_every_language(
@@ -154,7 +154,7 @@ def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
 
 
 def ended(run: Run, *, summary: str, at: datetime) -> None:
-    """Tell people that the policy ended a run at once, which asked nobody."""
+    """Tell people that the policy ended a run at once, without asking anybody."""
     path = f"/runs/{run.id}"
     announcement = content.in_every_language(
         lambda t: wording.ended(t, summary, name=run.name, path=path, cost=_cost(run, t))
@@ -169,15 +169,15 @@ def _cost(run: Run, t: Texts) -> str:
 
 
 def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
-    """Tell people that a ceiling nears its end; of a shared one once, whoever comes near."""
+    """Tell people that a ceiling is nearly reached; of a shared one only once for all runs."""
     scope = ceiling["scope"]
     burn = rows.meters(run, new_points=0, at=at).burn_usd_per_hour
-    # What is shared by runs is read on the page of costs, whichever of them came near.
+    # Shared ceilings are on the page of costs, whichever run came near.
     path = f"/runs/{run.id}" if scope in {"run", "tree"} else "/costs"
     announcement = content.in_every_language(
         lambda t: wording.nearing(t, run.name, ceiling, burn_usd_per_hour=burn, path=path)
     )
-    # The ceiling is part of it: once raised, its end may near again.
+    # With the ceiling in the subject: once raised, it may be nearly reached again.
     owner = run.id if scope == "run" else ceiling["whose"]
     subject = f"{scope}:{owner}:{ceiling['unit']}:{ceiling['ceiling']}"
     tell(run.project_id, "budget", subject=subject, message=announcement, at=at, run=run)
@@ -195,11 +195,11 @@ def tell(
     decision: UUID | None = None,
     wait: timedelta = timedelta(0),
 ) -> Notice | None:
-    """Tell people something, once a subject: `decision`, `warning`, `budget` or `report`.
+    """Tell people of a `decision`, `warning`, `budget` or `report`, once for each subject.
 
-    `also`: as what channels hear of it besides. None: it was told before.
+    `also`: a second topic whose channels are told. Returns None if it was told before.
     """
-    # A constraint decides, whichever of several processes noticed it first.
+    # A constraint decides which of several processes was first.
     notice, is_new = Notice.objects.get_or_create(
         project_id=project,
         what=what,
@@ -210,7 +210,7 @@ def tell(
         return None
     hears = Q(**{TOPIC_OF[what]: True}) | Q(**{TOPIC_OF[also or what]: True})
     channels = list(Channel.objects.filter(hears, project_id=project, enabled=True))
-    # Who may not come in (no second factor where one is asked for) is not told either.
+    # Members who may not come in, because they lack a required second factor, are not told.
     people = ways.open_memberships().filter(project_id=project, role__in=ANSWERERS)
     mine = Device.objects.filter(
         user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
@@ -219,7 +219,7 @@ def tell(
     made = [delivery_to(device, notice, at=at, due_at=at + wait) for device in devices]
     for channel in channels:
         step = timedelta(minutes=channel.step_minutes)
-        # Not both waits, one after the other: the judge's is over long before a later step.
+        # Not the sum: the judge's wait ends long before a later step.
         made.append(delivery_to(channel, notice, at=at, due_at=at + max(step, wait)))
     for delivery in made:
         if delivery.due_at is not None:
@@ -230,7 +230,7 @@ def tell(
 
 @transaction.atomic
 def send_test(target: Device | Channel, *, project: UUID, by: str, at: datetime) -> Delivery:
-    """Send a channel or a device a test, quiet hours or not."""
+    """Send a test to a channel or a device, even in quiet hours."""
     name = Project.objects.values_list("name", flat=True).get(pk=project)
     named = {"by": content.bounded(by, 100), "project": content.bounded(name, 100)}
     announcement = content.in_every_language(
@@ -249,7 +249,7 @@ def send_test(target: Device | Channel, *, project: UUID, by: str, at: datetime)
 
 
 def due_for(delivery: Delivery, *, at: datetime) -> datetime:
-    """Return when a delivery may reach its target, wanted at a moment: not in quiet hours."""
+    """Return when a delivery may reach its target: at the given time, or after quiet hours."""
     if delivery.what in WHATEVER_THE_HOUR:
         return at
     if delivery.device is not None:
@@ -267,7 +267,7 @@ def _after_quiet(target: Device | Channel, zone: str, *, at: datetime) -> dateti
 def delivery_to(
     target: Device | Channel, notice: Notice, *, at: datetime, due_at: datetime
 ) -> Delivery:
-    """Return what tells a target of a notice, to be kept."""
+    """Return an unsaved delivery of a notice to a target."""
     channel = target if isinstance(target, Channel) else None
     return Delivery(
         notice=notice,
@@ -284,13 +284,13 @@ def delivery_to(
 
 
 def keep(made: list[Delivery]) -> list[Delivery]:
-    """Keep new deliveries; those that are due at once are enqueued."""
+    """Save new deliveries, and enqueue those that are due at once."""
     Delivery.objects.bulk_create(made)
     enqueue_on_commit([delivery for delivery in made if delivery.due_at == delivery.created_at])
     return made
 
 
 def enqueue_on_commit(due: list[Delivery]) -> None:
-    """Have these delivered once the transaction is committed."""
+    """Enqueue these deliveries once the transaction is committed."""
     if ids := [str(delivery.id) for delivery in due]:
         transaction.on_commit(partial(enqueue, DELIVER, ids))

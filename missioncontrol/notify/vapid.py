@@ -1,13 +1,13 @@
-"""Who we are to push services: one key of this installation, kept outside the database.
+"""How this installation identifies itself to push services: one key, kept outside the database.
 
 Browsers subscribe with its public half; every push carries a token signed with it
 (RFC 8292). With another key, every browser would have to subscribe again.
 
-The token's `sub` says whom a push service may turn to (RFC 8292, 2.1): it may be left out;
-where it is there it should be a `mailto:` or `https:` address. Apple's service answers 403
-`BadJwtToken` to a token without one, or with one of a host that cannot exist out there
-(`localhost`, `.local`, `.invalid`): a made-up address is worse than none, for it fails in
-silence on iPhones only.
+The token's `sub` is the contact for the push service (RFC 8292, 2.1). It is optional, and
+should be a `mailto:` or `https:` address. Apple's service answers 403 `BadJwtToken` to a
+token without one, or with a host that cannot exist on the Internet (`localhost`, `.local`,
+`.invalid`): an invented address is worse than none, because pushes then fail silently on
+iPhones only.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from django.conf import settings
 from py_vapid import Vapid02
 from py_vapid.jwt import sign
 
-# Push services take at most 24 hours.
+# Push services accept at most 24 hours.
 TOKEN_LIFE = timedelta(hours=12)
 Problem = Literal["none", "form", "local"]
 MAIL = re.compile(r"mailto:[^@\s<>,?]+@([^@\s<>,?/]+)")
-# Top names that lead nowhere out there: RFC 2606, 6762 and 7686, and what routers at home use.
+# Top-level names that are not on the Internet: RFC 2606, 6762 and 7686, and home routers' names.
 LOCAL = frozenset(
     {
         "localhost",
@@ -61,16 +61,16 @@ class NoKey(Exception):
 
 def new_private_key() -> str:
     """Make a key: 32 bytes in base64url, as VAPID_PRIVATE_KEY holds it."""
-    # The bare number, as `web-push` and py-vapid exchange keys.
+    # The bare number, the form in which `web-push` and py-vapid exchange keys.
     number = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value
     return _text(number.to_bytes(32, "big"))
 
 
 def public_key() -> str:
-    """Return what a browser subscribes with.
+    """Return the public key that browsers subscribe with.
 
     Raises:
-        NoKey: this installation has none.
+        NoKey: this installation has no key.
     """
     point = _key(settings.VAPID_PRIVATE_KEY).public_key.public_bytes(
         Encoding.X962, PublicFormat.UncompressedPoint
@@ -82,11 +82,11 @@ def authorization(endpoint: str, *, at: datetime) -> str:
     """Return the Authorization header of a push to this endpoint.
 
     Raises:
-        NoKey: this installation has none.
+        NoKey: this installation has no key.
     """
     service = urlsplit(endpoint)
     claims = {
-        # RFC 8292, 2: the service alone, so that the token is worth nothing at another.
+        # RFC 8292, 2: only for this service, so that the token is worthless at another.
         "aud": f"{service.scheme}://{service.netloc}",
         "exp": int((at + TOKEN_LIFE).timestamp()),
     }
@@ -97,11 +97,11 @@ def authorization(endpoint: str, *, at: datetime) -> str:
 
 
 def contact() -> Contact:
-    """Return whom our pushes name."""
+    """Return the contact that our pushes name."""
     return contact_of(settings.VAPID_SUBJECT, settings.PUBLIC_URL)
 
 
-# Read once a process: each push asks for it.
+# Once for each process: each push needs it.
 @cache
 def _key(private_key: str) -> Vapid02:
     if not private_key:
@@ -115,14 +115,14 @@ def _text(raw: bytes) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contact:
-    """`subject`: what a token says, "" for nothing; `problem`: why that will not do everywhere."""
+    """`subject`: a token's contact, "" for none; `problem`: why some services refuse it."""
 
     subject: str
     problem: Problem | None
 
 
 def contact_of(configured: str, public_url: str) -> Contact:
-    """Choose whom to name: who was configured, else this site's public https address.
+    """Choose the contact: the configured one, otherwise this site's public https address.
 
     >>> contact_of("", "https://mc.acme.dev")
     Contact(subject='https://mc.acme.dev', problem=None)
@@ -138,7 +138,7 @@ def contact_of(configured: str, public_url: str) -> Contact:
 
 
 def problem_of(subject: str) -> Problem | None:
-    """Say what is wrong with a contact; None: every push service takes it."""
+    """Return what is wrong with a contact; None: every push service accepts it."""
     if mail := MAIL.fullmatch(subject):
         host = mail[1].lower()
     elif not subject.startswith("https://") or not subject.isprintable() or " " in subject:

@@ -1,6 +1,6 @@
-"""Web Push: what it tells the service worker, how long it may wait for the device; encrypted.
+"""Web Push: what the service worker is told, and how long a push may wait for the device.
 
-It is encrypted for one browser (RFC 8291) and signed as ours (RFC 8292).
+A push is encrypted for one browser (RFC 8291) and signed as ours (RFC 8292).
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from missioncontrol.outbound import Outcome, of_reply
 from missioncontrol.sealing import unseal
 from missioncontrol.wire.decisions import PERMISSION
 
-# RFC 8030, 7.3: what a push service answers once a subscription has ended.
+# RFC 8030, 7.3: a push service's answers once a subscription has ended.
 GONE = frozenset({404, 410})
-# What services answer to a token that they do not take; Apple's says 403 (`contact`).
+# Answers to a token that a service does not accept; Apple's is 403 (`contact`).
 UNTRUSTED = frozenset({400, 401, 403})
 NO_CONTACT = (
     "some push services, Apple's among them, want to know whom to turn to; set VAPID_SUBJECT "
     "to mailto:you@your.domain, or --public-url to an https address out there"
 )
 LONGEST_TTL_S = 24 * 3600
-# A card that holds nobody is old news after a while.
+# A card that holds no agent is old news after a while.
 UNHELD_TTL_S = 4 * 3600
-# As long as push services keep one: a lost phone may be switched on weeks later.
+# As long as push services keep a push: a lost phone may be switched on weeks later.
 SIGNED_OUT_TTL_S = 28 * 24 * 3600
 CENT = Decimal("0.01")
-# `action` and `title`; `message`: what is injected; `amount`: what is allowed on top; `sure`: it
-# cannot be taken back and is asked again, under this title.
+# `action` and `title`; `message`: the text to inject; `amount`: how much more is allowed; `sure`:
+# the action cannot be undone and is confirmed first, under this title.
 Button = dict[str, Any]
 
 
@@ -55,11 +55,11 @@ class Push:
     ttl_s: int
     urgency: str
     topic: str
-    """At most 32 signs: a newer push of the same topic takes the place of one that waits."""
+    """At most 32 characters: a newer push of the same topic replaces a waiting one."""
 
 
 def send(delivery: Delivery, at: datetime) -> Outcome:
-    """Push a delivery to its device; a subscription that ended says so."""
+    """Push a delivery to its device; `is_gone` in the outcome: the subscription has ended."""
     device: Any = delivery.device
     push = push_of(delivery, at=at)
     endpoint = unseal(device.endpoint)
@@ -67,26 +67,26 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
         headers = headers_of(push, endpoint, at=at)
         body = encrypt(json.dumps(push.payload).encode(), device)
         reply = outbound.call(endpoint, body, headers, private_hosts=settings.NOTIFY_HOSTS)
-    # Final: trying again makes no key.
+    # Final: another try would find no key either.
     except vapid.NoKey as missing:
         return Outcome(failure=str(missing), is_final=True)
     except outbound.Unsendable as refused:
         return Outcome(failure=f"the push service could not be reached: {refused}")
     outcome = of_reply(reply)
-    # The service does not say which: a missing contact is the likeliest that people can mend.
+    # The service does not say why: of the causes that people can fix, no contact is the likeliest.
     if reply.status in UNTRUSTED and vapid.contact().problem:
         return replace(outcome, failure=f"{outcome.failure}: {NO_CONTACT}")
     return replace(outcome, is_gone=True) if reply.status in GONE else outcome
 
 
 def push_of(delivery: Delivery, *, at: datetime) -> Push:
-    """Return what a delivery says to its device."""
+    """Return the push for a delivery."""
     device: Any = delivery.device
     notice, t = delivery.notice, texts_in(device.language)
     message = content.read(notice.content, language=device.language)
     if delivery.what == "sign_out" and isinstance(message, Announcement):
         return sign_out_push(message, t, topic=notice.id.hex)
-    # Counted as it is sent: the app's icon shows it without being opened.
+    # Counted when sent: the app's icon shows it without being opened.
     open_cards = open_cards_of(device)
     if isinstance(message, Announcement):
         return announcement_push(
@@ -96,7 +96,7 @@ def push_of(delivery: Delivery, *, at: datetime) -> Push:
         return withdrawal_push(
             message, t, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
         )
-    # Owners alone raise everybody's ceiling: nobody is offered a button that would be refused.
+    # Only owners can raise the organisation's ceiling: others get no button that would be refused.
     owned = ways.open_memberships().filter(user_id=device.user_id, role=Role.OWNER)
     if message.scope == "organisation" and not owned.exists():
         left = tuple(one for one in message.actions if one != "allow_budget")
@@ -112,7 +112,7 @@ def push_of(delivery: Delivery, *, at: datetime) -> Push:
 
 
 def open_cards_of(device: Device) -> int:
-    """Count what its person has not answered: the number on the app's icon."""
+    """Count the cards that its person has not answered: the number on the app's icon."""
     live = ways.open_memberships().filter(user_id=device.user_id, project__archived_at=None)
     mine = live.values("project")
     unanswered = Notice.objects.filter(settled_at=None, project__in=mine)
@@ -120,7 +120,7 @@ def open_cards_of(device: Device) -> int:
 
 
 def headers_of(push: Push, endpoint: str, *, at: datetime) -> dict[str, str]:
-    """Return the headers of a push."""
+    """Return the HTTP headers of a push."""
     return {
         "Authorization": vapid.authorization(endpoint, at=at),
         "Content-Encoding": "aes128gcm",
@@ -132,12 +132,12 @@ def headers_of(push: Push, endpoint: str, *, at: datetime) -> dict[str, str]:
 
 
 def encrypt(payload: bytes, device: Device) -> bytes:
-    """Encrypt for the one browser that holds the other half of the key."""
+    """Encrypt for the one browser that holds the private key."""
     encrypted: bytes = http_ece.encrypt(
         payload,
-        # Another one each time, or equal messages would look alike.
+        # A new salt each time, or equal messages would look the same.
         salt=os.urandom(16),
-        # A key for this message alone (RFC 8291, 3.1).
+        # A key for this message only (RFC 8291, 3.1).
         private_key=ec.generate_private_key(ec.SECP256R1()),
         dh=raw(unseal(device.p256dh)),
         auth_secret=raw(unseal(device.auth)),
@@ -147,10 +147,10 @@ def encrypt(payload: bytes, device: Device) -> bytes:
 
 
 def raw(text: str) -> bytes:
-    """Read base64url as browsers write it, without padding.
+    """Decode base64url as browsers write it, without padding.
 
     Raises:
-        ValueError: it is not that.
+        ValueError: it is not base64url.
     """
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
@@ -158,22 +158,22 @@ def raw(text: str) -> bytes:
 def card_push(
     card: Card, t: Texts, *, step_minutes: int, open_cards: int, details: bool, at: datetime
 ) -> Push:
-    """Ask for an answer: names the run, says why, what it costs, and what can be tapped."""
+    """Ask for an answer: the run's name, the reason, its cost, and what can be tapped."""
     words = wording.words_of(card, t, step_minutes=step_minutes, at=at)
     ttl_s = UNHELD_TTL_S
-    if card.expires_at is not None:  # until it answers itself; no service keeps it longer than that
+    if card.expires_at is not None:  # until it expires, at most as long as services keep a push
         left_s = int((card.expires_at - at).total_seconds())
-        # A minute at least: a TTL of 0 is dropped where the phone sleeps.
+        # At least a minute: a push with a TTL of 0 is dropped if the phone sleeps.
         ttl_s = min(LONGEST_TTL_S, max(60, left_s))
     return _push(
         "card",
         t,
         tag=str(card.decision),
         ttl_s=ttl_s,
-        # Else a phone that sleeps is told when it next wakes, and an agent waits meanwhile.
+        # Otherwise a sleeping phone gets it when it next wakes, and an agent waits meanwhile.
         urgency="high",
         title=words.title,
-        # Without details: whoever looks at a lock screen reads the run's name at most.
+        # Without details, a lock screen shows no more than the run's name.
         body=words.body if details else "",
         path=words.path,
         run=str(card.run),
@@ -187,7 +187,7 @@ def card_push(
 
 
 def withdrawal_push(card: Card, t: Texts, *, outcome: str, by: str, open_cards: int) -> Push:
-    """Say that a card was answered: its notification goes."""
+    """Say that a card was answered, which removes its notification."""
     text = t.by_person.get(outcome, t.by_itself.get(outcome, "")).format(by=by)
     title, path = wording.titled(t.answered, card.run_name), f"/runs/{card.run}"
     own = {"title": title, "body": text, "path": path, "open": open_cards}
@@ -196,7 +196,7 @@ def withdrawal_push(card: Card, t: Texts, *, outcome: str, by: str, open_cards: 
 
 
 def sign_out_push(announcement: Announcement, t: Texts, *, topic: str) -> Push:
-    """Say that this device was signed out: whatever it shows of ours goes."""
+    """Say that this device was signed out, which removes all our notifications."""
     own = {"title": announcement.title, "body": announcement.body, "path": announcement.path}
     more = {"everything": True, "open": 0, **own}
     return _push("withdrawn", t, tag=topic, ttl_s=SIGNED_OUT_TTL_S, urgency="high", **more)
@@ -205,7 +205,7 @@ def sign_out_push(announcement: Announcement, t: Texts, *, topic: str) -> Push:
 def announcement_push(
     announcement: Announcement, t: Texts, *, topic: str, open_cards: int, details: bool
 ) -> Push:
-    """Tell something that asks nothing."""
+    """Return the push of an announcement, which asks nothing."""
     body = announcement.body if details else ""
     own: dict[str, Any] = {"title": announcement.title, "body": body, "path": announcement.path}
     return _push(
@@ -219,20 +219,20 @@ def _push(kind: str, t: Texts, *, tag: str, ttl_s: int, urgency: str, **own: Any
 
 
 def buttons_of(card: Card, t: Texts) -> list[Button]:
-    """Return at most two answers. A fix is injected only from where it stands in full."""
-    # Asked of the very text that is shown: it is left out where there is no room.
+    """Return at most two buttons. A fix can be injected only where it is shown in full."""
+    # Look for it in the text as shown: it is left out if there is no room.
     fix = wording.fix_in(card, t)
     stands = fix and fix in wording.words_of(card, t, at=card.opened_at).body
     if "inject" in card.actions and card.fix and stands:
         first: Button = {"action": "inject", "title": t.inject_fix, "message": card.fix}
     elif "inject" in card.actions and (card.fix or card.long_fix):
         first = {"action": "open", "title": t.read_fix}
-    elif card.kind == PERMISSION:  # a call is allowed only from where it stands in full
+    elif card.kind == PERMISSION:  # a call can be allowed only where it is shown in full
         read: Button = {"action": "open", "title": t.read_call}
         allow = _offered(card, ("allow_once", t.allow_once)) if card.asks_whole else [read]
         return [*allow, *_offered(card, ("deny", t.deny))]
     elif card.kind == "budget":
-        # What the card itself offers first and last: half its ceiling more, and the end.
+        # The card's own first and last action: half its ceiling more, and the end.
         buttons: list[Button] = []
         if "allow_budget" in card.actions and card.ceiling and card.unit:
             step = budget_step(Decimal(card.ceiling), card.unit)
@@ -248,20 +248,20 @@ def buttons_of(card: Card, t: Texts) -> list[Button]:
     elif not card.holds:
         return _offered(card, ("pause", t.hold), ("continue", t.proceed))
     else:
-        # Ending a run cannot be taken back: it is asked on the card, or by a second tap.
+        # Ending a run cannot be undone: it is confirmed on the card, or by a second tap.
         terminate: Button = {"action": "open", "title": t.terminate_there}
         return [*_offered(card, ("continue", t.proceed)), terminate]
     return [first, *_offered(card, ("continue", t.proceed))]
 
 
 def budget_step(ceiling: Decimal, unit: str) -> Decimal:
-    """Return how much more is offered at a reached ceiling, as the card reckons it.
+    """Return how much more is offered at a reached ceiling, as the card calculates it.
 
     >>> [str(budget_step(Decimal(text), "usd")) for text in ("5", "1.50", "0.01")]
     ['3', '0.75', '0.01']
     """
     half = ceiling / 2
-    # In whole dollars a small ceiling would be offered its double, or nothing.
+    # Whole dollars would at least double a small ceiling.
     if unit == "usd" and half < 1:
         return max(CENT, half.quantize(CENT, ROUND_HALF_UP))
     return max(Decimal(1), half.quantize(Decimal(1), ROUND_HALF_UP))

@@ -1,6 +1,6 @@
 """A channel that is a program: a signed POST of what happened.
 
-Who receives one can tell that it is ours, and when it was made.
+The receiver can check that it is from this installation, and when it was made.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from missioncontrol.notify.texts import texts_in
 from missioncontrol.outbound import Outcome, Reply, of_reply
 from missioncontrol.sealing import unseal
 
-# What a program has no use for.
+# Fields that a program does not need.
 UNSAID = frozenset({"html", "others"})
-# Followed nowhere: what was checked is the address that a person entered.
+# Not followed: only the address that a person entered has been checked.
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
@@ -50,7 +50,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
 
 
 def outcome_of(reply: Reply) -> Outcome:
-    """Read what a web hook answered; one that moved is not called eight times in vain."""
+    """Return the outcome of a web hook's reply; a redirect is final, because retries would fail."""
     if reply.status in REDIRECTS:
         moved = f"it redirects ({reply.status}): enter the address that it leads to"
         return Outcome(failure=moved, is_final=True)
@@ -58,14 +58,14 @@ def outcome_of(reply: Reply) -> Outcome:
 
 
 def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
-    """Return what a program reads of a delivery."""
+    """Return the JSON body of a delivery."""
     notice = delivery.notice
     message = content.read(notice.content, language=delivery.language)
     t = texts_in(delivery.language)
     words = wording.words_of(message, t, step_minutes=delivery.step_minutes, at=at)
     return {
         "event": f"notice.{delivery.what}",
-        # At least once: by this a receiver knows a repeat.
+        # Delivery is at least once: this lets a receiver recognise a repeat.
         "delivery": str(delivery.id),
         "project": str(delivery.project_id),
         "run": str(notice.run_id) if notice.run_id else None,
@@ -79,15 +79,15 @@ def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
 
 
 def secret_of(project_id: UUID) -> str:
-    """Return the secret a project's web hooks are signed with; follows SECRET_KEY."""
-    # A use of the key of its own: no other signature of ours can pass for a web hook's.
+    """Return the secret that signs a project's web hooks; derived from SECRET_KEY."""
+    # With a prefix of its own, so that no other signature of ours passes for a web hook's.
     meant = b"controller webhook " + project_id.bytes
     return hmac.new(settings.SECRET_KEY.encode(), meant, hashlib.sha256).hexdigest()
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """Sign a body together with its moment: `v1=` and a hex HMAC-SHA256."""
-    # `v1` names the scheme: another one can be added beside it.
+    """Sign a body together with its time: `v1=` and a hex HMAC-SHA256."""
+    # `v1` names the scheme, so that another can be added beside it.
     signed = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256)
     return f"v1={signed.hexdigest()}"
 
@@ -95,8 +95,8 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
 def headers_of(
     body: bytes, *, project: UUID, event: str, delivery: UUID, at: datetime
 ) -> dict[str, str]:
-    """Return what a web hook is sent with; a repeat carries the same delivery."""
-    # Signed with the body, so that whoever receives an old request again can tell.
+    """Return the headers of a web hook's request; a repeat has the same delivery id."""
+    # Signed with the body, so that a receiver can recognise a replayed request.
     timestamp = str(int(at.timestamp()))
     return {
         "Content-Type": "application/json",

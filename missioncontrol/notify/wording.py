@@ -1,4 +1,4 @@
-"""What a person reads of a notice: short, who did what, what it costs, what comes."""
+"""What people read of a notice: short, who did what, what it costs, what happens next."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.rows import row_of
 
-# What fits a lock screen.
+# As much as fits on a lock screen.
 LONGEST_TITLE = 32
 LONGEST_BODY = 200
 LONGEST_FIX_ON_BUTTON = 120
-# Less of a name says nothing: rather is the title a little longer.
+# A shorter name says nothing; the title may be a little longer instead.
 SHORTEST_NAME = 8
 CIRCLING = frozenset({Kind.PING_PONG, Kind.K_CYCLE, Kind.HAND_OFFS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """A notice in words. `path`: where it is answered, on this site."""
+    """A notice in words. `path`: the page on this site where it is answered."""
 
     title: str
     body: str
@@ -39,15 +39,15 @@ class Words:
 def words_of(
     content: Card | Announcement, t: Texts, *, step_minutes: int = 0, at: datetime
 ) -> Words:
-    """Return what to say at a moment; a later step says that nobody answered."""
-    # It was put into words when it was made: a figure in it must not move on the way.
+    """Return the words of a notice at a time; a later step says that nobody answered."""
+    # An announcement got its words when it was made: its figures must not change later.
     if isinstance(content, Announcement):
         return row_of(Words, content, needs_answer=False)
     body = _body(content, t)
     if step_minutes:
         length = t.figures.minutes((at - content.opened_at).total_seconds())
         parts = [t.nobody_answered.format(time=length)]
-        # Without the call a permission cannot be answered; of all else what comes matters now.
+        # A permission cannot be answered without the call; for others, what happens next matters.
         if content.kind == PERMISSION:
             parts.append(body)
         else:
@@ -71,14 +71,14 @@ def words_of(
 
 
 def link(path: str) -> str | None:
-    """Return a page's full address; None: nobody said how this site is reached."""
+    """Return a page's full address; None: the public address of this site is not configured."""
     return f"{settings.PUBLIC_URL.rstrip('/')}{path}" if settings.PUBLIC_URL else None
 
 
 def nearing(
     t: Texts, run_name: str, ceiling: Mapping[str, Any], *, burn_usd_per_hour: Decimal, path: str
 ) -> Announcement:
-    """Say that a ceiling nears its end: of a run, an agent, or what runs share."""
+    """Say that a ceiling is nearly reached: a run's, an agent's, or a shared one."""
     scope, unit = ceiling["scope"], ceiling["unit"]
     spent, most = ceiling["spent"], ceiling["ceiling"]
     name = {"agent": str(ceiling["whose"])}.get(scope, run_name)
@@ -86,7 +86,7 @@ def nearing(
     used = (t.used if spent else t.of_all_projects).format(
         spent=spent and t.amount(spent, unit), ceiling=t.amount(most, unit)
     )
-    # Of what several runs share, one run's rate tells no end.
+    # One run's rate does not tell when a shared ceiling is reached.
     burns = scope == "run" and bool(burn_usd_per_hour)
     rate = f", {_an_hour(burn_usd_per_hour, t)}" if burns else ""
     left = ""
@@ -100,8 +100,8 @@ def nearing(
 def warned(
     t: Texts, summary: str, *, name: str, kind: str, path: str, cost: str, is_over: bool
 ) -> Announcement:
-    """Say what was seen of a run that goes on, its mode only warns, or that is over."""
-    # The rest is for the sentence around it and what it cost.
+    """Say what was seen of a run that has ended, or goes on because its mode only warns."""
+    # The rest is room for the surrounding sentence and the cost.
     what = bounded(t.sentence(summary), LONGEST_BODY - 75)
     title = t.is_over_budget if kind == Kind.BUDGET else _loop_title(kind, t)
     sentence = t.is_over if is_over else t.only_warns
@@ -110,20 +110,20 @@ def warned(
 
 
 def ended(t: Texts, summary: str, *, name: str, path: str, cost: str) -> Announcement:
-    """Say why a policy ended a run: nobody is asked, people hear of it."""
+    """Say why a policy ended a run: people are told, not asked."""
     what = bounded(t.sentence(summary), LONGEST_BODY - 75)
     body = t.ended_by_policy.format(what=what, cost=cost)
     return Announcement(title=titled(t.was_ended, name), body=body, path=path)
 
 
 def titled(text: str, name: str, **filled: str) -> str:
-    """Fill a title in; the name in it is cut so that the whole fits a lock screen."""
+    """Fill in a title, with the name cut so that the whole fits on a lock screen."""
     taken = len(text.format(name="", **filled))
     return text.format(name=bounded(name, max(LONGEST_TITLE - taken, SHORTEST_NAME)), **filled)
 
 
 def fix_in(card: Card, t: Texts) -> str:
-    """Return a card's fix as it stands in a notification: whole, or not at all."""
+    """Return a card's fix for a notification: in full, or empty."""
     if not card.fix or len(card.fix) > LONGEST_FIX_ON_BUTTON:
         return ""
     return " " + t.fix.format(fix=card.fix)
@@ -141,7 +141,7 @@ def cost_of(card: Card, t: Texts) -> str:
 def cost_in_all(
     cost: Decimal, unpriced_calls: int, t: Texts, *, loop_usd: Decimal | None = None
 ) -> str:
-    """Say what a run has cost in a sentence; what is not known is a word, never $0."""
+    """Say in a sentence what a run has cost; unknown costs are a word, never $0."""
     if not cost:
         return t.calls_unpriced if unpriced_calls else t.no_cost
     unpriced = t.unpriced_too.format(n=unpriced_calls) if unpriced_calls else ""
@@ -173,7 +173,7 @@ def _body(card: Card, t: Texts) -> str:
         lead = t.held_at[card.scope or "run"]
     lead = f"{lead} " if lead else ""
     what, cost, fix = t.sentence(card.what), cost_of(card, t), fix_in(card, t)
-    # What happened gives way to what it costs; the fix goes whole or not at all.
+    # What happened is cut to make room for the cost; the fix is shown in full or not at all.
     room = LONGEST_BODY - len(lead) - len(cost) - len(fix) - 1
     if room < len(what) and fix and room < 40:  # noqa: PLR2004 - less says nothing
         fix, room = "", room + len(fix)

@@ -1,7 +1,7 @@
-"""Keys, tokens and sessions: who may reach a project, on the record.
+"""Change who may reach a project: keys, tokens and sessions, recorded in the audit log.
 
-A key stands on its project's chain; a token or a session on those of every project
-its person belongs to, for it opens all of them.
+A key is recorded on its project's chain. A token or a session opens all projects of its
+person, so it is recorded on each of their chains.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from missioncontrol.notify.quiet import write_clock
 from missioncontrol.runs import journal
 from missioncontrol.wire.rows import Moment
 
-# Each key and token that lives is one more that can leak; few programs need as many.
+# Each live key or token is one more that can leak; few programs need this many.
 MOST_LIVE = 50
 OVERLAP = timedelta(hours=24)
 LONGEST_OVERLAP = timedelta(days=30)
@@ -47,8 +47,8 @@ LONGEST_OVERLAP = timedelta(days=30)
 class NewAgentKey:
     """A key to make; give `project` if you are in several.
 
-    It speaks for the runs it opens, or for those of `agent`, or for the whole project.
-    Without `expires_at` it lives until it is revoked.
+    It speaks for the runs it opens, or for those of `agent`, or for the whole project. Without
+    `expires_at` it is valid until it is revoked.
     """
 
     name: str
@@ -56,14 +56,15 @@ class NewAgentKey:
     reach: Reach = Reach.OWN
     agent: str = ""
     reports_only: bool = False
-    """Its agent is watched and told nothing."""
+    """Its agent is watched, but is told nothing."""
     expires_at: Moment | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken:
-    """A token to make, for one project or for all of its person's; without `expires_at` it
-    lives until it is revoked.
+    """A token to make, for one project or for all of its person's.
+
+    Without `expires_at` it is valid until it is revoked.
     """
 
     name: str
@@ -76,11 +77,11 @@ class NewToken:
 def make_agent_key(
     project_id: UUID, asked: NewAgentKey, *, by: str, at: datetime
 ) -> Minted[AgentKey]:
-    """Make one more key for a project's agents; the others stay.
+    """Make another key for a project's agents; existing keys stay.
 
     Raises:
-        InvalidRequest: it has no name, is limited to an agent without one, would be over
-            before it began, or is one too many.
+        InvalidRequest: the key has no name, is limited to an unnamed agent, would be expired
+            already, or is one too many.
     """
     name, reach = checked_name(asked.name), asked.reach
     agent = checked_name(asked.agent, field="agent") if reach == Reach.AGENT else ""
@@ -97,7 +98,7 @@ def make_agent_key(
         reports_only=asked.reports_only,
         expires_at=asked.expires_at,
     )
-    # What it reaches is on record where that is more than its own runs.
+    # A reach beyond its own runs is recorded.
     whose = {Reach.AGENT: f", for the runs of “{agent}”", Reach.PROJECT: ", for the whole project"}
     only = ", which only reports" if asked.reports_only else ""
     what = f"made the agent key {_named(made.row)}{whose.get(reach, '')}{only}"
@@ -109,27 +110,27 @@ def make_agent_key(
 def rotate_agent_key(
     key_id: UUID, *, projects: Container[UUID], overlap: timedelta, by: str, at: datetime
 ) -> Minted[AgentKey]:
-    """Make the key that takes another's place: it reaches what that one reaches, and its runs.
+    """Make a successor of a key; it reaches the same runs, including those the old one opened.
 
-    The old one goes on for `overlap`, unless it is over before; the new one lives as long as
-    the old one was to live.
+    The old key stays valid for `overlap`, unless it expires before; the new one gets the
+    lifetime of the old one.
 
     Raises:
-        NotFound: none of these projects has it.
-        InvalidRequest: it is over already, or the overlap is too long.
-        ProjectArchived: nothing in its project changes.
+        NotFound: none of these projects has the key.
+        InvalidRequest: the key is no longer valid, or the overlap is too long.
+        ProjectArchived: its project is archived, so that nothing in it may change.
     """
     if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
         hours = LONGEST_OVERLAP // timedelta(hours=1)
         raise InvalidRequest(f"overlap_hours: expected 0 to {hours}.", field="overlap_hours")
     old = _held_key(key_id, projects)
-    # Unlike revoking: a new key would be a way into a project that takes nothing in.
+    # Unlike revoking: a new key would be a way into an archived project.
     if old.project.archived_at is not None:
         raise ProjectArchived
     if not live_keys(at=at).filter(pk=old.pk).exists():
         raise InvalidRequest("This key has expired or was revoked; make a new one.")
     _check_room(old.project, at=at)
-    # The keys that follow each other are named by the first of them.
+    # Keys that replace each other share a line, which is the id of the first of them.
     line = old.line or old.id
     made = services.mint_agent_key(
         project=old.project,
@@ -142,7 +143,7 @@ def rotate_agent_key(
         expires_at=at + (old.expires_at - old.created_at) if old.expires_at else None,
         line=line,
     )
-    # Rotating lengthens no life.
+    # Rotating must not prolong the old key.
     until = min(old.expires_at or at + overlap, at + overlap)
     AgentKey.objects.filter(pk=old.pk).update(line=line, expires_at=until)
     when = f"ends at {until:%Y-%m-%d %H:%M} UTC" if overlap else "ended at once"
@@ -153,12 +154,12 @@ def rotate_agent_key(
 
 @transaction.atomic
 def revoke_agent_key(key_id: UUID, *, projects: Container[UUID], by: str, at: datetime) -> AgentKey:
-    """Switch a key off for good; a second time changes nothing.
+    """Revoke a key for good; a repeat changes nothing.
 
     Raises:
-        NotFound: none of these projects has it.
+        NotFound: none of these projects has the key.
     """
-    # Of an archived project too: a way in can be closed at any time.
+    # In an archived project too: access can be closed at any time.
     key = _held_key(key_id, projects)
     if services.revoke(key, at=at):
         journal.record_access(key.project_id, f"revoked the agent key {_named(key)}", by=by, at=at)
@@ -167,11 +168,11 @@ def revoke_agent_key(key_id: UUID, *, projects: Container[UUID], by: str, at: da
 
 @transaction.atomic
 def exchange_code(code: str, *, name: str, on: str, at: datetime) -> Minted[AgentKey]:
-    """Make an agent key for who brings a set-up code, in the name of who offered it.
+    """Exchange a set-up code for an agent key, made in the name of the person who offered it.
 
     Raises:
-        Forbidden: the code is unknown, used or over.
-        ProjectArchived: its project takes nothing in.
+        Forbidden: the code is unknown, used or expired.
+        ProjectArchived: its project is archived.
     """
     name, on = checked_name(name), checked_name(on)
     offered = services.redeem_setup(code, on=on, at=at)
@@ -187,11 +188,11 @@ def make_token(user: User, asked: NewToken, *, by: str, at: datetime) -> Minted[
     """Make a token for a person's scripts.
 
     Raises:
-        InvalidRequest: it has no name, or would be over before it began.
+        InvalidRequest: the token has no name, would be expired already, or is one too many.
     """
     name = checked_name(asked.name)
     check_to_come(asked.expires_at, at=at)
-    # Expired ones count too: they stand in the person's list until they are revoked.
+    # Expired ones count too: they stay in the person's list until they are revoked.
     if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
         raise InvalidRequest(f"At most {MOST_LIVE} active tokens; revoke one first.")
     made = services.mint_personal_token(
@@ -208,7 +209,7 @@ def make_token(user: User, asked: NewToken, *, by: str, at: datetime) -> Minted[
 
 @transaction.atomic
 def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
-    """Switch a person's token off; what it opened is closed.
+    """Revoke a person's token and close what it opened.
 
     Raises:
         NotFound: this person has no such token.
@@ -222,39 +223,39 @@ def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
 def record_entry(
     browser: Browser, *, at: datetime, way: str = "a link", is_paired: bool = False
 ) -> None:
-    """Put it on record that somebody came in with a browser, and how."""
+    """Record that somebody signed in with a browser, and how."""
     what = f"paired “{browser.name}”" if is_paired else f"signed in “{browser.name}” by {way}"
     record_of_person(browser.user, what, at=at)
 
 
 @transaction.atomic
 def record_of_person(user: User, what: str, *, at: datetime, by: str = "") -> None:
-    """Put what somebody did for themselves on the record of every project they belong to."""
+    """Record what somebody did for themselves on the chain of every project they belong to."""
     for project_id in _projects_of(user):
         journal.record_access(project_id, what, by=by or people.name_of(user), at=at)
 
 
 def record_push(browser: Browser, *, on: bool, at: datetime) -> None:
-    """Put it on record that cards are pushed to a browser, or no more."""
+    """Record that cards are pushed to a browser, or no longer are."""
     what = "had pushes sent to" if on else "ended the pushes to"
     record_of_person(browser.user, f"{what} “{browser.name}”", at=at)
 
 
 def record_phones(user: User, *, on: bool, by: str, at: datetime) -> None:
-    """Put it on record that this machine is opened to its local network, or closed."""
+    """Record that this machine was opened to its local network, or closed."""
     what = "opened HTTPS to the local network" if on else "closed HTTPS to the local network"
     record_of_person(user, what, by=by, at=at)
 
 
 @transaction.atomic
 def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: datetime) -> None:
-    """Name a browser, or change how pushes reach it; what changed is put on record.
+    """Name a browser, or change how pushes reach it; record what changed.
 
     Raises:
-        InvalidRequest: the name is empty, the browser takes no pushes, or says what is wrong.
+        InvalidRequest: the name is empty, the browser takes no pushes, or a choice is invalid.
     """
     device = Device.objects.filter(browser=browser).first()
-    # Compared as rows before and after: what was asked for may be what it was.
+    # Compared before and after, because the request may ask for what is already set.
     before = _chosen(browser, device)
     name = changes.get("name", browser.name).strip()
     if not name:
@@ -265,7 +266,7 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
     elif changes.keys() - {"name"}:
         raise InvalidRequest("This browser receives no pushes.")
     after = _chosen(browser, device)
-    # Nothing is put on record where nothing changed.
+    # Recorded only if something changed.
     moved = [name for name in after if after[name] != before[name]]
     for project_id in _projects_of(browser.user) if moved else ():
         was, now = ({name: choices[name] for name in moved} for choices in (before, after))
@@ -273,7 +274,7 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
 
 
 def _chosen(browser: Browser, device: Device | None) -> dict[str, Any]:
-    """Return what a person chose for a browser, as it is put on record."""
+    """Return a person's choices for a browser, as they are recorded."""
     if device is None:
         return {"name": browser.name}
     return {
@@ -290,14 +291,14 @@ def _chosen(browser: Browser, device: Device | None) -> dict[str, Any]:
 
 @transaction.atomic
 def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) -> None:
-    """Sign one browser out, wherever it is; what it shows is closed, what it offered void.
+    """Sign one browser out, close what it shows and void the pairing links it offered.
 
-    `is_here`: it asks itself, and clears its own screen.
+    `is_here`: the browser itself asked, and clears its own screen.
     """
-    # Else a link that was offered there would let that browser in again.
+    # Otherwise a link that was offered there would let that browser in again.
     services.withdraw_pairings(browser.user)
     if not is_here:
-        # Before its browser is forgotten, by which its device is found.
+        # Before its browser is deleted, through which its device is found.
         devices.let_go(Device.objects.filter(browser=browser), at=at)
     sessions.sign_out_browser(browser.id)
     record_of_person(browser.user, f"signed out “{browser.name}”", by=by, at=at)
@@ -306,13 +307,13 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
 
 @transaction.atomic
 def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -> int:
-    """Sign a person out everywhere else; return how many browsers that were."""
-    # Else a link that was offered before would let that browser in again.
+    """Sign a person out everywhere else; return the number of browsers signed out."""
+    # Otherwise a link that was offered before would let that browser in again.
     services.withdraw_pairings(user)
     others = sessions.other_browsers(user, kept=kept)
     devices.let_go(Device.objects.filter(browser__in=others), at=at)
     ended = sessions.end_others(user, kept=kept, at=at)
-    # Nobody was signed out: there is nothing to put on record.
+    # If nobody was signed out, there is nothing to record.
     if ended:
         record_of_person(user, "signed out everywhere else", by=by, at=at)
         broadcast.check_access(user.pk)
@@ -321,15 +322,15 @@ def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -
 
 @transaction.atomic
 def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
-    """Let a person in again, or out until then: no session, link, push or token of theirs works.
+    """Activate a person, or deactivate them: then no session, link, push or token works.
 
     Raises:
         InvalidRequest: the account is the machine's own.
     """
     if user.username == services.LOCAL_OWNER:
-        # Every start signs its person in by this account.
+        # Every start signs its person in with this account.
         raise InvalidRequest("This account starts Mission Control and must stay active.")
-    # Nothing is put on record where nothing changes.
+    # Recorded only if something changes.
     if user.is_active == is_active:
         return
     if not is_active:
@@ -342,8 +343,8 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
 
 
 def _held_key(key_id: UUID, projects: Container[UUID]) -> AgentKey:
-    """Return a key of these projects, its row held: of two that rotate it, one finds it over."""
-    # `no_key`: rows that point at it, as a run's opener, are written all the while.
+    """Return a key of these projects with its row locked, so that only one request rotates it."""
+    # `no_key`: rows that refer to it, such as the runs it opened, are written all the time.
     found = AgentKey.objects.select_for_update(no_key=True, of=("self",))
     key = found.select_related("project").filter(pk=key_id).first()
     if key is None or key.project_id not in projects:
@@ -361,6 +362,6 @@ def _named(row: AgentKey | PersonalToken) -> str:
 
 
 def _projects_of(user: User) -> list[UUID]:
-    # In the order of ids: each project's row is locked for its chain.
+    # In id order: each project's row is locked for its chain.
     mine = Membership.objects.filter(user=user).order_by("project_id")
     return list(mine.values_list("project_id", flat=True))

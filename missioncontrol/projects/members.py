@@ -1,8 +1,8 @@
-"""Who belongs to a project: invited, let in, given another role, removed. On the record.
+"""Members of a project: invite, let in, change roles, remove; each change is recorded.
 
-Each change holds the project's row, so that of two that leave at once one stays its owner.
-What a person may no longer do ends at their next request, at which their sessions take other
-keys; their sockets look again at once.
+Each change locks the project's row, so that two members who leave at once cannot leave it
+without an owner. Withdrawn rights end at the person's next request, when their sessions get
+new keys; their sockets are checked at once.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ MOST_INVITATIONS = 50
 LONGEST_NOTE = 100
 INVITATION_LIFE = timedelta(days=1)
 LONGEST_INVITATION_LIFE = timedelta(days=30)
-# How long an invitation that is over is still listed.
+# How long an expired invitation is still listed.
 INVITATION_KEPT = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Joined:
-    """Who came by an invitation."""
+    """A person who came by an invitation."""
 
     user: User
     is_new: bool
-    """The account was made for them."""
+    """The account was created for them."""
 
 
 def invite(
@@ -48,11 +48,11 @@ def invite(
     """Make a link that lets one person in with a role.
 
     Raises:
-        InvalidRequest: it would be over before it began or live too long, its note is too
-            long, or it is one too many.
-        Forbidden: who invites is no owner (any more).
+        InvalidRequest: the invitation would be expired already or live too long, its note is
+            too long, or it is one too many.
+        Forbidden: the person who invites is not (or no longer) an owner.
     """
-    # One line, without what PostgreSQL refuses: it stands in a sentence of the audit log.
+    # One line, without what PostgreSQL refuses: it is part of a sentence in the audit log.
     note = " ".join(note.replace("\0", "").split())
     if len(note) > LONGEST_NOTE:
         raise InvalidRequest(f"note: expected at most {LONGEST_NOTE} characters.", field="note")
@@ -60,12 +60,12 @@ def invite(
         days = LONGEST_INVITATION_LIFE.days
         raise InvalidRequest(f"expires_at: expected a time within {days} days.", field="expires_at")
     with journal.holding_project(project_id):
-        # Under the lock: who was lowered while waiting for it invites nobody.
+        # Under the lock: a person who lost the role while waiting for it invites nobody.
         _check_owns(project_id, by, "Only an owner invites.")
         open_now = usable_invitations(at).filter(project_id=project_id).count()
         if open_now >= MOST_INVITATIONS:
             raise InvalidRequest(f"At most {MOST_INVITATIONS} open invitations; revoke one first.")
-        # As others are made, so that no task is needed for it.
+        # Done when others are made, so that no task is needed for it.
         Invitation.objects.filter(expires_at__lte=at - INVITATION_KEPT).delete()
         token = new_token("")
         row = Invitation.objects.create(
@@ -84,12 +84,12 @@ def invite(
 
 def usable_invitations(at: datetime) -> QuerySet[Invitation]:
     """Return the invitations that still let somebody in."""
-    # An archived project can only be read: nobody is let into it.
+    # An archived project is read-only: nobody is let into it.
     return _unspent(Invitation.objects.filter(project__archived_at=None), at)
 
 
 def find_invitation(secret: str, *, at: datetime) -> Invitation | None:
-    """Return the invitation behind a link, without using it up; None: it is over or unknown."""
+    """Return the invitation behind a link, without using it up; None: it is invalid or unknown."""
     live = usable_invitations(at).select_related("project", "invited_by")
     return live.filter(digest=digest(secret)).first()
 
@@ -100,7 +100,7 @@ def _unspent(found: QuerySet[Invitation], at: datetime) -> QuerySet[Invitation]:
 
 @transaction.atomic
 def revoke_invitation(invitation_id: UUID, *, project_id: UUID, by: str, at: datetime) -> None:
-    """Take an invitation back; a second time changes nothing.
+    """Revoke an invitation; a repeat changes nothing.
 
     Raises:
         NotFound: this project has no such invitation.
@@ -114,29 +114,29 @@ def revoke_invitation(invitation_id: UUID, *, project_id: UUID, by: str, at: dat
 
 @transaction.atomic
 def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
-    """Let in who brings an invitation; without an account, one is made under `name`.
+    """Let in the person who brings an invitation; without `user`, make an account under `name`.
 
     Raises:
-        Forbidden: the invitation is over, or they belong to the project already.
-        InvalidRequest: the name cannot be had.
+        Forbidden: the invitation is no longer valid, or they belong to the project already.
+        InvalidRequest: the name is invalid or taken.
     """
-    # Looked up without a lock, to know whose project to lock; the update below decides.
+    # Read without a lock, to know whose project to lock; the update below decides.
     offered = find_invitation(secret, at=at)
     if offered is None:
         raise invitation_over()
     with journal.holding_project(offered.project_id) as project:
-        # Inside the transaction: an account is left behind only by who really joins.
+        # Inside the transaction: no account stays behind if the person does not join.
         joining = user or people.make_person(name)
         if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
             raise Forbidden("You are a member of this project already.")
-        # Conditional: of two who bring one link at once, one alone comes in.
+        # Conditional: if two people use one link at once, only one comes in.
         mine = _unspent(Invitation.objects.filter(pk=offered.pk), at)
         if not mine.update(used_at=at, used_by=joining):
             raise invitation_over()
         membership = Membership.objects.create(
             project=project, user=joining, role=offered.role, joined_at=at
         )
-        # An owner invites them back: rules let them in again too.
+        # An owner invited them back, so joining rules may let them in again too.
         project.kept_out.remove(joining)
         sessions.rekey_soon(joining, at=at)
         inviter = people.name_of(offered.invited_by) if offered.invited_by else "?"
@@ -146,18 +146,18 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
 
 
 def invitation_over() -> Forbidden:
-    """Return the refusal of an invitation that lets nobody in any more."""
-    # One sentence for all of them: a guess learns nothing of what was once valid.
+    """Return the error for an invitation that no longer lets anybody in."""
+    # The same error for all of them: guessing does not reveal what was once valid.
     return Forbidden("This invitation was used, was revoked, or is over. Ask for another.")
 
 
 def change_role(
     project_id: UUID, user_id: int, role: Role, *, by: User, at: datetime
 ) -> Membership:
-    """Let a member do more or less from now on.
+    """Give a member another role.
 
     Raises:
-        Forbidden: who asks is no owner (any more).
+        Forbidden: the person who asks is not (or no longer) an owner.
         NotFound: the project has no such member.
         LastOwner: nobody else owns the project.
     """
@@ -165,7 +165,7 @@ def change_role(
         _check_owns(project_id, by, "Only an owner changes roles.")
         member = _member(project_id, user_id)
         before = member.role
-        # Nothing is put on record, and nobody signed out, where nothing changes.
+        # If nothing changes, nothing is recorded and no session gets a new key.
         if before == role:
             return member
         _keep_an_owner(member)
@@ -184,10 +184,10 @@ def change_role(
 
 
 def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
-    """Take a person out of a project: what they look at closes, and no push reaches them.
+    """Remove a person from a project: what they look at closes, and they get no more pushes.
 
     Raises:
-        Forbidden: who asks is neither that person nor an owner (any more).
+        Forbidden: the person who asks is neither that member nor (or no longer) an owner.
         NotFound: the project has no such member.
         LastOwner: nobody else owns the project.
     """
@@ -202,12 +202,12 @@ def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
         journal.record_access(project_id, what, by=people.name_of(by), at=at)
         _drop(member, at=at)
         if not leaves:
-            # Else the provider's rules would let them in again at their next sign-in.
+            # Otherwise joining rules would let them in again at their next sign-in.
             project.kept_out.add(user_id)
 
 
 def let_go(project_id: UUID, user_id: int, *, at: datetime) -> None:
-    """Take a person out whose account is erased; the project's row is held.
+    """Remove a person whose account is being erased; the caller holds the project's row lock.
 
     Raises:
         LastOwner: nobody else owns the project.
@@ -226,12 +226,12 @@ def _drop(member: Membership, *, at: datetime) -> None:
 
 
 def rename_person(user: User, name: str, *, at: datetime) -> None:
-    """Call oneself something else, on the record of every project one belongs to.
+    """Change a person's name, recorded on the chain of every project they belong to.
 
     Raises:
-        InvalidRequest: the name cannot be had.
+        InvalidRequest: the name is invalid or taken.
     """
-    # The record names who did it as they were called until then.
+    # The entry names the person who did it by their old name.
     before = people.name_of(user)
     with transaction.atomic():
         people.rename(user, name)
@@ -245,14 +245,14 @@ def _member(project_id: UUID, user_id: int) -> Membership:
 
 
 def _keep_an_owner(member: Membership) -> None:
-    """Refuse to take the last owner away; the project's row is held."""
+    """Refuse to remove the last owner; the caller holds the project's row lock."""
     others = _owners(member.project_id).exclude(pk=member.pk)
     if member.role == Role.OWNER and not others.exists():
         raise LastOwner
 
 
 def _check_owns(project_id: UUID, user: User, otherwise: str) -> None:
-    """Refuse who was lowered a moment ago; the project's row is held."""
+    """Refuse a person who is not an owner (any more); the caller holds the project's row lock."""
     if not _owners(project_id).filter(user=user).exists():
         raise Forbidden(otherwise)
 
@@ -262,9 +262,10 @@ def _owners(project_id: UUID) -> QuerySet[Membership]:
 
 
 def _void_offers(member: Membership, *, at: datetime) -> None:
-    """Void the ways in that an owner offered: who is none any more lets nobody in.
+    """Void the ways in that a former owner offered.
 
-    Set-up codes know a name, which may have changed: all open ones go, and live ten minutes.
+    A set-up code stores only a name, which may have changed: all open ones are deleted; they
+    live for ten minutes anyway.
     """
     mine = Invitation.objects.filter(project_id=member.project_id, invited_by=member.user_id)
     _unspent(mine, at).update(revoked_at=at)

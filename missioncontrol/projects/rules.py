@@ -1,4 +1,4 @@
-"""Make a project, change its rules, put it away; its chain says who did what. The demo's, too."""
+"""Make, change and archive projects, with each change on their chain; start and end the demo."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ MOST_PROJECTS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewPolicy:
-    """A policy as it came, an object or a file's text, and why."""
+    """A policy as received, an object or a file's text, and the reason for it."""
 
     policy: object
     note: str = ""
     seen: int | None = None
-    """The version it was made from; None: whatever stands is replaced."""
+    """The version it is based on; None: replace whatever is stored."""
 
 
 @transaction.atomic
 def make_project(*, name: str, owner: User, mode: Mode, at: datetime) -> Project:
-    """Open a project; who makes it owns it.
+    """Open a project; the person who makes it owns it.
 
     Raises:
-        InvalidRequest: its name cannot be read, or they own too many.
+        InvalidRequest: its name is invalid, or the person owns too many projects.
     """
     name = checked_name(name)
     if Membership.objects.filter(user=owner, role=Role.OWNER).count() >= MOST_PROJECTS:
@@ -58,12 +58,12 @@ def make_project(*, name: str, owner: User, mode: Mode, at: datetime) -> Project
 
 
 def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: datetime) -> None:
-    """Set the named fields, under the project's row lock; one event a field.
+    """Set the named fields, under the project's row lock; one event for each field.
 
-    Where ceilings move, live runs are told, and what the old ones held goes on.
+    If ceilings change, live runs get an event, and runs that the old ones held go on.
 
     Raises:
-        AgentsWaiting: it is to be archived while somebody there waits for an answer.
+        AgentsWaiting: the project cannot be archived while an agent in it waits for an answer.
     """
     with journal.holding_project(project_id) as project:
         ceilings = _ceilings(project)
@@ -71,10 +71,10 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
             before: Any = getattr(project, name, None)
             after = value
             if name == "archived":
-                # Archived twice is archived once, and on record once.
+                # Archiving an archived project changes and records nothing.
                 if value == (project.archived_at is not None):
                     continue
-                # Nobody looks into an archived project: its agent would wait for ever.
+                # Nobody looks into an archived project: its agent would wait forever.
                 waiting = Run.objects.filter(project=project, status__in=ON_HOLD).count()
                 if value and waiting:
                     raise AgentsWaiting(waiting)
@@ -98,9 +98,9 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
                 setattr(project, name, after)
                 project.save(update_fields=[name])
                 journal.record_change(project_id, name, before, after, by=by, at=at)
-        # A policy may hold budgets by task, so both may move what live runs are told.
+        # A policy may hold budgets by task, so both can change the ceilings of live runs.
         if _ceilings(project) != ceilings:
-            # After the project's row, which is held: the order of locks of `budgets`.
+            # After the project's row, which is locked: the lock order of `budgets`.
             with journal.writing(budgets.live_runs(project_id), at=at) as tx:
                 budgets.ceilings_moved(tx, by=by)
 
@@ -108,15 +108,15 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
 def _ceilings(project: Project) -> tuple[Any, ...]:
     policies_by_task = {"": project.policy, **(project.policy.get("task_type") or {})}
     by_task = {name: table.get("budget") for name, table in policies_by_task.items()}
-    # The time zone too: it says when a day's ceiling begins anew.
+    # The time zone too: it decides when a day's ceiling starts again.
     return project.budget, project.budgets, by_task, project.time_zone
 
 
 def start_demo(owner: User, *, at: datetime) -> None:
-    """Have the demo's agents report to projects of this person, made or brought back.
+    """Make or bring back this person's demo projects, and ask for agents that report to them.
 
     Raises:
-        Forbidden: somebody else's demo runs.
+        Forbidden: somebody else's demo is running.
     """
     _check_whose(owner)
     keys: dict[str, str] = {}
@@ -128,22 +128,22 @@ def start_demo(owner: User, *, at: datetime) -> None:
             else:
                 by = people.name_of(owner)
                 change_project(project.id, {"archived": False}, by=by, at=at)
-            # Agents of an earlier start, which may still run, must not go on beside the new ones.
+            # Agents of an earlier start may still run; they must not continue beside the new ones.
             _revoke_keys(project, at)
             made = services.mint_agent_key(
                 project=project, name=KEY_NAME, at=at, reach=Reach.PROJECT
             )
             keys[name] = made.secret
-    # After the commit: its agents come with these keys at once.
+    # After the commit: the agents use these keys at once.
     asked = extras.DemoAsked(owner=owner.get_username(), keys=keys)
     extras.ask_for_demo(settings.DATA_DIR, asked)
 
 
 def remove_demo(owner: User, *, at: datetime) -> None:
-    """End the demo's agents, end what waits for an answer, and put their projects away.
+    """End the demo's agents and the runs that wait for an answer, and archive their projects.
 
     Raises:
-        Forbidden: somebody else started it.
+        Forbidden: somebody else started the demo.
     """
     _check_whose(owner)
     extras.ask_for_demo(settings.DATA_DIR, None)
@@ -151,15 +151,15 @@ def remove_demo(owner: User, *, at: datetime) -> None:
     for name in MODES:
         if project := _known(owner, name):
             _revoke_keys(project, at)
-            # What waits ends first: an archive holds no agent that waits for a person.
+            # First end the runs on hold: a project with waiting agents cannot be archived.
             while run := Run.objects.filter(project=project, status__in=ON_HOLD).first():
                 ends = Tap(
-                    # By version: a second removal of the same state is the same tap.
+                    # With the version: a second removal of the same state is the same tap.
                     key=f"demo-{run.id}-{run.version}",
                     action="terminate",
                     version=run.version,
                 )
-                with suppress(StaleRun):  # it moved meanwhile: look again
+                with suppress(StaleRun):  # it changed meanwhile: look again
                     interventions.intervene(run.id, ends, projects=[project.id], by=by, at=at)
             change_project(project.id, {"archived": True}, by=by, at=at)
 

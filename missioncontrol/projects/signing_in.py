@@ -1,6 +1,6 @@
-"""How people sign in and prove who they are: changed on the record of their projects.
+"""How people sign in and prove who they are; changes are recorded on their projects' chains.
 
-Who is told by an identity provider joins the projects whose rules they fulfil.
+A person signed in by an identity provider joins the projects whose rules match them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from missioncontrol.runs import journal
 LONGEST_PASSWORD = 200
 MOST_RULES = 50
 LONGEST_VALUE = 255
-# What a rule may give: owners are made by owners.
+# The roles that a rule may give: only owners can make owners.
 _STRENGTH = {Role.VIEWER: 0, Role.OPERATOR: 1}
 
 
@@ -36,7 +36,7 @@ def set_password(user: User, password: str, *, at: datetime) -> None:
     """Give a person a password; their other sessions end.
 
     Raises:
-        InvalidRequest: it is too long, or too easy to guess; `why` says how.
+        InvalidRequest: it is too long, or too easy to guess; `why` lists the reasons.
     """
     if len(password) > LONGEST_PASSWORD or "\0" in password:
         raise InvalidRequest("password: too long.", field="password", why=["password_too_long"])
@@ -55,7 +55,7 @@ def set_password(user: User, password: str, *, at: datetime) -> None:
 
 @transaction.atomic
 def drop_password(user: User, *, at: datetime) -> None:
-    """Take a person's password away; they sign in by their other ways, or by a link."""
+    """Remove a person's password; they sign in by their other ways, or by a link."""
     if user.has_usable_password():
         user.set_unusable_password()
         user.save(update_fields=["password"])
@@ -64,7 +64,7 @@ def drop_password(user: User, *, at: datetime) -> None:
 
 @transaction.atomic
 def confirm_app(session: Any, user: User, code: str, *, at: datetime) -> list[str]:
-    """Keep an authenticator app; with the first factor come the recovery codes.
+    """Store an authenticator app; for the first factor, return recovery codes.
 
     Raises:
         InvalidRequest: the code is not the app's.
@@ -73,13 +73,13 @@ def confirm_app(session: Any, user: User, code: str, *, at: datetime) -> list[st
     if not ways.confirm_app(session, user, code):
         raise InvalidRequest("code: not the code that the app currently shows.", field="code")
     _changed(user, "set up an authenticator app", at=at)
-    # Codes that are written down already stay valid.
+    # Codes that were written down earlier stay valid.
     return [] if had_one else ways.renew_recovery_codes(user)
 
 
 @transaction.atomic
 def add_passkey(user: User, name: str, credential: Mapping[str, Any], *, at: datetime) -> list[str]:
-    """Keep a passkey; with the first factor come the recovery codes.
+    """Store a passkey; for the first factor, return recovery codes.
 
     Raises:
         InvalidRequest: it could not be verified.
@@ -95,7 +95,7 @@ def renew_recovery_codes(user: User, *, at: datetime) -> list[str]:
     """Make new recovery codes; the old ones stop working.
 
     Raises:
-        Forbidden: there is no second factor that they could stand in for.
+        Forbidden: there is no second factor that they could replace.
     """
     if not ways.has_factor(user):
         raise Forbidden("Set up an authenticator app or a passkey first.")
@@ -106,10 +106,10 @@ def renew_recovery_codes(user: User, *, at: datetime) -> list[str]:
 
 @transaction.atomic
 def remove_factor(user: User, *, kind: ways.Kind, at: datetime, pk: int | None = None) -> None:
-    """Forget an app or a passkey.
+    """Remove an app or a passkey.
 
     Raises:
-        NotFound: this person has none such.
+        NotFound: this person has none of this kind.
     """
     row = existing(ways.remove_factor(user, kind=kind, pk=pk), "The second factor")
     is_app = kind == ways.Kind.APP
@@ -119,38 +119,38 @@ def remove_factor(user: User, *, kind: ways.Kind, at: datetime, pk: int | None =
 
 @transaction.atomic
 def enter_by_identity(known: Known, *, at: datetime) -> User:
-    """Return whom a provider's word signs in; let them into the projects whose rules they fulfil.
+    """Return the person that an identity signs in; add them to the projects whose rules match.
 
-    An account is made for who fulfils a rule and has none; never is one found by its e-mail.
+    A person without an account gets one if a rule matches. Accounts are never found by e-mail.
 
     Raises:
-        Forbidden: nobody here knows them, or they have left.
+        Forbidden: the identity is unknown here and no rule matches, or the person is deactivated.
     """
     domain = known.email.rpartition("@")[2]
-    # No address, no domain: an empty one must match no rule.
+    # No address, no domain: an empty domain must match no rule.
     by_domain = Q(by=JoiningBy.DOMAIN, value=domain) if domain else Q(pk=None)
     by_group = Q(by=JoiningBy.GROUP, value__in=known.groups)
     rules = JoiningRule.objects.filter(by_domain | by_group, project__archived_at=None)
     found = Identity.objects.select_related("user").select_for_update(of=("self",))
-    # By the provider's own id, never by e-mail: who owns an address at one provider need not own
-    # the account that names it here.
+    # By the provider's own id, never by e-mail: the owner of an address at one provider need not
+    # own the account here that has it.
     identity = found.filter(issuer=known.issuer, subject=known.subject).first()
     if identity is None:
         if not rules:
             raise Forbidden("This account is unknown here, and no project's rule admits it.")
         user = people.make_person(people.free_name(known.name))
         identity = _keep(user, known, at=at)
-    # After the provider: whoever is shut out here is shut out by every way.
+    # After the provider: a person who is deactivated here is refused by every way in.
     if not identity.user.is_active:
         raise Forbidden("This account may no longer sign in here.")
     identity.label, identity.used_at = _label(known), at
     identity.save(update_fields=["label", "used_at"])
-    # Projects in one order, for two who come at once hold their rows; of two rules the one that
-    # gives more goes first, for who is a member is left as they are.
+    # In one order of projects, because two people at once lock their rows. Of two rules, the
+    # stronger role comes first, because a member's role is not changed.
     for rule in sorted(rules, key=lambda rule: (str(rule.project_id), -_STRENGTH[Role(rule.role)])):
         with journal.holding_project(rule.project_id) as project:
             members = Membership.objects.filter(project=project, user=identity.user)
-            # Whom an owner removed no rule lets in again: an owner must invite them.
+            # No rule lets in a person whom an owner removed: an owner must invite them.
             if members.exists() or project.kept_out.filter(pk=identity.user.pk).exists():
                 continue
             members.create(project=project, user=identity.user, role=rule.role, joined_at=at)
@@ -164,13 +164,13 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
 
 @transaction.atomic
 def connect(user: User, known: Known, *, at: datetime) -> None:
-    """Have a provider's word sign a person in who is signed in already.
+    """Let a provider's account sign in a person who is already signed in.
 
     Raises:
-        Forbidden: it signs somebody else in, or another one signs them in.
+        Forbidden: the account signs in somebody else, or the person uses another one.
     """
     found = Identity.objects.filter(Q(subject=known.subject) | Q(user=user), issuer=known.issuer)
-    # One account there is one person here.
+    # One account at the provider is one person here.
     if any(one.user_id != user.pk or one.subject != known.subject for one in found):
         raise Forbidden("This account belongs to another person here, or you use another one.")
     if not found:
@@ -180,7 +180,7 @@ def connect(user: User, known: Known, *, at: datetime) -> None:
 
 @transaction.atomic
 def disconnect(user: User, *, at: datetime) -> None:
-    """Have no provider's word sign a person in any more."""
+    """Remove all provider accounts that sign a person in."""
     if Identity.objects.filter(user=user).delete()[0]:
         _changed(user, "disconnected their account at the identity provider", at=at)
 
@@ -189,14 +189,15 @@ def disconnect(user: User, *, at: datetime) -> None:
 def add_rule(
     project_id: UUID, *, by: JoiningBy, value: str, role: Role, owner: User, at: datetime
 ) -> JoiningRule:
-    """Let in who signs in at the provider with an e-mail address of a domain, or in a group.
+    """Let in people who sign in at the provider with an address of a domain, or in a group.
 
     Raises:
-        InvalidRequest: it names no domain or group, gives too much, is there, or one too many.
+        InvalidRequest: the rule names no domain or group, would make owners, exists already, or
+            is one too many.
     """
     value = value.strip()
     if by == JoiningBy.DOMAIN:
-        # Domains are compared in lower case; people write them with and without the sign.
+        # Domains are compared in lower case; people write them with and without the "@".
         value = value.lower().removeprefix("@")
     is_domain = "." in value.strip(".") and not set(value) & set("@/ :")
     if not 0 < len(value) <= LONGEST_VALUE or not value.isprintable():
@@ -227,7 +228,7 @@ def add_rule(
 
 @transaction.atomic
 def remove_rule(project_id: UUID, rule_id: UUID, *, by: str, at: datetime) -> None:
-    """Let nobody more in by a rule; who came by it stays.
+    """Remove a rule; people who joined by it stay.
 
     Raises:
         NotFound: the project has no such rule.
@@ -260,6 +261,6 @@ def _label(known: Known) -> str:
 
 
 def _changed(user: User, what: str, *, at: datetime) -> None:
-    """Put it on record, and have this person's sockets look again."""
+    """Record a change, and have this person's sockets checked again."""
     record_of_person(user, what, at=at)
     broadcast.check_access(user.pk)

@@ -4509,8 +4509,8 @@ export interface components {
          * LateChoice
          * @description One choice; `key` makes a repeat harmless.
          *
-         *     `turn` is the key of the call it is about, `by` who chose: a person at the
-         *     terminal, the policy as nobody was there, or guard with its own correction.
+         *     `turn` is the key of the call it is about. `by` is who chose: a person at the terminal, the
+         *     policy because nobody was there, or guard with its own correction.
          */
         LateChoice: {
             /**
@@ -5083,8 +5083,8 @@ export interface components {
          * NewAgentKey
          * @description A key to make; give `project` if you are in several.
          *
-         *     It speaks for the runs it opens, or for those of `agent`, or for the whole project.
-         *     Without `expires_at` it lives until it is revoked.
+         *     It speaks for the runs it opens, or for those of `agent`, or for the whole project. Without
+         *     `expires_at` it is valid until it is revoked.
          */
         NewAgentKey: {
             /**
@@ -5116,7 +5116,7 @@ export interface components {
          * NewAllowlistEntry
          * @description A call to allow; give `project` if you are in several.
          *
-         *     Without a `scope` it is for the run or the agent that is named, else for the project.
+         *     Without `scope`, the entry is for the run or the agent that is named, otherwise for the project.
          */
         NewAllowlistEntry: {
             /**
@@ -5386,8 +5386,9 @@ export interface components {
         };
         /**
          * NewToken
-         * @description A token to make, for one project or for all of its person's; without `expires_at` it
-         *     lives until it is revoked.
+         * @description A token to make, for one project or for all of its person's.
+         *
+         *     Without `expires_at` it is valid until it is revoked.
          */
         NewToken: {
             /**
@@ -6136,7 +6137,7 @@ export interface components {
         };
         /**
          * PushKeys
-         * @description The browser's public keys, with which pushes to it are encrypted.
+         * @description The browser's public keys, which encrypt pushes to it.
          */
         PushKeys: {
             /** Auth */

@@ -1,7 +1,7 @@
-"""What people are told, in their language: in English in `english`, in German as two files have it.
+"""What people are told, in their language: English from `english`, German from two files.
 
-`german.toml` has our own texts, `german_sentences.toml` the sentences of the guard. One that is
-not known there stays as it is. The screens say the same (`frontend/src/messages/de/record.ts`).
+`german.toml` has our own texts, `german_sentences.toml` the sentences of the guard. Sentences
+missing there stay English. The screens use the same (`frontend/src/messages/de/record.ts`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SENTENCES: tuple[tuple[str, str], ...] = tuple(
 
 
 def sentence(text: str) -> str:
-    """Say a sentence of the guard in German.
+    """Translate a sentence of the guard into German.
 
     >>> sentence("It ran the same test 4 times and got the same error.")
     'Er führte denselben Test 4-mal aus und bekam denselben Fehler.'
@@ -100,7 +100,7 @@ _WRITERS: Mapping[str, Callable[[str], str]] = MappingProxyType(
         "sort": _from_table("sort"),
     }
 )
-# At a text's start only, and the first of two gaps is bounded: else some take quadratic time.
+# Anchored, and with the first of two gaps bounded: otherwise some take quadratic time.
 _PATTERNS = tuple((re.compile(rf"\A{pattern}", re.DOTALL), says) for pattern, says in SENTENCES)
 
 
@@ -111,16 +111,16 @@ __all__ = ["CATALOGUES", "SOURCE", "Texts", "language_of", "texts_in"]
 
 
 def language_of(tag: str) -> str:
-    """Return the language we speak to whom asks for one; English where we have none.
+    """Return our language for a requested one; English if we have no such language.
 
     >>> [language_of(tag) for tag in ("de-AT", "DE", "fr", "")]
     ['de', 'de', 'en', 'en']
     """
-    # By its first part: browsers send `de-AT`, and some systems `de_DE`.
+    # Only the first part counts: browsers send `de-AT`, and some systems `de_DE`.
     asked = tag.strip().lower().replace("_", "-").partition("-")[0]
     return asked if asked in CATALOGUES else SOURCE
 
 
 def texts_in(tag: str) -> Texts:
-    """Return the texts of a language; English where we have none of it."""
+    """Return the texts of a language; English if we have no such language."""
     return CATALOGUES[language_of(tag)]

@@ -1,4 +1,4 @@
-"""The texts every language has, in English, and how a language writes figures.
+"""The texts that every language has, in English, and how a language writes figures.
 
 Names in braces are filled in; a text has the same ones in every language.
 """
@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-# In one go: two replacements, one after the other, would undo each other.
+# In one call: two replacements, one after the other, would undo each other.
 _SWAPPED = str.maketrans(",.", ".,")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """One language's way of writing them."""
+    """One language's way of writing figures."""
 
     has_decimal_comma: bool
     dollars: str
@@ -38,26 +38,26 @@ class Figures:
         return self._dollars(f"{amount:,.0f}" if amount >= thousand else f"{amount:.2f}")
 
     def round_money(self, amount: Decimal) -> str:
-        """Write dollars as a person says them: `$5`, `$4.50`."""
+        """Write dollars as people say them: `$5`, `$4.50`."""
         whole = amount == amount.to_integral_value()
         return self._dollars(f"{amount:,.0f}") if whole else self.money(amount)
 
     def whole(self, amount: Decimal | int) -> str:
-        """Write a whole number with its thousands marked."""
+        """Write a whole number with its thousands separated."""
         return self._written(f"{amount:,.0f}")
 
     def share(self, part: Decimal | float) -> str:
-        """Write a part of one in percent."""
+        """Write a fraction as a percentage."""
         return self.percent.format(n=f"{round(100 * part)}")
 
     def minutes(self, seconds: float) -> str:
-        """Write a length of time in minutes and hours, rounded down.
+        """Write a duration in minutes and hours, rounded down.
 
         >>> from missioncontrol.notify.texts.english import Texts
         >>> [Texts.figures.minutes(length) for length in (30, 60, 299, 3600, 5400)]
         ['under a minute', '1 min', '4 min', '1 h', '1 h 30 min']
         """
-        # Rounded down: nobody is told of more time than there is.
+        # Rounded down: nobody is promised more time than there is.
         hours, rest = divmod(int(seconds // 60), 60)
         parts = (f"{hours} h" * bool(hours), f"{rest} min" * bool(rest))
         return " ".join(part for part in parts if part) or self.under_a_minute
@@ -70,14 +70,14 @@ class Figures:
 
 
 class ReportTexts:
-    """What is said of a day's cost."""
+    """Texts of the report on a day's cost."""
 
-    # As Django writes dates: `l` is the weekday, `F` the month, in the language.
+    # In Django's date format: `l` is the weekday, `F` the month, in the language.
     date = "l j F Y"
     title = "{weekday} cost {cost}"
     corrected_title = "Corrected: {title}"
     was_reported = "previously reported as {usd}; {reason}."
-    # By what is kept with the report.
+    # By the reason stored with the report.
     reasons = {
         "usage or a price became known after it was made": "usage or a price became known after it was made"  # noqa: E501 - a text, in one piece
     }
@@ -127,13 +127,13 @@ class ReportTexts:
     counted = {"loop": ("loop", "loops"), "call": ("call", "calls")}
 
     def count(self, n: int, word: str) -> str:
-        """Write a number with its word."""
+        """Write a number with its noun."""
         one, many = self.counted[word]
         return f"{n} {one if n == 1 else many}"
 
 
 class Texts:
-    """What is said of a card, of what asks nothing, and on a notification's buttons."""
+    """Texts of cards and announcements, and of a notification's buttons."""
 
     language = "en"
     figures = Figures(
@@ -151,14 +151,14 @@ class Texts:
     is_over_budget = "{name} is over budget"
     is_asking = "{name} asks you"
     is_at = "{name} is at {share}"
-    # What nears its end, where that is no one run or agent.
+    # The owner of a ceiling, if it is no single run or agent.
     shared = {
         "tree": "{name} and its tree",
         "day": "Day",
         "project": "Project",
         "organisation": "The organisation",
     }
-    # The organisation's ceiling, without what is used of it.
+    # The organisation's ceiling, without what was spent of it.
     of_all_projects = "{ceiling} a day for all projects"
 
     # bodies
@@ -175,7 +175,7 @@ class Texts:
     an_hour = "{usd}/h"
     used = "{spent} of {ceiling}"
     left = ": about {time} left"
-    # Of one, and of more.
+    # Singular and plural.
     units = {
         "tokens": ("token", "tokens"),
         "calls": ("call", "calls"),
@@ -213,7 +213,7 @@ class Texts:
         "This device was signed out of Mission Control. It gets no more notifications."
     )
 
-    # what can be tapped, and what came of a card
+    # buttons, and the outcomes of a card
     allow_once = "Allow once"
     deny = "Deny"
     read_call = "Read"
@@ -249,7 +249,7 @@ class Texts:
     }
 
     def sentence(self, english: str) -> str:
-        """Say a sentence of the guard in this language; as it is where it is not known."""
+        """Translate a sentence of the guard; an unknown one stays as it is."""
         return english
 
     def amount(self, text: str, unit: str) -> str:
