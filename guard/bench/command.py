@@ -89,7 +89,7 @@ class Benched:
         return score_by(self.own, lambda labelled: labelled.kind, slack=self.slack)
 
     def wrong(self) -> list[Trial]:
-        """Give the runs that were missed, alarmed early or falsely."""
+        """Return the runs that were missed, alarmed early or falsely."""
         # A stuck run that was found is right, whatever came before: false alarms are counted apart.
         fine = {Outcome.FOUND, Outcome.QUIET}
         return [trial for trial in self.own if trial.outcome(self.slack) not in fine]
@@ -247,7 +247,7 @@ def _reach_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def as_mapping(benched: Benched, *, runs: bool) -> dict[str, Any]:
-    """Give plain JSON values; `runs` adds those that went wrong."""
+    """Return plain JSON values; `runs` adds those that went wrong."""
     by_source = benched.by_source()
     found: dict[str, Any] = {
         "policy": benched.name,

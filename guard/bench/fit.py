@@ -186,7 +186,7 @@ def trace(labelled: Labelled, recording: Recording, policy: Policy) -> Traced:
 
 
 def alarms_of(traced: Traced, weights: Weights) -> list[int]:
-    """Give the positions at which a card would open under these weights."""
+    """Return the positions at which a card would open under these weights."""
     found, is_open = list[int](), False
     done: list[Weight] = []
     for mark in traced.marks:
@@ -207,7 +207,7 @@ def alarms_of(traced: Traced, weights: Weights) -> list[int]:
 
 
 def add_up_tries(mark: Mark, weights: Weights, since: int) -> float:
-    """Give what a mark's tries come to alone, of the last `since` attempts."""
+    """Return what a mark's tries come to alone, of the last `since` attempts."""
     if not mark.tries:  # as of nearly all
         return 0.0
     tries = [
@@ -353,7 +353,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def plain_weight(name: str, gain: float) -> float:
-    """Give what a weight begins at that nothing was fitted for, within its bounds."""
+    """Return what a weight begins at that nothing was fitted for, within its bounds."""
     value = _PLAIN_KEEP if name in KEEPS else gain if name in GAINS else 1.0
     return min(_MOST.get(name, 1.0), max(_LEAST.get(name, 0.0), value))
 

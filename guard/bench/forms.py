@@ -50,7 +50,7 @@ def _each(change: Callable[[int, Turn], list[Turn]]) -> Form:
 
 
 def _answer(turn: Turn) -> str | None:
-    """Give what came back from a call, None where it is no call or nothing is known."""
+    """Return what came back from a call, None where it is no call or nothing is known."""
     if turn.tool is None or turn.role is Role.TOOL:
         return None
     return turn.error or turn.result

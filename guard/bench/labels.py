@@ -27,7 +27,7 @@ class Stretch:
     end: int | None
 
     def holds(self, position: int, *, slack: int) -> bool:
-        """Tell whether a turn lies in it, give or take `slack` turns."""
+        """Return whether a turn lies in it, give or take `slack` turns."""
         return self.start - slack <= position and (self.end is None or position <= self.end + slack)
 
 
@@ -56,7 +56,7 @@ class Labelled:
     weak: frozenset[int] = frozenset()
 
     def stretch_at(self, position: int, *, slack: int) -> Stretch | None:
-        """Give the stuck stretch in which a turn lies, give or take `slack` turns."""
+        """Return the stuck stretch in which a turn lies, give or take `slack` turns."""
         return next((one for one in self.parts if one.holds(position, slack=slack)), None)
 
     def healthy_turns(self, turns: int) -> int:
@@ -129,7 +129,7 @@ def _label(header: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _read(header: Mapping[str, Any], path: Path) -> Labelled | None:
-    """Give a decided run; None: its reader could not tell."""
+    """Return a decided run; None: its reader could not tell."""
     label = _label(header) or {}
     looping, start = label.get("looping"), label.get("loop_start")
     if not isinstance(looping, bool) or (looping and not isinstance(start, int)):

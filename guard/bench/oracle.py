@@ -130,7 +130,7 @@ def sum_up(
 
 
 def find_spans(labelled: Labelled, recording: Recording) -> list[Span]:
-    """Give where each stuck stretch of a run is to be asked about, to be in time."""
+    """Return where each stuck stretch of a run is to be asked about, to be in time."""
     attempts = find_attempts(recording)
     spans = []
     for stretch in labelled.parts:
@@ -145,7 +145,7 @@ def find_spans(labelled: Labelled, recording: Recording) -> list[Span]:
 
 
 def find_attempts(recording: Recording) -> list[int]:
-    """Give the positions of a run's attempts: calls; where there are none, messages."""
+    """Return the positions of a run's attempts: calls; where there are none, messages."""
     reader, actions = TurnReader(), list[tuple[int, bool]]()
     for at, turn in enumerate(recording.turns):
         read = reader.take(turn, at) if turn else None
@@ -187,7 +187,7 @@ class Reach:
         return {name: Reach(tuple(groups[name])) for name in sorted(groups)}
 
     def as_row(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         trials = [one.trial for one in self.runs]
         total = score(trials)
         macro = macro_average(score_by(trials, lambda labelled: labelled.source).values())
@@ -294,7 +294,7 @@ class _Doubt:
         self._in_vain = 0 if mark.moves else self._in_vain + 1
 
     def asks(self, *, is_due: bool) -> bool:
-        """Tell whether another question is worth it."""
+        """Return whether another question is worth it."""
         worth = self._evidence / (self._choice.share * self._limit)
         worth += self._in_vain / self._choice.drought + _ROUNDING
         asks = is_due and worth >= self._reached + 1

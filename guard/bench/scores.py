@@ -61,11 +61,11 @@ class Trial:
         return self.alarms[0] if self.alarms else None
 
     def found_at(self, slack: int = SLACK) -> int | None:
-        """Give the first alarm inside a stuck stretch."""
+        """Return the first alarm inside a stuck stretch."""
         return next((at for at in self.alarms if self.labelled.stretch_at(at, slack=slack)), None)
 
     def false_alarms(self, slack: int = SLACK) -> list[int]:
-        """Give the alarms outside every stuck stretch, the arguable ones left out."""
+        """Return the alarms outside every stuck stretch, the arguable ones left out."""
         # Two vain attempts only: a careful reader could say either, so neither is held against it.
         weak, stretch_at = self.labelled.weak, self.labelled.stretch_at
         return [at for at in self.alarms if at not in weak and not stretch_at(at, slack=slack)]
@@ -82,7 +82,7 @@ class Trial:
         return Outcome.EARLY if false else Outcome.MISSED
 
     def delay(self, slack: int = SLACK) -> int | None:
-        """Give the turns from where the loop was evident to the alarm that found it."""
+        """Return the turns from where the loop was evident to the alarm that found it."""
         found = self.found_at(slack)
         stretch = None if found is None else self.labelled.stretch_at(found, slack=slack)
         return None if found is None or stretch is None else found - stretch.evident
@@ -134,7 +134,7 @@ class Score:
         return wilson(self.found, self.stuck) if self.stuck else None
 
     def as_row(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         interval = self.found_interval
         return {
             "stuck": self.stuck,
@@ -205,7 +205,7 @@ class Macro:
     fa_per_1000: float
 
     def as_row(self) -> dict[str, float | None]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {
             "found_share": rounded(self.found_share, 3),
             "false_alarms_per_1000": round(self.fa_per_1000, 2),
@@ -223,7 +223,7 @@ def macro_average(by_source: Iterable[Score]) -> Macro:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:
-    """Give the smallest value that `share` of all values do not exceed.
+    """Return the smallest value that `share` of all values do not exceed.
 
     >>> quantile([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 0.9)
     9
@@ -233,7 +233,7 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
 
 
 def wilson(found: int, of: int) -> tuple[float, float]:
-    """Give the 95 % interval of a share (Wilson, 1927).
+    """Return the 95 % interval of a share (Wilson, 1927).
 
     >>> [round(end, 2) for end in wilson(9, 10)]
     [0.6, 0.98]

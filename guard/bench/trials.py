@@ -86,7 +86,7 @@ def try_forms(runs: Sequence[Labelled], policy: Policy) -> dict[str, list[Trial]
 
 
 def count_identical(labelled: Labelled, recording: Recording) -> Trial:
-    """Give what the rule "three identical calls in a row" does on a run."""
+    """Return what the rule "three identical calls in a row" does on a run."""
     # At the third alone: a fourth is the same loop.
     alarms, row = [], 0
     last: tuple[str, str] | None = None
@@ -107,7 +107,7 @@ def count_identical(labelled: Labelled, recording: Recording) -> Trial:
 
 
 def count_turns(trials: Iterable[Trial], at: int) -> list[Trial]:
-    """Give what the rule "alarm at turn `at`" does on the same runs."""
+    """Return what the rule "alarm at turn `at`" does on the same runs."""
     return [
         Trial(
             labelled=trial.labelled,

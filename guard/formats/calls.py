@@ -101,7 +101,7 @@ class Call:
 
 
 def plain(row: Row) -> dict[str, Any]:
-    """Give an object's fields by names without case and signs: `toolCallId` is `tool_call_id`."""
+    """Return an object's fields by names without case and signs: `toolCallId` is `tool_call_id`."""
     return {word(name): row[name] for name in row}
 
 
@@ -115,7 +115,7 @@ def untagged(value: Row) -> Row:
 
 
 def word(value: object) -> str:
-    """Give a word in lower case, without the signs between its parts; empty: it is none."""
+    """Return a word in lower case, without the signs between its parts; empty: it is none."""
     return _word(value) if isinstance(value, str) and len(value) <= _LONGEST_NAME else ""
 
 
@@ -128,7 +128,7 @@ def _word(text: str) -> str:
 
 
 def first(fields: Row, names: Sequence[str]) -> Any:
-    """Give the first of these fields that says something."""
+    """Return the first of these fields that says something."""
     for name in names:
         if (value := fields.get(name)) is not None:
             return value
@@ -136,7 +136,7 @@ def first(fields: Row, names: Sequence[str]) -> Any:
 
 
 def kinds_of(fields: Row) -> list[str]:
-    """Give what a record or a block says that it is."""
+    """Return what a record or a block says that it is."""
     return [kind for name in _KINDS if (kind := word(fields.get(name)))]
 
 
@@ -194,7 +194,7 @@ def _is_audited(fields: Row, tool: str, came: Answer | None) -> bool:
 
 
 def content_of(fields: Row) -> object:
-    """Give what an answer holds, whatever it is called: the only object in it."""
+    """Return what an answer holds, whatever it is called: the only object in it."""
     objects = [value for value in fields.values() if isinstance(value, dict)]
     is_alone = len(objects) == 1 and "content" not in fields
     return objects[0] if is_alone else fields.get("content")
@@ -208,7 +208,7 @@ def _holds_more(fields: Row) -> bool:
 
 
 def _held(fields: Row, name: str) -> Row:
-    """Give what a wrap holds if that is a call or an answer, or where a call stands."""
+    """Return what a wrap holds if that is a call or an answer, or where a call stands."""
     inner = read_mapping(fields.get(name))
     if "status" in inner and inner.keys() & {"value", "error"} and name != "state":
         value = inner.get("value")  # of what went right, as Rust writes it
@@ -231,7 +231,7 @@ def _only_one(action: object) -> Row:
 
 
 def _read_tool(fields: Row, key: str | None) -> tuple[str | None, bool]:
-    """Give a tool's name, and whether no other thing is called so."""
+    """Return a tool's name, and whether no other thing is called so."""
     for name in _TOOLS:
         if tool := read_text(fields.get(name)):
             return tool, name != "name"
@@ -282,7 +282,7 @@ def answer_in(value: object) -> Answer:
 
 
 def answer_beside(calls: list[Call], fields: dict[str, Any]) -> None:
-    """Give calls what stands beside their list: one answer each, or one to the last of them."""
+    """Return calls what stands beside their list: one answer each, or one to the last of them."""
     came = first(fields, _CAME)
     answers = read_rows(came)
     if not calls:
@@ -322,7 +322,7 @@ def _has_failed(fields: Row, kinds: Sequence[str], came: object) -> bool:
 
 
 def _text_of(value: object) -> str:
-    """Give what came back as text: that of blocks, or of the only field that holds it."""
+    """Return what came back as text: that of blocks, or of the only field that holds it."""
     value = _innermost(value)
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         texts = [read_text(first(one, ("text", "value"))) for one in value]
@@ -332,7 +332,7 @@ def _text_of(value: object) -> str:
 
 
 def _innermost(value: object) -> object:
-    """Give what stands alone in an object, in the last of several."""
+    """Return what stands alone in an object, in the last of several."""
     for _ in range(_DEEPEST):
         if not isinstance(value, dict):
             break
@@ -347,7 +347,7 @@ def _innermost(value: object) -> object:
 
 
 def _decoded(value: object) -> object:
-    """Give a text that is written as JSON writes one, as MLflow does, without its signs."""
+    """Return a text that is written as JSON writes one, as MLflow does, without its signs."""
     if isinstance(value, str) and value[:1] == value[-1:] == '"':
         with suppress(ValueError):
             return json.loads(value)

@@ -23,7 +23,7 @@ _SPOKEN_BY_MACHINES = ("<command-", "<local-command", "<system-reminder>", "Cave
 
 
 def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether any early record is Claude Code's."""
+    """Return whether any early record is Claude Code's."""
     return any(
         str(row.get("type")) in {"assistant", "user"}
         and isinstance(row.get("message"), dict)

@@ -27,7 +27,7 @@ _RESULTS = frozenset({"command_output", "mcp_server_response", "browser_action_r
 
 
 def recognises(rows: Sequence[Row]) -> bool:
-    """Tell whether messages stand here that are said or asked."""
+    """Return whether messages stand here that are said or asked."""
     return any(_about(row) and "ts" in row for row in rows[:3])
 
 

@@ -31,7 +31,7 @@ _PREAMBLE = re.compile(r"\A(?:Chunk ID:|Wall time:|Process |Original token)[\s\S
 
 
 def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether the early records are a rollout's or printed ones."""
+    """Return whether the early records are a rollout's or printed ones."""
     return any(
         (str(row.get("type")) in _TYPES and isinstance(row.get("payload"), dict))
         or (str(row.get("type")).startswith("item.") and isinstance(row.get("item"), dict))
@@ -139,7 +139,7 @@ class Reader(PairedTurns):
 
 
 def output_of(output: object) -> tuple[str, int]:
-    """Give what a tool returned and its exit code, 0 where none is told."""
+    """Return what a tool returned and its exit code, 0 where none is told."""
     if isinstance(output, list):
         output = read_content(output) or ""
     if not isinstance(output, str):

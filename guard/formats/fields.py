@@ -71,7 +71,7 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
 
 
 def read_content(value: object) -> str | None:
-    """Give what was said: a text, or the texts of blocks."""
+    """Return what was said: a text, or the texts of blocks."""
     if isinstance(value, list | dict):
         blocks = read_rows(value if isinstance(value, list) else [value])
         texts = [read_text(block.get("text")) for block in blocks]
@@ -80,22 +80,22 @@ def read_content(value: object) -> str | None:
 
 
 def read_mapping(value: object) -> dict[str, Any]:
-    """Give an object; empty where it is none."""
+    """Return an object; empty where it is none."""
     return value if isinstance(value, dict) else {}
 
 
 def read_rows(value: object) -> list[dict[str, Any]]:
-    """Give the objects of a list."""
+    """Return the objects of a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def read_text(value: object) -> str | None:
-    """Give a text, or None."""
+    """Return a text, or None."""
     return value if isinstance(value, str) else None
 
 
 def read_answer(value: object) -> str | None:
-    """Give what a tool returned as text; structured answers as JSON."""
+    """Return what a tool returned as text; structured answers as JSON."""
     if value is None or isinstance(value, str):
         return value
     # Sorted, so that one answer told in another order is one answer.
@@ -106,7 +106,7 @@ def read_answer(value: object) -> str | None:
 
 
 def read_args(value: object) -> Mapping[str, Any] | None:
-    """Give a call's arguments; a JSON text of an object is read too."""
+    """Return a call's arguments; a JSON text of an object is read too."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -116,7 +116,7 @@ def read_args(value: object) -> Mapping[str, Any] | None:
 
 
 def read_given(value: object) -> Mapping[str, Any] | None:
-    """Give a call's arguments; what is no object is kept: two calls that differ in it are not one.
+    """Return a call's arguments; what is no object is kept: two calls that differ in it are not one.
 
     >>> read_given('{"at": "sky"}'), read_given("sky"), read_given("")
     ({'at': 'sky'}, {'input': 'sky'}, None)
@@ -130,7 +130,7 @@ def read_given(value: object) -> Mapping[str, Any] | None:
 
 
 def read_pairs(value: object) -> Mapping[str, Any] | None:
-    """Give the fields that a list of pairs tells, each with its name or key and its value."""
+    """Return the fields that a list of pairs tells, each with its name or key and its value."""
     named = read_rows(value)
     if named and all(one.keys() & {"name", "key"} and "value" in one for one in named):
         return {str(one.get("name", one.get("key"))): _only(one["value"]) for one in named}
@@ -138,12 +138,12 @@ def read_pairs(value: object) -> Mapping[str, Any] | None:
 
 
 def _only(value: object) -> object:
-    """Give what stands alone in an object, as OpenTelemetry writes a value of any type."""
+    """Return what stands alone in an object, as OpenTelemetry writes a value of any type."""
     return next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
 
 
 def read_texts(value: object) -> tuple[str, ...]:
-    """Give the texts of a list; one text alone is a list of one."""
+    """Return the texts of a list; one text alone is a list of one."""
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list | tuple):
@@ -188,14 +188,14 @@ def read_usage(value: object) -> Usage | None:
 
 
 def read_count(value: object) -> int:
-    """Give a whole number of things, 0 where there is none."""
+    """Return a whole number of things, 0 where there is none."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 < value <= _MOST else 0
 
 
 def read_word(value: object, words: type[_Word]) -> _Word | None:
-    """Give one of these words; None: it is none of them."""
+    """Return one of these words; None: it is none of them."""
     try:
         return words(value) if isinstance(value, str) else None
     except ValueError:

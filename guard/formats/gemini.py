@@ -22,7 +22,7 @@ _TYPES = {"user", "gemini", "info", "error", "warning"}
 
 
 def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether a session document or its messages stand here."""
+    """Return whether a session document or its messages stand here."""
     for row in rows[:20]:
         if "sessionId" in row and ("messages" in row or "projectHash" in row):
             return True

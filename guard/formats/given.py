@@ -27,7 +27,7 @@ _read_json = json.JSONDecoder(strict=False).raw_decode
 
 
 def unfenced(text: str) -> str:
-    """Give what one fence around a text encloses; a text without one as it is."""
+    """Return what one fence around a text encloses; a text without one as it is."""
     first, _, rest = text.strip().partition("\n")
     inner, _, last = rest.rpartition("\n")
     fence = FENCE.match(first)
@@ -35,7 +35,7 @@ def unfenced(text: str) -> str:
 
 
 def leaves_open(lines: Sequence[str]) -> bool:
-    """Tell whether some fence is never closed: the last, or one with a language's in it."""
+    """Return whether some fence is never closed: the last, or one with a language's in it."""
     opened = ""
     for line in lines:
         if not (found := FENCE.match(line)):
@@ -50,7 +50,7 @@ def leaves_open(lines: Sequence[str]) -> bool:
 
 
 def fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
-    """Give what is fenced, each with the line above it and its language; and the rest."""
+    """Return what is fenced, each with the line above it and its language; and the rest."""
     fenced, plain, inner = list[tuple[str, str, str]](), [""], list[str]()
     opened: re.Match[str] | None = None
     for line in text.split("\n"):

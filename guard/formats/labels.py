@@ -123,7 +123,7 @@ def entries_of(lines: Sequence[str]) -> list[Entry]:
 
 
 def labels_of(line: str) -> list[Label]:
-    """Give the ways in which a line may begin with a label, the shortest first."""
+    """Return the ways in which a line may begin with a label, the shortest first."""
     bare = line.lstrip()
     indent = len(line) - len(bare)
     if tag := _TAG.match(bare):
@@ -145,7 +145,7 @@ class _Beginning:
         self._found: list[Label] = []
 
     def labels(self) -> list[Label]:
-        """Give what may be its label, the shortest first."""
+        """Return what may be its label, the shortest first."""
         at = self._stamp.end() if self._stamp else self._indent
         before = ""
         for token in islice(_TOKEN.finditer(self._line, at, at + _LONGEST), _MOST_TOKENS):
@@ -209,7 +209,7 @@ def _chosen(labels: Sequence[Label], counts: Mapping[str, int]) -> Label | None:
 
 
 def _is_better(label: Label, before: Label, count: int, count_before: int) -> bool:
-    """Tell whether a longer label says more than a shorter one of the same line."""
+    """Return whether a longer label says more than a shorter one of the same line."""
     is_title = label.form.endswith("$")
     if before.part is None and label.part is None:
         return not is_title and _MOSTLY * count_before <= count

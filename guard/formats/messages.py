@@ -33,7 +33,7 @@ _MOST_OPEN = 100
 
 
 def recognises(rows: Sequence[Row]) -> bool:
-    """Tell whether records stand here that a turn file's reader would not understand."""
+    """Return whether records stand here that a turn file's reader would not understand."""
     return not any("run" in row for row in rows) and any(map(_is_foreign, rows))
 
 
@@ -84,7 +84,7 @@ def _search(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
 
 
 def _as_steps(value: Row) -> list[Row]:
-    """Give the steps of {"tool_name_0": …, "tool_args_0": …, "tool_name_1": …}, as in DSPy."""
+    """Return the steps of {"tool_name_0": …, "tool_args_0": …, "tool_name_1": …}, as in DSPy."""
     steps = dict[str, dict[str, Any]]()
     for name, inner in value.items():
         stem, _, number = name.rpartition("_")

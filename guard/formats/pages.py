@@ -26,7 +26,7 @@ _INDENT, _FENCE = "    ", "~" * 9
 
 
 def quotes_in(text: str) -> list[str]:
-    r"""Give what a page quotes: the largest quotes, and those of each language together.
+    r"""Return what a page quotes: the largest quotes, and those of each language together.
 
     Steps of one run may have a fence each, between other fences.
 
@@ -48,7 +48,7 @@ def _largest(quotes: Iterable[str]) -> list[str]:
 
 
 def _quotes(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Give each quote with its language."""
+    """Return each quote with its language."""
     quote, language, end, margin = list[str](), "", "", 0
     is_blank = True  # the line before
     for line in [*lines, ""]:

@@ -104,7 +104,7 @@ _LEAST_ITEMS = 5
 
 
 def as_labelled(text: str) -> str:
-    """Give a text with labels where one of these programs printed it; any other as it is."""
+    """Return a text with labels where one of these programs printed it; any other as it is."""
     if " Message ====" in text:
         text = _MESSAGE.sub(r"[\1]", _CALL.sub(_called, text))
     if "Entering Tool run" in text:
@@ -147,7 +147,7 @@ def _traced(text: str) -> str:
 
 
 def _drawn(found: re.Match[str]) -> str:
-    """Give a call that was drawn, and what came of it."""
+    """Return a call that was drawn, and what came of it."""
     did, *told = [*filter(str.strip, _DOTS.split(found[2])), ""]
     given, came = list[str](), list[str]()
     for line in map(str.strip, did.strip().splitlines()):
@@ -164,7 +164,7 @@ def _unexplained(part: str) -> str:
 
 
 def as_labelled_loosely(text: str) -> str:
-    """Give a text in which nothing else is told with labels in place of what may be such."""
+    """Return a text in which nothing else is told with labels in place of what may be such."""
     text = _NUMBERED.sub(_unnumbered, text)
     text = _INVOKED.sub(_invoked, _PARSED.sub(_run, text))
     text = _CLICKED.sub(r"Tool call: \1\nArguments: \2\nTool output:", _SEEN.sub("Thought: ", text))
@@ -195,7 +195,7 @@ def _event(event: re.Match[str]) -> str:
 
 
 def _as_written(part: re.Match[str]) -> str:
-    """Give a call or an answer that stands in a message's constructor."""
+    """Return a call or an answer that stands in a message's constructor."""
     if part[1]:
         return f"Tool call: {part[1]}\nArguments: {part[2]}\n"
     try:

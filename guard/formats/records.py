@@ -216,7 +216,7 @@ def _read_within(record: Record, fields: Row) -> bool:
 
 
 def _read_message(fields: Row, names: Sequence[str]) -> str | None:
-    """Give the words of a record; None where it holds none, only other blocks."""
+    """Return the words of a record; None where it holds none, only other blocks."""
     found = None
     for name in names:
         value = fields.get(name)
@@ -230,7 +230,7 @@ def _read_message(fields: Row, names: Sequence[str]) -> str | None:
 
 
 def _read_asked(fields: Row) -> str | None:
-    """Give a person's words, where the record also tells of tools, whether one was called."""
+    """Return a person's words, where the record also tells of tools, whether one was called."""
     if not any(name in {"tool", "toolname"} or name.endswith("calls") for name in fields):
         return None
     inner = plain(read_mapping(fields.get("input")))
@@ -248,7 +248,7 @@ def _text_of(block: Row) -> str | None:
 
 
 def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:
-    """Give who speaks, and the name of one that is neither a person nor a tool."""
+    """Return who speaks, and the name of one that is neither a person nor a tool."""
     speaks = any(name in fields for name in ("content", "value", "text", "parts", "output"))
     called = read_text(fields.get("name"))
     for place in (*_SPEAKERS, *_AGENTS):

@@ -76,7 +76,7 @@ def _assign(entries: list[Entry]) -> bool:
 
 
 def _is_run(entries: Sequence[Entry], beside: set[str | None]) -> bool:
-    """Tell whether calls and answers alternate, and look as an agent's do."""
+    """Return whether calls and answers alternate, and look as an agent's do."""
     told = [entry for entry in entries if entry.part in (ASKED, CAME)]
     calls, parts = [entry for entry in told if entry.part == ASKED], [entry.part for entry in told]
     pairs = sum(one == (ASKED, CAME) for one in pairwise(parts))
@@ -116,7 +116,7 @@ def _rounds(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
 
 
 def _turn(entries: Sequence[Entry]) -> Turn:
-    """Give what one round tells."""
+    """Return what one round tells."""
     told = defaultdict[str, list[str]](list)
     for entry in entries:
         if entry.part in (FRAME, None):

@@ -28,7 +28,7 @@ _PASSED_OVER = frozenset({"change_agent_state", "null", "recall", "system"})
 
 
 def recognises(rows: Sequence[Row]) -> bool:
-    """Tell whether a trajectory's document or its events stand here."""
+    """Return whether a trajectory's document or its events stand here."""
     return any(
         _is_atif(row)
         or _is_swe_agent(row)

@@ -120,7 +120,7 @@ def read_transcript(text: str, *, stem: str) -> Recording | None:
 
 
 def blocks_of(turns: Sequence[Turn | None]) -> list[dict[str, Any]]:
-    """Give what is said as an API's messages, where some is shown as their blocks in JSON."""
+    """Return what is said as an API's messages, where some is shown as their blocks in JSON."""
     messages = list[dict[str, Any]]()
     for turn in filter(None, turns):
         said = turn.content or ""
@@ -173,7 +173,7 @@ def _cut(text: str) -> Sequence[Turn]:
 
 
 def _unpanelled(lines: Sequence[str]) -> Iterator[str]:
-    """Give what stands in a terminal's panels, each between two marks of its own."""
+    """Return what stands in a terminal's panels, each between two marks of its own."""
     is_open = lines[:1] != [] and _within_walls(lines[0]) is not None
     if is_open:
         yield _EDGE
@@ -711,7 +711,7 @@ def _joined(lines: Sequence[str]) -> str:
 
 
 def _parted(lines: Sequence[str]) -> tuple[list[str], str]:
-    """Give the last paragraph on a line of its own, and the lines before it."""
+    """Return the last paragraph on a line of its own, and the lines before it."""
     filled = [at for at, line in enumerate(lines) if line.strip()]
     end = filled[-1] + 1 if filled else 0
     at = max((at for at in range(end) if not lines[at].strip()), default=0)

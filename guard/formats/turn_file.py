@@ -16,7 +16,7 @@ _TELLING = frozenset({"run", "role", "tool"})
 
 
 def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether the first readable lines look like a header or a turn."""
+    """Return whether the first readable lines look like a header or a turn."""
     return any(_TELLING & row.keys() for row in rows[:3])
 
 

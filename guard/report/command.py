@@ -89,12 +89,12 @@ def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
 
 
 def session_folders(home: Path) -> list[Path]:
-    """Give the agents' transcript folders that exist under a home."""
+    """Return the agents' transcript folders that exist under a home."""
     return [folder for where in session_places() if (folder := home / where).is_dir()]
 
 
 def find_sessions(paths: Iterable[Path]) -> Iterator[list[Path]]:
-    """Give the session files folder by folder, oldest file first.
+    """Return the session files folder by folder, oldest file first.
 
     A session that was resumed is told again in a later file of its folder, so
     that files of one folder belong together.

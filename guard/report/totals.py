@@ -86,7 +86,7 @@ class EarlierFiles:
     paid: set[str] = field(default_factory=set)
 
     def knows(self, turn: Turn) -> bool:
-        """Tell whether an earlier file told this turn: its tool call, or its message."""
+        """Return whether an earlier file told this turn: its tool call, or its message."""
         return turn.key in self.keys or (turn.key is None and turn.call_id in self.paid)
 
 
@@ -173,7 +173,7 @@ class _Stretch:
 
 
 def _ends(turn: Turn, assessment: Assessment) -> bool:
-    """Tell whether a stretch ends: with a person's words, or with news."""
+    """Return whether a stretch ends: with a person's words, or with news."""
     return turn.role is Role.USER or gets_on(turn, assessment)
 
 
@@ -192,7 +192,7 @@ class Found:
     run: str
 
     def as_row(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         loop = self.loop
         return {
             "run": self.run,
@@ -313,7 +313,7 @@ class Totals:
         return [found for *_, found in sorted(self._worst, reverse=True)]
 
     def as_mapping(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {
             "sessions": self.sessions,
             "turns": self.turns,
