@@ -150,7 +150,7 @@ class _Beginning:
         before = ""
         for token in islice(_TOKEN.finditer(self._line, at, at + _LONGEST), _MOST_TOKENS):
             told = token[0]
-            # Arguments, or code, directly follow a word.
+            # Such a sign after a word begins arguments or code and is not part of a label.
             is_set = told[0] == "=" and (self._indent > 0 or before[:1].isalnum())
             if is_set or (told[0] in _OPENS and self._words) or len(self._words) > _MOST_WORDS:
                 return self._found

@@ -39,7 +39,7 @@ def recognises(rows: Sequence[Row]) -> bool:
 
 def _is_foreign(row: Row) -> bool:
     if "role" in row and row.get("tool") and not _NOT_OURS & row.keys():
-        return False  # only turn files have both
+        return False  # only turn files have such rows
     record = next(read_records(row), None)
     if record is None:
         return next(_search(row, _DEEPEST, bool), None) is not None
@@ -110,7 +110,7 @@ class Reader(PairedTurns):
     def __init__(self) -> None:
         super().__init__()
         self._documents = -1
-        # The last record of the agent whose steps are numbered, and where its numbers restart.
+        # The last record of the first agent that numbers its steps; where its numbers restart.
         self._counts: Record | None = None
         self._starts, self._is_run_s = list[int](), True
         # The rows of the last document: each request repeats the conversation so far.

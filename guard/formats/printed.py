@@ -26,7 +26,7 @@ _CALL = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _ARGUMENT = re.compile(r"^    ([^\W\d][\w-]{0,60}): ?", re.MULTILINE)
-# LangChain logs where each tool, model and chain begins and ends, the latter two with history.
+# LangChain logs when tools, models and chains begin and end; the last two repeat the history.
 _TRACED = re.compile(
     r"^\[(\w{1,20}/\w{1,20})\] \[([^\]\n]{1,1000})\](?: \[[\d.]{1,12}m?s\])?"
     r" (?:Entering|Exiting|\w{1,20}) [^\n:]{1,80}:\s{0,4}",
@@ -86,7 +86,7 @@ _WRITTEN = re.compile(
     r"|\bToolMessage\(content=('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 )
 _STEP = re.compile(r"^mini-swe-agent \(step \d{1,6}[^\n]{0,60}\):$", re.MULTILINE)
-# Codex names speakers and steps on lines of their own.
+# Codex names speakers and steps on lines of their own; each may occur only once.
 _CODEX = re.compile(r"^OpenAI Codex v[^\n]{1,80}\n-{8}$", re.MULTILINE)
 _CODEX_STEP = re.compile(r"^(?:(user)|codex|thinking|exec)$", re.MULTILINE)
 # A command at a game's prompt and the reply; in a letter, ">" quotes sentences or many lines.

@@ -1,4 +1,4 @@
-"""A recorded run of any format, whose turns are calls with their results, told apart by agent."""
+"""A recorded run of any format: its turns, calls paired with results and agents told apart."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class PairedTurns:
 
 
 def tell_apart(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:
-    """Add the session to agents' names where sessions alternate, and make them one session.
+    """Name agents after their sessions, as agents of one run, where the sessions alternate.
 
     A session that only follows another is a new beginning. Two sessions that both continue
     after the other run in parallel: neither starts afresh when the other has spoken.

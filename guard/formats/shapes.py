@@ -64,7 +64,7 @@ def _assign(entries: list[Entry]) -> bool:
         if 2 * good[entry.form] < total[entry.form]:
             entry.part = None
     calls = [entry for entry in entries if entry.part == ASKED]
-    # A label that occurs about once per call belongs to the frame; others belong to the text above.
+    # A label that occurs about once per call belongs to the frame; others continue the entry above.
     counts = Counter(entry.form for entry in entries if entry.label)
     least, most = _LEAST_OF * len(calls), _MOST_OF * len(calls)
     rounds = {form for form, count in counts.items() if least <= count <= most}
