@@ -69,7 +69,7 @@ def fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
 
 
 def object_end(text: str) -> int | None:
-    """Return where the object at a text's beginning ends; None: there is none, or not yet all."""
+    """Return where the object at a text's beginning ends; None: none, or incomplete."""
     if text.startswith(("{", '"{')) and len(text) <= LONGEST_ARGUMENTS:
         with suppress(*UNREADABLE):
             return _read_json(text)[1]
