@@ -1,1 +1,1 @@
-"""The proof: how well policies find loops on labelled runs, and at what price."""
+"""Benchmark: how well policies find loops in labelled runs, and at what cost."""

@@ -1,4 +1,4 @@
-"""`guard bench`: every policy over labelled runs, in one run of the command."""
+"""`guard bench`: measures every policy on labelled runs with one command."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from guard.replay import add_policy_arguments, choose_policy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benched:
-    """All that was measured; `name` is the policy that is looked at closely.
+    """All measurements; `name` is the policy that is examined in detail.
 
     Attributes:
-        trials: Of every policy.
-        forms: Of the looked-at policy, on the same runs told in other forms.
-        ablated: Of it with each of its rules switched off, one at a time.
+        trials: The trials of every policy.
+        forms: Those of the examined policy on the same runs in other forms.
+        ablated: Those of this policy with each of its rules switched off in turn.
     """
 
     corpus: Corpus
@@ -49,7 +49,7 @@ class Benched:
 
     @property
     def own(self) -> Sequence[Trial]:
-        """The trials of the policy that is looked at closely."""
+        """The trials of the examined policy."""
         return self.trials[self.name]
 
     def scored(self, trials: Mapping[str, Sequence[Trial]]) -> dict[str, Score]:
@@ -58,7 +58,7 @@ class Benched:
 
     def scores(self) -> dict[str, Score]:
         """Score every policy, then the rules that only count turns."""
-        # Rules that only count turns come last: they are the floor that every policy must beat.
+        # Rules that only count turns are the baseline that every policy must beat.
         rules = self.scored(self.trials)
         counted = {
             f"turn {at}": score(count_turns(self.own, at), slack=self.slack) for at in TURN_COUNTS
@@ -66,11 +66,10 @@ class Benched:
         return {**rules, **counted}
 
     def lost_without(self, name: str) -> list[str]:
-        """Name the runs whose loop is found no more under such a policy."""
-        # By name, not by number: a rule that finds one run and loses another would look like no
-        # change.
+        """Return the names of the runs whose loop this ablated policy no longer finds."""
+        # By name, not by count: finding one run and losing another would look like no change.
         found, still = (
-            # By source too: runs of two sources may have one name.
+            # With the source, since runs of two sources may have the same name.
             {
                 (trial.labelled.source, trial.labelled.run)
                 for trial in trials
@@ -81,16 +80,16 @@ class Benched:
         return [run for _, run in sorted(found - still)]
 
     def by_source(self) -> dict[str, Score]:
-        """Score the looked-at policy source by source."""
+        """Score the examined policy source by source."""
         return score_by(self.own, lambda labelled: labelled.source, slack=self.slack)
 
     def by_kind(self) -> dict[str, Score]:
-        """Score the looked-at policy by the kind of loop that was labelled."""
+        """Score the examined policy by the labelled kind of loop."""
         return score_by(self.own, lambda labelled: labelled.kind, slack=self.slack)
 
     def wrong(self) -> list[Trial]:
-        """Give the runs that were missed, alarmed early or falsely."""
-        # A stuck run that was found is right, whatever came before: false alarms are counted apart.
+        """Return the trials of runs that were missed, or alarmed early or falsely."""
+        # A found run is not wrong, whatever came before: false alarms are counted separately.
         fine = {Outcome.FOUND, Outcome.QUIET}
         return [trial for trial in self.own if trial.outcome(self.slack) not in fine]
 
@@ -104,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a folder with index.jsonl and runs/, or one of labelled turn files",
     )
-    # What is looked at closely.
+    # The policy to examine.
     add_policy_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.add_argument("--runs", action="store_true", help="list what went wrong")
@@ -132,15 +131,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure and print; 2 where there is nothing to measure."""
-    # Some rules log every loop they see: that would drown the tables.
+    """Measure and print; return 2 if there is nothing to measure."""
+    # Some rules log every loop that they find, which would flood the tables.
     logging.getLogger("guard").addHandler(logging.NullHandler())
-    # A file is called by its path: the same preset may stand in several, each changed a little.
+    # A file is named by its path: several may contain variants of the same preset.
     name = str(args.policy) if args.policy else args.preset or "default"
     benched, rulings = None, None
     try:
         policy = choose_policy(args.preset, args.policy)
-        # A measurement of its own: its figures stand on other alarms than all the tables.
+        # A separate measurement: its figures rest on other alarms than the tables.
         if args.path and args.oracle:
             sys.stdout.write(_ask(args, policy))
             return 0
@@ -153,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
     except GuardError as error:
         sys.stderr.write(f"guard bench: {printable(str(error), longest=400)}\n")
         return 2
-    # Not an empty table: it would read as if nothing had been found.
+    # An error, since an empty table would look as if nothing had been found.
     if benched is None and rulings is None:
         sys.stderr.write("guard bench: nothing to measure: give PATH, --cases or both\n")
         return 2
@@ -165,8 +164,7 @@ def tell(args: argparse.Namespace, benched: Benched | None, rulings: Sequence[Ru
     """Print what was measured."""
     if args.json:
         found = as_mapping(benched, runs=args.runs) if benched else {}
-        # Disagreements are listed by case: other projects' verdicts are theirs, and may be
-        # wrong.
+        # Disagreements are listed case by case, since other projects' verdicts may be wrong.
         if rulings:
             found["cases"] = count_agreement(rulings)
             found["disagreements"] = [str(ruling) for ruling in rulings if not ruling.agrees]
@@ -189,13 +187,13 @@ def tell(args: argparse.Namespace, benched: Benched | None, rulings: Sequence[Ru
 
 def _bench(args: argparse.Namespace, name: str, base: Policy) -> Benched:
     corpus = read_corpus(args.path)
-    # Two names for one policy would be measured twice.
+    # A preset equal to the chosen policy would be measured twice.
     rest = {preset: policy for preset, policy in PRESETS.items() if policy != base}
     off = {
         f"without {rule}": replace(base, detectors=tuple(r for r in base.detectors if r != rule))
         for rule in base.detectors
     }
-    # One pass over the corpus for all of them, so that they stand on the same runs.
+    # One pass over the corpus for all policies, so that all are measured on the same runs.
     trials = try_policies(corpus.runs, {name: base, **(off if args.ablate else rest)})
     ablated = {name: trials.pop(name) for name in off} if args.ablate else {}
     forms = try_forms(corpus.runs, base) if args.forms else {}
@@ -205,10 +203,10 @@ def _bench(args: argparse.Namespace, name: str, base: Policy) -> Benched:
 
 
 def _ask(args: argparse.Namespace, policy: Policy) -> str:
-    """Measure what is asked with the oracle in the judge's place, and tell it."""
+    """Measure the questions with the oracle as the judge, and return the report."""
     runs = read_corpus(args.path).runs
-    # Twice: an answer at the first suspicion, and one only once the loop is evident, as a
-    # careful judge would give it.
+    # Twice: one oracle confirms a loop at the first suspicion; the careful one, like a
+    # careful judge, only once it is evident.
     reach, careful = ask_all(runs, policy), ask_all(runs, policy, careful=True)
     left_out = leave_one_source_out(read_all(runs, policy), policy)
     if args.json:
@@ -247,7 +245,7 @@ def _reach_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def as_mapping(benched: Benched, *, runs: bool) -> dict[str, Any]:
-    """Give plain JSON values; `runs` adds those that went wrong."""
+    """Return plain JSON values; `runs` adds the runs that went wrong."""
     by_source = benched.by_source()
     found: dict[str, Any] = {
         "policy": benched.name,
@@ -287,9 +285,9 @@ def _rows(scores: Mapping[str, Score]) -> dict[str, Any]:
 
 
 def as_text(benched: Benched, *, runs: bool) -> str:
-    """Say it in tables; `runs` adds those that went wrong."""
+    """Return tables; `runs` adds the runs that went wrong."""
     by_source = benched.by_source()
-    # An average over runs would be that of the source with most of them.
+    # Over sources: the source with the most runs would dominate an average over runs.
     macro = macro_average(by_source.values())
     share = "-" if macro.found_share is None else f"{macro.found_share:.0%}"
     total = score(benched.own, slack=benched.slack)

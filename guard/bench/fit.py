@@ -1,8 +1,8 @@
-"""`guard fit`: the stuck score's weights, chosen on recorded runs.
+"""`guard fit`: fits the stuck score's weights to recorded runs.
 
-What an attempt repeats and what it brings does not depend on the weights, so each run
-is read once and every choice of weights is then a sum over it. Chosen is by coordinate
-search; what is reported is chosen without the source it is judged on.
+What an attempt repeats and brings does not depend on the weights, so each run is read
+once, and each choice of weights is then a sum over its attempts. Weights are chosen by
+coordinate search; the reported ones are fitted without the source they are judged on.
 """
 
 from __future__ import annotations
@@ -38,48 +38,48 @@ from guard.reading.step import Step
 
 Weights = Mapping[str, float]
 
-# What one false alarm in 1,000 healthy turns costs, in points of loops found.
+# The cost of one false alarm per 1,000 healthy turns, in percentage points of loops found.
 COST_OF_A_FALSE_ALARM = 8.0
-# What a loop counts more that is found so many turns after it was evident, or sooner: the
-# sources leave several weights open, and of those the quick ones do better on a source not seen.
+# The extra worth of a loop found at most `_SOON` turns after it was evident: the sources leave
+# several weights undecided, and of these, quick ones do better on an unseen source.
 WORTH_OF_SOON = 0.25
 _SOON = 2
 
 _GAINS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
-# The most careful first: of equals it stays.
+# The most careful first, since the first of equal choices is kept.
 _SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 _KEEPS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0)
 _ROUNDS = 4
-# `same` and `first` are no choice: three equal attempts in vain are what stuck means.
-# A check that is red after each of many edits is `errors`'s, at its seventh; other
-# questions with one answer are `stagnation`'s: a batch has many of them.
-# And four pages read again, once each, are no loop yet.
-# And another answer to the same call ends a streak.
+# Upper bounds. `same` and `first` are not fitted: three equal attempts in vain define stuck.
+# A check that fails after each of many edits is left to `errors`, at the seventh; different
+# questions with one answer are left to `stagnation`, since a batch has many of them.
+# Four pages that are each read again once are not yet a loop.
+# Another answer to the same call ends a streak.
 _MOST = {"still_failing": 0.15, "other_question": 0.05, "again": 0.2, "news": 0.5}
-# Another failure is some way on, and no success.
+# Lower bounds. A different failure is some progress, but not a success.
 _LEAST = {"new_failure": 0.5}
 _ALIKE_FIRST = ("same", "near", "reworded", "other_question")
 _FITTED = (*(name for name in GAINS if name != "same"), *KEEPS, "third")
 _DETECTOR = "stall"
 _PLAIN_GAIN = 0.3
-# What weights begin at that nothing was fitted for.
+# The start of weights that have not been fitted.
 _PLAIN_KEEP = 0.5
 
 
 class Mark(NamedTuple):
-    """One attempt as the score sees it.
+    """The facts of one attempt that the score uses.
 
     Attributes:
         place: Its turn's position in the file.
-        repeats: Which of `GAINS` it is, "" for none.
-        begins: It repeats an attempt that repeated none itself.
-        brings: Which of `KEEPS` it is, "" for none.
+        repeats: A key of `GAINS`; "" if it repeats nothing.
+        begins: It repeats an attempt that was not a repetition itself.
+        brings: A key of `KEEPS`; "" if it brings nothing.
         is_fresh: Streaks start afresh before it.
-        is_held: A rule trips here, whatever the score.
-        recovers: It brought something new, so that an open card is settled.
-        moves: It brought something, or changed something: no attempt in vain.
-        tries: What it tried before in vain, itself included: how many attempts ago, and what
-            each does to the score where nothing else counts.
+        is_held: Another rule trips here, whatever the score.
+        recovers: It brought something new, which settles an open card.
+        moves: It brought or changed something: not an attempt in vain.
+        tries: Tries of the same command that failed alike, each as (attempts ago, 1 for the
+            attempt itself; its weight as if nothing stood in between).
     """
 
     place: int
@@ -104,14 +104,14 @@ class Traced:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What some weights are worth on some runs.
+    """How well a set of weights does on a set of runs.
 
     Attributes:
         found: Loops found, by source.
-        soon: Those that were found as soon as they were evident, or nearly.
-        stuck: Loops there are, by source.
-        false: Alarms outside every stuck stretch.
-        healthy_turns: Turns in which an alarm would be one.
+        soon: Loops found at most `_SOON` turns after they were evident, by source.
+        stuck: All loops, by source.
+        false: Alarms outside every stuck stretch, except arguable ones.
+        healthy_turns: Turns in which an alarm would be false.
     """
 
     found: Counter[str]
@@ -130,7 +130,7 @@ class Worth:
         return sum(shares) / max(1, len(shares))
 
     def _points(self, found: Counter[str]) -> float:
-        """Half by source, half by run: neither a source of many runs nor one of few decides."""
+        """Return points, half by source and half by run: neither big nor small sources dominate."""
         share = sum(found.values()) / max(1, sum(self.stuck.values()))
         return 50 * (self._macro(found) + share)
 
@@ -141,13 +141,13 @@ class Worth:
 
     @property
     def objective(self) -> float:
-        """Points of loops found, and found soon, less what false alarms cost."""
+        """Points for loops found, and found soon, minus the cost of false alarms."""
         points = self._points(self.found) + WORTH_OF_SOON * self._points(self.soon)
         return points - COST_OF_A_FALSE_ALARM * self.false_per_1000
 
 
 def trace(labelled: Labelled, recording: Recording, policy: Policy) -> Traced:
-    """Read a run once into what the score sees of it."""
+    """Read a run into the facts that the score uses."""
     engine, marks, freshly = Engine(policy), list[Mark](), True
     last: Step | None = None
     for place, turn in enumerate(recording.turns):
@@ -156,17 +156,17 @@ def trace(labelled: Labelled, recording: Recording, policy: Policy) -> Traced:
         known = len(engine.history.steps)
         assessment = engine.observe(turn)
         steps, weights = engine.history.steps, engine.history.weights
-        # The history was cleared: a person spoke, or another session began.
+        # The engine cleared its history: a person spoke, or another session began.
         if not steps:
             freshly = True
             continue
         if steps[-1] is last:
             continue  # a notice, or an answer to an older call
         if known == len(steps) and last is not None and last.seq == steps[-1].seq and marks:
-            freshly = marks.pop().is_fresh  # its answer
+            freshly = marks.pop().is_fresh  # the answer to the last attempt replaces its mark
         last, weight = steps[-1], weights[-1]
         tries = engine.history.tries if weighs_tries(policy) else {}
-        # All rules but the score's own, which is what is being fitted.
+        # Every rule except `stall`, the one that is being fitted.
         rules = [signal for signal in assessment.signals if signal.detector != _DETECTOR]
         marks.append(
             Mark(
@@ -186,18 +186,18 @@ def trace(labelled: Labelled, recording: Recording, policy: Policy) -> Traced:
 
 
 def alarms_of(traced: Traced, weights: Weights) -> list[int]:
-    """Give the positions at which a card would open under these weights."""
+    """Return the positions at which a card would open under these weights."""
     found, is_open = list[int](), False
     done: list[Weight] = []
     for mark in traced.marks:
         if mark.is_fresh:
             done = []
         done.append(weight_of(weights, mark.repeats, mark.brings, begins=mark.begins))
-        # As in the engine: what adds nothing itself opens no card, whatever stands before it.
+        # As in the engine, an attempt that adds nothing itself opens no card.
         evidence = max(add_up(done[-SPAN:]), add_up_tries(mark, weights, len(done)))
         trips = mark.is_held or (done[-1].gain > 0 and evidence >= 1.0)
         if is_open:
-            # As `guard.replay` closes a card: the agent got on, and its streaks start afresh.
+            # As in `guard.replay`, a card closes if the agent got on; its streaks start afresh.
             if mark.recovers and not trips:
                 is_open, done = False, []
         elif trips:
@@ -207,8 +207,8 @@ def alarms_of(traced: Traced, weights: Weights) -> list[int]:
 
 
 def add_up_tries(mark: Mark, weights: Weights, since: int) -> float:
-    """Give what a mark's tries come to alone, of the last `since` attempts."""
-    if not mark.tries:  # as of nearly all
+    """Return the evidence of a mark's tries alone, within the last `since` attempts."""
+    if not mark.tries:  # true of nearly all attempts
         return 0.0
     tries = [
         weight_of(weights, one.repeats, one.brings, begins=one.begins)
@@ -219,7 +219,7 @@ def add_up_tries(mark: Mark, weights: Weights, since: int) -> float:
 
 
 def weigh_up(traces: Iterable[Traced], weights: Weights) -> Worth:
-    """Count what weights find and what they cry wolf about."""
+    """Count the loops that weights find and their false alarms."""
     found, soon, stuck = Counter[str](), Counter[str](), Counter[str]()
     false = healthy = 0
     for traced in traces:
@@ -230,7 +230,7 @@ def weigh_up(traces: Iterable[Traced], weights: Weights) -> Worth:
         false += sum(at not in labelled.weak for at in alarms if at not in inside)
         if labelled.parts:
             stuck[labelled.source] += 1
-            # Once, however often it alarms inside: what counts is whether anybody was asked.
+            # Each run once, however many alarms: what counts is whether anybody was asked.
             found[labelled.source] += bool(inside)
             stretch = labelled.stretch_at(inside[0], slack=SLACK) if inside else None
             is_soon = stretch is not None and inside[0] <= stretch.evident + _SOON
@@ -239,7 +239,7 @@ def weigh_up(traces: Iterable[Traced], weights: Weights) -> Worth:
 
 
 def fit(traces: Sequence[Traced], start: Weights) -> dict[str, float]:
-    """Choose weights by coordinate search; of equals the nearest to the start stays."""
+    """Choose weights by coordinate search; of equal choices, keep the first."""
     best = dict(start)
     worth = weigh_up(traces, best).objective
     for _ in range(_ROUNDS):
@@ -250,19 +250,19 @@ def fit(traces: Sequence[Traced], start: Weights) -> dict[str, float]:
                 if tried is None:
                     continue
                 objective = weigh_up(traces, tried).objective
-                # Better by more than rounding: else equal weights would chase each other.
+                # Better by more than rounding errors; otherwise equal weights would alternate.
                 if objective > worth + 1e-9:
                     best, worth = tried, objective
-        # A whole round moved no weight: neither would another.
+        # A round that changed no weight would only be repeated.
         if worth == before:
             break
     return best
 
 
 def _ordered(weights: Weights, name: str, value: float) -> dict[str, float] | None:
-    """Set one weight, and those beside it so that what is less alike counts no more.
+    """Set one weight and adjust its neighbours, so that lesser likeness never counts more.
 
-    A prior that few sources cannot teach; None: the value is out of bounds.
+    This prior cannot be learnt from few sources. None: the value is out of bounds.
     """
     if not _LEAST.get(name, 0.0) <= value <= _MOST.get(name, 1.0):
         return None
@@ -279,20 +279,20 @@ def _ordered(weights: Weights, name: str, value: float) -> dict[str, float] | No
 def leave_one_source_out(
     traces: Sequence[Traced], start: Weights
 ) -> dict[str, tuple[dict[str, float], Worth]]:
-    """Fit on all sources but one and judge on that one, for each."""
+    """For each source, fit on all the others and judge on that source."""
     sources = sorted({traced.labelled.source for traced in traces})
     found = {}
     for source in progress(sources, total=len(sources), what="sources left out"):
         others = [one for one in traces if one.labelled.source != source]
         own = [one for one in traces if one.labelled.source == source]
-        # From the same start each time, which has seen none of them.
+        # Always from the same start, which was not fitted to any source.
         chosen = fit(others, start)
         found[source] = chosen, weigh_up(own, chosen)
     return found
 
 
 def together(worths: Iterable[Worth]) -> Worth:
-    """Add up what was judged source by source."""
+    """Add up the results of several sources."""
     known = list(worths)
     return Worth(
         found=sum((one.found for one in known), Counter()),
@@ -317,7 +317,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fit, judge on sources left out, print and perhaps write; 2 without runs."""
+    """Fit, judge on sources left out, print, and write if asked; return 2 without runs."""
     try:
         corpus = read_corpus(args.path)
         traces = [
@@ -328,7 +328,7 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"guard fit: {error}\n")
         return 2
     today = dict(fitted_weights())
-    # Today's weights have seen every source: what is judged begins from none of them.
+    # Today's weights were fitted to every source, so the judged ones start without them.
     plain = today | {name: plain_weight(name, args.start) for name in _FITTED}
     left_out = leave_one_source_out(traces, plain)
     chosen = fit(traces, today)
@@ -353,7 +353,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def plain_weight(name: str, gain: float) -> float:
-    """Give what a weight begins at that nothing was fitted for, within its bounds."""
+    """Return the start of a weight that has not been fitted, within its bounds."""
     value = _PLAIN_KEEP if name in KEEPS else gain if name in GAINS else 1.0
     return min(_MOST.get(name, 1.0), max(_LEAST.get(name, 0.0), value))
 

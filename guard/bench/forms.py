@@ -1,7 +1,7 @@
-"""The same run told in other forms, as other harnesses would have logged it.
+"""Runs rewritten in other forms, as other harnesses would have logged them.
 
-A metamorphic test: what an agent did does not change with the shape of its log, so a
-detector should say the same of every form (Chen et al., *Metamorphic testing*, 1998).
+A metamorphic test: the form of a log does not change what the agent did, so a detector
+should give the same result for every form (Chen et al., *Metamorphic testing*, 1998).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from guard.turn import Role, Turn
 
 
 class FormTurn(NamedTuple):
-    """A turn of a form, and the position of the recorded turn that it tells of."""
+    """A turn of a form, and the position of the recorded turn that it comes from."""
 
     origin: int
     turn: Turn
@@ -50,7 +50,7 @@ def _each(change: Callable[[int, Turn], list[Turn]]) -> Form:
 
 
 def _answer(turn: Turn) -> str | None:
-    """Give what came back from a call, None where it is no call or nothing is known."""
+    """Return a call's result or error; None: not a call, or neither is known."""
     if turn.tool is None or turn.role is Role.TOOL:
         return None
     return turn.error or turn.result
@@ -86,7 +86,7 @@ def router(place: int, turn: Turn) -> list[Turn]:
     return [Turn(role=Role.ASSISTANT, agent="router", content=line), turn]
 
 
-# The same words in another order: what rests on sets of words must not notice.
+# The same words in another order: a comparison of sets of words must not be affected.
 def swap_words(place: int, answer: str) -> str:
     shuffle = random.Random(place).shuffle  # noqa: S311 - the same shuffle each time
     lines = [line.split(" ") for line in answer.split("\n")]
@@ -100,7 +100,7 @@ def paraphrase(place: int, answer: str) -> str:
     return f"{_OPENINGS[place % len(_OPENINGS)]}\n{' '.join(words)}"
 
 
-# What differs in every answer and says nothing: when it came, and how long it took.
+# Times and durations differ in every answer and carry no information.
 def stamp(place: int, answer: str) -> str:
     at = f"2026-03-{1 + place % 28:02}T{place % 24:02}:{place * 7 % 60:02}:{place * 13 % 60:02}Z"
     return f"[{at}] {answer}\n(finished in {place * 37 % 900 + 11} ms)"
@@ -114,13 +114,13 @@ def as_text(place: int, turn: Turn) -> list[Turn]:
     return [replace(turn, tool=None, args=None, content=text)]
 
 
-# As models without tool calls are used: what came back is told in the user's name.
+# As with models without tool calls: results come in user messages.
 def written(place: int, turn: Turn) -> list[Turn]:
     answer = _answer(turn)
     if not answer:
         return [turn]
     args = dict(turn.args or {})
-    # Two ways of writing a call: a command between fences as mini-swe-agent, else JSON in tags.
+    # Two notations: a command in a fence, as for mini-swe-agent; otherwise JSON in tags.
     alone = args.get("command") if len(args) == 1 else None
     if isinstance(alone, str) and _FENCE not in alone:
         call = f"{_FENCE}bash\n{alone}\n{_FENCE}"
@@ -135,7 +135,7 @@ def written(place: int, turn: Turn) -> list[Turn]:
     return [asked, Turn(role=Role.USER, content=report)]
 
 
-# Each call is asked for by another agent: repeats stand one turn further apart.
+# Another agent requests each call, which puts repeats one turn further apart.
 def ordered(place: int, turn: Turn) -> list[Turn]:
     if turn.tool is None or turn.role is Role.TOOL:
         return [turn]
@@ -154,7 +154,7 @@ def shared_out(place: int, turn: Turn) -> list[Turn]:
     return [replace(turn, agent=f"{turn.agent or 'agent'} {place % _WORKERS}")]
 
 
-# What a harness writes when its context is full: no person spoke.
+# The summary that a harness writes when the context is full: no person spoke.
 def restarted(turns: Sequence[Turn | None]) -> list[FormTurn]:
     whole = as_is(turns)
     middle = len(whole) // 2
@@ -168,7 +168,7 @@ def restarted(turns: Sequence[Turn | None]) -> list[FormTurn]:
     return [*whole[:middle], FormTurn(whole[middle].origin, summary), *whole[middle:]]
 
 
-# Names that say nothing: no rule may rest on what a tool is called.
+# Meaningless names: no rule may depend on a tool's name.
 def renamed(turns: Sequence[Turn | None]) -> list[FormTurn]:
     names: dict[str, str] = {}
     changed = []
@@ -181,7 +181,7 @@ def renamed(turns: Sequence[Turn | None]) -> list[FormTurn]:
     return changed
 
 
-# An id made anew for each call: equal calls have different arguments.
+# A new id in each call: equal calls have different arguments.
 def numbered(place: int, turn: Turn) -> list[Turn]:
     if turn.tool is None or turn.role is Role.TOOL:
         return [turn]
@@ -191,7 +191,7 @@ def numbered(place: int, turn: Turn) -> list[Turn]:
 
 as_is: Form = _each(lambda _, turn: [turn])
 
-# Every form by its name; the first is the run as it was recorded.
+# All forms by name; the first is the run as recorded.
 FORMS: dict[str, Form] = {
     "as it is": as_is,
     "results as tool turns": _apart(Role.TOOL, None),

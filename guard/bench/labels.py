@@ -1,4 +1,4 @@
-"""Labelled runs: which recordings are stuck, and from which turn on."""
+"""Labelled runs: which recordings are stuck, and from which turn."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from guard.formats.fields import read_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """One stuck part of a run, in positions of its file, ends included.
+    """One stuck part of a run, in positions of its file, both ends included.
 
     Attributes:
-        start: The first vain attempt.
-        evident: The third: from here on a careful reader is sure.
-        end: The last; None: to the run's end.
+        start: The first attempt in vain.
+        evident: The third one: from here on, a careful reader is sure.
+        end: The last one; None: the stretch lasts to the run's end.
     """
 
     start: int
@@ -27,22 +27,22 @@ class Stretch:
     end: int | None
 
     def holds(self, position: int, *, slack: int) -> bool:
-        """Tell whether a turn lies in it, give or take `slack` turns."""
+        """Return whether a turn is inside the stretch, give or take `slack` turns."""
         return self.start - slack <= position and (self.end is None or position <= self.end + slack)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labelled:
-    """One recorded run and what a reader said of it.
+    """One recorded run and its label by a reader.
 
     Attributes:
         run: Its name.
-        source: Where it comes from; runs of one source are alike.
+        source: The collection it comes from; runs of one source are alike.
         path: The turn file.
         loop_start: First turn of the main stuck stretch; None: healthy.
-        stretches: Every stuck stretch that is told, in order.
-        weak: Turns where an alarm is arguable: two vain attempts only.
-        kind: What sort of loop it is; "healthy" for a healthy run.
+        stretches: Every stuck stretch that the label states, in order.
+        weak: Turns at which an alarm is arguable: only two attempts in vain.
+        kind: The kind of loop; "healthy" for a healthy run.
         rationale: Why the reader says so.
     """
 
@@ -56,17 +56,17 @@ class Labelled:
     weak: frozenset[int] = frozenset()
 
     def stretch_at(self, position: int, *, slack: int) -> Stretch | None:
-        """Give the stuck stretch in which a turn lies, give or take `slack` turns."""
+        """Return the stuck stretch that contains a turn, give or take `slack` turns."""
         return next((one for one in self.parts if one.holds(position, slack=slack)), None)
 
     def healthy_turns(self, turns: int) -> int:
         """Count the turns in which an alarm would be false: those outside every stuck stretch."""
-        # Without slack: it forgives an alarm beside a stretch, and takes no healthy turn away.
+        # Without slack, which excuses an alarm next to a stretch but removes no healthy turn.
         return sum(self.stretch_at(at, slack=0) is None for at in range(turns))
 
     @property
     def parts(self) -> tuple[Stretch, ...]:
-        """Its stuck stretches; where only a start is known, all from there on."""
+        """The stuck stretches; if only `loop_start` is known, one from there to the end."""
         if self.stretches or self.loop_start is None:
             return self.stretches
         return (Stretch(start=self.loop_start, evident=self.loop_start, end=None),)
@@ -86,7 +86,7 @@ class Corpus:
 
 
 def read_corpus(folder: Path) -> Corpus:
-    """Read a folder with `index.jsonl` and `runs/`, or one of labelled turn files.
+    """Read a folder with `index.jsonl` and `runs/`, or a folder of labelled turn files.
 
     Raises:
         UnreadableRecording: the folder holds no labelled run.
@@ -95,11 +95,11 @@ def read_corpus(folder: Path) -> Corpus:
     try:
         if index.is_file():
             for row in map(_object, index.read_text(errors="replace").splitlines()):
-                # A name alone: an index from elsewhere must not read files outside its folder.
+                # Only the last part of the path: an index must not name files outside its folder.
                 name = Path(str(row.get("run"))).name
                 headers.append((row, folder / "runs" / f"{name}.jsonl"))
         else:
-            # Sorted: figures must not hang on the order in which a file system lists its files.
+            # Sorted: figures must not depend on the order in which a file system lists files.
             for path in sorted(folder.rglob("*.jsonl")):
                 with path.open(encoding="utf-8", errors="replace") as lines:
                     headers.append((_object(lines.readline()), path))
@@ -113,7 +113,7 @@ def read_corpus(folder: Path) -> Corpus:
     return Corpus(runs=runs, undecided=len(decided) - len(runs))
 
 
-# A line that cannot be read has no label, so its run is left out.
+# An unreadable line has no label, so its run is left out.
 def _object(line: str) -> Mapping[str, Any]:
     try:
         value = json.loads(line)
@@ -123,20 +123,20 @@ def _object(line: str) -> Mapping[str, Any]:
 
 
 def _label(header: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    # Without the word nobody has looked at the run; where it is null, somebody could not tell.
+    # Without `looping`, nobody has read the run; null means that its reader could not tell.
     label = header.get("label")
     return label if isinstance(label, dict) and "looping" in label else None
 
 
 def _read(header: Mapping[str, Any], path: Path) -> Labelled | None:
-    """Give a decided run; None: its reader could not tell."""
+    """Return a labelled run; None: its reader could not tell."""
     label = _label(header) or {}
     looping, start = label.get("looping"), label.get("loop_start")
     if not isinstance(looping, bool) or (looping and not isinstance(start, int)):
         return None
     listed = [one for one in _list(label.get("stretches")) if isinstance(one, dict)]
     given = [_stretch(one.get("start"), one.get("evident"), one.get("end")) for one in listed]
-    # Where no stretch is told: the main one, to the run's end.
+    # If the label states no stretches: the main one, to the run's end.
     stretches = given or [_stretch(start, label.get("evident_at"), None)]
     return Labelled(
         run=str(header.get("run") or path.stem),

@@ -1,12 +1,12 @@
-"""When the judge is asked: measured with an oracle in its place, and chosen on some sources.
+"""When to ask the judge, measured with an oracle in its place and chosen on some sources.
 
-The oracle knows the labels and says *loop* of a turn inside a stuck stretch, so that
-this measures the questions and not a model: how many are put outside every stuck
-stretch, and what would be found if each were answered rightly. A *careful* oracle says
-so only once the label calls it evident: a question that comes too soon is lost on it.
+The oracle knows the labels and answers *loop* for a turn inside a stuck stretch. So this
+measures the questions, not a model: how many are asked outside every stuck stretch, and
+what would be found if each were answered correctly. A *careful* oracle answers *loop*
+only once it is evident by the label: a question asked too early is then wasted.
 
 The two numbers that decide when to ask are chosen on some sources and judged on others. Each run
-is read once; what a choice would ask is then a sum over its attempts, as in `guard fit`.
+is read once; the questions of a choice are then a sum over its attempts, as in `guard fit`.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ from guard.printing import progress
 from guard.reading.attempts import Kind, TurnReader
 from guard.replay import replay
 
-# Attempts after a stretch is evident within which a question is in time.
+# A question is in time up to so many attempts after a stretch is evident.
 IN_TIME = 2
 
 # A stuck stretch: from its start to the last turn at which a question is in time.
 Span = tuple[int, int]
-# In 1,000 healthy turns, where a choice is made: sources it has not seen ask more.
+# Per 1,000 healthy turns of the sources chosen on; unseen sources lead to more questions.
 MOST_QUESTIONS = 15.0
 _SHARES = (0.3, 0.4, 0.5, 0.6)
 _DROUGHTS = (5, 6, 7, 8, 10, 12)
-# Sums of tenths miss a whole number by less than this.
+# Rounding errors in sums of tenths are smaller than this.
 _ROUNDING = 1e-9
 
 
 def is_loop(labelled: Labelled, at: int, *, careful: bool) -> bool:
-    """Say what the oracle says of a turn."""
+    """Return the oracle's answer for a turn."""
     stretch = labelled.stretch_at(at, slack=SLACK)
-    # With the slack of the scores: an alarm that counts as found must be confirmed here too.
+    # With the slack of the scores: an alarm that counts as found must also be confirmed here.
     return stretch is not None and (not careful or at >= stretch.evident)
 
 
 @dataclass
 class Oracle:
-    """Answers by the label: *loop* inside a stuck stretch, and only there.
+    """A judge that answers by the label: *loop* only inside a stuck stretch.
 
     Attributes:
-        labelled: The run it knows.
-        careful: It says *loop* only once that is evident.
-        asked: The turns it was asked about, oldest first.
-        name: What it is called.
+        labelled: The run whose label it knows.
+        careful: It answers *loop* only once that is evident.
+        asked: The turns that it was asked about, oldest first.
+        name: Its name as a judge.
     """
 
     labelled: Labelled
@@ -66,8 +66,8 @@ class Oracle:
     name: str = "oracle"
 
     def ask(self, case: Case) -> Ruling:
-        """Answer about the newest turn it is shown."""
-        # The newest it is shown: a question rests on older turns, and is asked now.
+        """Answer for the newest turn of the case."""
+        # Not a turn of the evidence, which is older: the question is asked now.
         at = max(turn.seq or 0 for turn in case.history)
         self.asked.append(at)
         loop = is_loop(self.labelled, at, careful=self.careful)
@@ -77,13 +77,13 @@ class Oracle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What was asked about one run.
+    """The questions that were asked about one run.
 
     Attributes:
-        trial: Its cards, where the oracle confirms and dismisses.
-        in_vain: Questions about turns outside every stuck stretch, trips among them.
-        reached: How many stretches were asked about in time.
-        stretches: How many there are.
+        trial: Its cards, as the oracle confirms or dismisses them.
+        in_vain: Questions about turns outside every stuck stretch, including trips.
+        reached: Number of stuck stretches that were asked about in time.
+        stretches: Number of stuck stretches.
     """
 
     trial: Trial
@@ -96,7 +96,7 @@ def ask_about(
     labelled: Labelled, recording: Recording, policy: Policy, *, careful: bool = False
 ) -> Asked:
     """Replay one run with the oracle as its judge."""
-    # By their places in the file, since labels are: the engine's own numbers leave some out.
+    # Labels count places in the file; the engine's own numbers skip some of them.
     numbered = [turn and replace(turn, seq=at) for at, turn in enumerate(recording.turns)]
     oracle = Oracle(labelled, careful)
     replayed = replay(replace(recording, turns=tuple(numbered)), policy, oracle)
@@ -116,8 +116,8 @@ def sum_up(
     cards: Sequence[tuple[int, int | None]],
     spans: Sequence[Span],
 ) -> Asked:
-    """Hold questions against the labels; `cards` stand open from one turn to another."""
-    # A card that stands open when a stretch begins has asked about it already.
+    """Compare questions with the labels; `cards` are pairs of the turns of opening and closing."""
+    # A card that is open when a stretch begins has already asked about it.
     reached = sum(
         any(
             opened <= last and (closed is None or closed >= first - SLACK)
@@ -130,13 +130,13 @@ def sum_up(
 
 
 def find_spans(labelled: Labelled, recording: Recording) -> list[Span]:
-    """Give where each stuck stretch of a run is to be asked about, to be in time."""
+    """Return for each stuck stretch of a run the turns at which a question is in time."""
     attempts = find_attempts(recording)
     spans = []
     for stretch in labelled.parts:
-        # Up to the turn before the attempt that comes too late.
+        # In time until the turn before the first attempt that is too late.
         later = [at for at in attempts if at > stretch.evident]
-        # Where fewer attempts follow, any question until the end is in time.
+        # If fewer attempts follow, every question until the end is in time.
         last = later[IN_TIME] - 1 if len(later) > IN_TIME else len(recording.turns) - 1
         if stretch.end is not None:
             last = min(last, stretch.end + SLACK)
@@ -145,25 +145,25 @@ def find_spans(labelled: Labelled, recording: Recording) -> list[Span]:
 
 
 def find_attempts(recording: Recording) -> list[int]:
-    """Give the positions of a run's attempts: calls; where there are none, messages."""
+    """Return the positions of a run's attempts: its calls, or its messages if it has no calls."""
     reader, actions = TurnReader(), list[tuple[int, bool]]()
     for at, turn in enumerate(recording.turns):
         read = reader.take(turn, at) if turn else None
         if read and read.kind in {Kind.ACTION, Kind.REFUSAL}:
             actions.append((at, read.turn.tool is not None))
-    # Among calls, messages are talk; a run of talk alone has no other attempts.
+    # Between calls, messages are not attempts; in a run without calls, they are.
     return [at for at, is_call in actions if is_call] or [at for at, _ in actions]
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What asking comes to over many runs."""
+    """The questions about many runs added up."""
 
     runs: tuple[Asked, ...]
 
     @property
     def per_1000(self) -> float:
-        """Questions in 1,000 turns outside every stuck stretch."""
+        """Questions in vain per 1,000 healthy turns."""
         trials = [one.trial for one in self.runs]
         healthy = sum(trial.labelled.healthy_turns(trial.turns) for trial in trials)
         return 1000 * sum(one.in_vain for one in self.runs) / max(1, healthy)
@@ -176,7 +176,7 @@ class Reach:
 
     @property
     def stretches(self) -> int:
-        """How many stuck stretches there are."""
+        """Number of stuck stretches."""
         return sum(one.stretches for one in self.runs)
 
     def by_source(self) -> dict[str, Reach]:
@@ -187,7 +187,7 @@ class Reach:
         return {name: Reach(tuple(groups[name])) for name in sorted(groups)}
 
     def as_row(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         trials = [one.trial for one in self.runs]
         total = score(trials)
         macro = macro_average(score_by(trials, lambda labelled: labelled.source).values())
@@ -203,7 +203,7 @@ class Reach:
 
 
 def ask_all(runs: Sequence[Labelled], policy: Policy, *, careful: bool = False) -> Reach:
-    """Replay labelled runs with the oracle as their judge.
+    """Replay labelled runs with the oracle as the judge.
 
     Raises:
         UnreadableRecording: a labelled run has no readable turn file.
@@ -215,14 +215,14 @@ def ask_all(runs: Sequence[Labelled], policy: Policy, *, careful: bool = False) 
 
 
 class Choice(NamedTuple):
-    """What decides when to ask: a share of a card's evidence, attempts in vain."""
+    """When to ask: at a share of a card's evidence, or after so many attempts in vain."""
 
     share: float
     drought: int
 
 
 class Read(NamedTuple):
-    """A labelled run, read once, and where its stretches are to be asked about."""
+    """A labelled run, and the turns at which questions about its stretches are in time."""
 
     traced: Traced
     spans: Sequence[Span]
@@ -238,10 +238,10 @@ def read_all(runs: Sequence[Labelled], policy: Policy) -> list[Read]:
 
 
 def foresee(run: Read, choice: Choice, policy: Policy, *, careful: bool = False) -> Asked:
-    """Say what a choice would ask about a run, and what comes of it with the oracle."""
+    """Return the questions of a choice about a run, and their outcome with the oracle."""
     labelled, limit = run.traced.labelled, evidence_limit(policy)
     asked, cards = list[int](), list[tuple[int, int | None]]()
-    # As if a question had been asked long ago: the first need not wait.
+    # As if the last question was long ago: the first one need not wait.
     doubt, last, is_open = _Doubt(choice, limit), -policy.judge.every, False
     for mark in run.traced.marks:
         if mark.is_fresh:
@@ -256,12 +256,12 @@ def foresee(run: Read, choice: Choice, policy: Policy, *, careful: bool = False)
         if not trips and not doubt.asks(is_due=mark.place - last >= policy.judge.every):
             continue
         asked.append(mark.place)
-        # A trip is put to the judge at once, and no suspicion waits for it.
+        # A trip goes to the judge at once and does not delay the next suspicion.
         last = last if trips else mark.place
         if is_loop(labelled, mark.place, careful=careful):
             cards.append((mark.place, None))
             is_open = True
-        # Let go: its streaks start afresh, or the next attempt would trip again.
+        # Dismissed: streaks start afresh, or the next attempt would trip again.
         elif trips:
             doubt = _Doubt(choice, limit)
     alarms = tuple(opened for opened, _ in cards)
@@ -270,7 +270,7 @@ def foresee(run: Read, choice: Choice, policy: Policy, *, careful: bool = False)
 
 
 class _Doubt:
-    """What adds up over attempts (`guard.detectors.stall`), one at a time."""
+    """The evidence after each attempt, as `guard.detectors.stall` adds it up."""
 
     def __init__(self, choice: Choice, limit: float) -> None:
         self._choice = choice
@@ -294,25 +294,25 @@ class _Doubt:
         self._in_vain = 0 if mark.moves else self._in_vain + 1
 
     def asks(self, *, is_due: bool) -> bool:
-        """Tell whether another question is worth it."""
+        """Return whether to ask another question now."""
         worth = self._evidence / (self._choice.share * self._limit)
         worth += self._in_vain / self._choice.drought + _ROUNDING
         asks = is_due and worth >= self._reached + 1
-        # Down as well as up: a doubt that fell away and comes back is worth a question anew.
+        # It also falls: a doubt that subsided and returns is worth another question.
         if asks or worth < self._reached:
             self._reached = int(worth)
         return asks
 
 
 class Foreseen(NamedTuple):
-    """What a choice comes to, by source: with the oracle, and with the careful one."""
+    """The results of a choice by source, with the plain and with the careful oracle."""
 
     plain: dict[str, Reach]
     careful: dict[str, Reach]
 
 
 def leave_one_source_out(reads: Sequence[Read], policy: Policy) -> dict[str, Any]:
-    """Choose on all sources but one and judge on that one, for each."""
+    """For each source, choose on all the others and judge on that source."""
     choices = list(itertools.starmap(Choice, itertools.product(_SHARES, _DROUGHTS)))
     foreseen = {
         choice: Foreseen(
@@ -341,14 +341,14 @@ def leave_one_source_out(reads: Sequence[Read], policy: Policy) -> dict[str, Any
 
 
 def choose(foreseen: Mapping[Choice, Foreseen], sources: Sequence[str]) -> Choice:
-    """Take what reaches most for the questions allowed, whichever oracle answers."""
+    """Return the choice that reaches most, with both oracles, within `MOST_QUESTIONS`."""
 
     def worth(choice: Choice) -> tuple[bool, float]:
         plain, careful = foreseen[choice]
         asks = _together(plain, sources).per_1000
         reached = _reached(plain, sources) + _reached(careful, sources)
-        # Whatever keeps to the questions allowed beats all that does not. Rounded, so that of
-        # equals the first is taken.
+        # Choices within the limit beat all others. Rounded, so that the first of equal ones
+        # is taken.
         return asks <= MOST_QUESTIONS, round(reached, 6)
 
     return max(foreseen, key=worth)
@@ -359,6 +359,6 @@ def _together(reached: Mapping[str, Reach], sources: Sequence[str]) -> Reach:
 
 
 def _reached(reached: Mapping[str, Reach], sources: Sequence[str]) -> float:
-    """Add the share of stretches reached to its average over sources."""
+    """Return the share of stretches reached plus its average over sources."""
     shares = [share for name in sources if (share := reached[name].share) is not None]
     return (_together(reached, sources).share or 0.0) + statistics.fmean(shares or [0.0])

@@ -1,8 +1,8 @@
-"""Figures of one policy over labelled runs. F1 is not among them.
+"""Figures of one policy on labelled runs, without F1.
 
-Run length nearly separates the classes in most collections of recorded runs, so
-that a rule which counts turns has a fine F1 and is worthless: read what is found
-beside the false alarms per 1,000 healthy turns and the delay.
+In most collections of recorded runs, length alone nearly separates the classes: a
+worthless rule that counts turns has a good F1. So read the share found together with
+the false alarms per 1,000 healthy turns and the delay.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import Any
 
 from guard.bench.labels import Labelled
 
-# Turns by which labelled loop starts may be off (the corpus's own estimate).
+# Turns by which labelled starts of loops may be off (the corpus's own estimate).
 SLACK = 2
 
 
-# The normal deviate of a 95 % interval.
+# The standard normal quantile of a two-sided 95 % interval.
 _Z = 1.96
 
 
 class Outcome(StrEnum):
-    """What one run's first alarm is worth."""
+    """How the alarms of one run compare with its label."""
 
     FOUND = "found"
     EARLY = "early"
@@ -41,9 +41,9 @@ class Trial:
 
     Attributes:
         labelled: The run.
-        turns: How many of its turns could be read.
+        turns: How many positions its file has, unreadable ones included.
         alarms: Positions of every turn at which a card would open, oldest first.
-        detector: What opened the first.
+        detector: The detector that opened the first card.
         summary: Its evidence in one sentence.
         us: CPU microseconds the engine took, turn by turn.
     """
@@ -61,28 +61,28 @@ class Trial:
         return self.alarms[0] if self.alarms else None
 
     def found_at(self, slack: int = SLACK) -> int | None:
-        """Give the first alarm inside a stuck stretch."""
+        """Return the first alarm inside a stuck stretch."""
         return next((at for at in self.alarms if self.labelled.stretch_at(at, slack=slack)), None)
 
     def false_alarms(self, slack: int = SLACK) -> list[int]:
-        """Give the alarms outside every stuck stretch, the arguable ones left out."""
-        # Two vain attempts only: a careful reader could say either, so neither is held against it.
+        """Return the alarms outside every stuck stretch, except arguable ones."""
+        # After only two attempts in vain, a careful reader could say either.
         weak, stretch_at = self.labelled.weak, self.labelled.stretch_at
         return [at for at in self.alarms if at not in weak and not stretch_at(at, slack=slack)]
 
     def outcome(self, slack: int = SLACK) -> Outcome:
-        """Hold the alarms against the label; `slack` in turns."""
+        """Compare the alarms with the label; `slack` in turns."""
         false = bool(self.false_alarms(slack))
         # A run without a stuck stretch is healthy, however long it is.
         if not self.labelled.parts:
             return Outcome.FALSE if false else Outcome.QUIET
-        # One found loop outweighs an earlier false alarm: that one is counted per 1,000 turns.
+        # A found loop outweighs an earlier false alarm, which still counts per 1,000 turns.
         if self.found_at(slack) is not None:
             return Outcome.FOUND
         return Outcome.EARLY if false else Outcome.MISSED
 
     def delay(self, slack: int = SLACK) -> int | None:
-        """Give the turns from where the loop was evident to the alarm that found it."""
+        """Return the turns from where the loop was evident to the alarm; None: not found."""
         found = self.found_at(slack)
         stretch = None if found is None else self.labelled.stretch_at(found, slack=slack)
         return None if found is None or stretch is None else found - stretch.evident
@@ -90,17 +90,17 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What a policy is worth on some runs.
+    """How well a policy does on a set of runs.
 
     Attributes:
         found: Stuck runs with an alarm inside a stuck stretch (give or take the slack).
-        early: Stuck runs alarmed outside all of them only.
-        false: Healthy runs alarmed.
-        false_alarms: Every alarm outside a stuck stretch, of stuck runs too.
-        on_last_turn: How many of these stand on a run's last turn: a log's end, no loop.
+        early: Stuck runs with false alarms only.
+        false: Healthy runs with a false alarm.
+        false_alarms: All alarms outside stuck stretches, except arguable ones, in any run.
+        on_last_turn: How many of these are at a run's last turn: the log's end, not a loop.
         healthy_turns: Turns outside every stuck stretch.
-        delay_median: Turns from where it was evident to the alarm; None: none found.
-        us_median: CPU microseconds a turn; None: not measured.
+        delay_median: Turns from where a loop was evident to its alarm; None: none found.
+        us_median: CPU microseconds per turn; None: not measured.
     """
 
     stuck: int
@@ -125,7 +125,7 @@ class Score:
     @property
     def fa_per_1000(self) -> float:
         """False alarms per 1,000 healthy turns."""
-        # By turns, not by runs: a run of 2,000 turns has more room for an alarm than one of 20.
+        # Per turn, not per run: 2,000 turns give more occasions for an alarm than 20.
         return 1000 * self.false_alarms / max(1, self.healthy_turns)
 
     @property
@@ -134,7 +134,7 @@ class Score:
         return wilson(self.found, self.stuck) if self.stuck else None
 
     def as_row(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         interval = self.found_interval
         return {
             "stuck": self.stuck,
@@ -157,13 +157,13 @@ class Score:
 
 
 def score(trials: Iterable[Trial], *, slack: int = SLACK) -> Score:
-    """Count what a policy found, missed and cried wolf about."""
+    """Count the loops that a policy found and missed, and its false alarms."""
     trials = list(trials)
     counts = Counter(trial.outcome(slack) for trial in trials)
-    # Of found loops alone: one that was missed has no delay, and is counted as missed.
+    # Only of found loops: a missed one has no delay, and is counted as missed.
     delays = sorted(delay for trial in trials if (delay := trial.delay(slack)) is not None)
     wrong = [(trial.turns - 1, at) for trial in trials for at in trial.false_alarms(slack)]
-    # Turn by turn over all runs: a run's own median would hide the slow turns of long ones.
+    # Over the turns of all runs: medians per run would hide the slow turns of long runs.
     us = sorted(took for trial in trials for took in trial.us)
     return Score(
         stuck=counts[Outcome.FOUND] + counts[Outcome.EARLY] + counts[Outcome.MISSED],
@@ -185,7 +185,7 @@ def score(trials: Iterable[Trial], *, slack: int = SLACK) -> Score:
 def score_by(
     trials: Sequence[Trial], name: Callable[[Labelled], str], *, slack: int = SLACK
 ) -> dict[str, Score]:
-    """Score each group of runs apart, groups in alphabetical order."""
+    """Score each group of runs separately, in alphabetical order of their names."""
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
         groups.setdefault(name(trial.labelled), []).append(trial)
@@ -194,7 +194,7 @@ def score_by(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Macro:
-    """The average over sources, each counting the same however many runs it has.
+    """Averages over sources, each with the same weight however many runs it has.
 
     Attributes:
         found_share: Over the sources with stuck runs, in [0, 1]; None: there are none.
@@ -205,7 +205,7 @@ class Macro:
     fa_per_1000: float
 
     def as_row(self) -> dict[str, float | None]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {
             "found_share": rounded(self.found_share, 3),
             "false_alarms_per_1000": round(self.fa_per_1000, 2),
@@ -213,7 +213,7 @@ class Macro:
 
 
 def macro_average(by_source: Iterable[Score]) -> Macro:
-    """Average scores source by source."""
+    """Return the averages of the scores of several sources."""
     scores = list(by_source)
     shares = [share for one in scores if (share := one.found_share) is not None]
     return Macro(
@@ -223,22 +223,22 @@ def macro_average(by_source: Iterable[Score]) -> Macro:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float | None:
-    """Give the smallest value that `share` of all values do not exceed.
+    """Return the smallest value that `share` of all values do not exceed.
 
     >>> quantile([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 0.9)
     9
     """
-    # One of the values, not between two: a delay is a whole number of turns.
+    # Not interpolated: a delay is a whole number of turns.
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 
 def wilson(found: int, of: int) -> tuple[float, float]:
-    """Give the 95 % interval of a share (Wilson, 1927).
+    """Return the 95 % interval of a share (Wilson, 1927).
 
     >>> [round(end, 2) for end in wilson(9, 10)]
     [0.6, 0.98]
     """
-    # The plain normal interval has no width where all of a few runs are found.
+    # The plain normal interval has no width if all of a few runs are found.
     share, square = found / of, _Z * _Z
     middle = share + square / (2 * of)
     spread = _Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
@@ -246,5 +246,5 @@ def wilson(found: int, of: int) -> tuple[float, float]:
 
 
 def rounded(value: float | None, digits: int) -> float | None:
-    """Round a figure where there is one."""
+    """Round a figure; None stays None."""
     return None if value is None else round(value, digits)

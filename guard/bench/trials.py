@@ -1,9 +1,9 @@
-"""Labelled runs through policies: every policy once over every run; and other projects' scenarios.
+"""Trials of policies on labelled runs, and on the scenarios of other projects' tests.
 
-With those they test their own detectors: do we agree? A file holds one project's cases,
-`{"suite", "note", "cases": [...]}`; a case has its turns, what that project expects of them, and
-how far the scenario carries: `core` (any loop detector should agree), `threshold` (it hangs on the
-suite's own limits), `args_only` (no results are told), `suite_specific` (a rule of theirs alone).
+Other projects test their own detectors with these scenarios: do we agree? A file holds one
+project's cases, `{"suite", "note", "cases": [...]}`. A case has turns, the project's expectation
+and its portability: `core` (any loop detector should agree), `threshold` (it depends on the
+suite's own limits), `args_only` (it has no results), `suite_specific` (a rule of that project).
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from guard.reading.normalize import canonical_json
 from guard.replay import replay
 from guard.turn import Role
 
-# The rule of OpenCode and Cline: the same tool and arguments, three times in a row.
+# The rule of OpenCode and Cline: the same tool and arguments three times in a row.
 IDENTICAL_CALLS = "three identical calls"
 _IDENTICAL = 3
 
-# The plain rule that stands beside every figure: alarm at this turn.
+# Baseline rules, reported with every figure: alarm at this turn.
 TURN_COUNTS = (10, 25, 30)
-# Turns after a suite's own verdict within which a loop must be caught.
+# A loop must be caught at most so many turns after a suite's own verdict.
 LATER = 2
 
 
@@ -48,7 +48,7 @@ def try_policies(
     for labelled in progress(runs, total=len(runs), what="runs"):
         recording = read_recording(labelled.path)
         trials[IDENTICAL_CALLS].append(count_identical(labelled, recording))
-        # All policies beside one reading of the file: runs are long, and a corpus does not fit
+        # Each file is read once for all policies: runs are long, and a corpus does not fit into
         # memory.
         for name, policy in policies.items():
             replayed = replay(recording, policy)
@@ -66,7 +66,7 @@ def try_policies(
 
 
 def try_forms(runs: Sequence[Labelled], policy: Policy) -> dict[str, list[Trial]]:
-    """Replay each run under one policy, told in every form; labels stay what they are.
+    """Replay each run in every form under one policy; the labels stay the same.
 
     Raises:
         UnreadableRecording: a labelled run has no readable turn file.
@@ -77,7 +77,7 @@ def try_forms(runs: Sequence[Labelled], policy: Policy) -> dict[str, list[Trial]
         for name, tell in FORMS.items():
             retold = tell(recording.turns)
             replayed = replay(replace(recording, turns=tuple(one.turn for one in retold)), policy)
-            # Back to the recorded turn, which is what the label speaks of.
+            # The recorded turn, to which the label refers.
             alarms = [retold[alarm.index].origin for alarm in replayed.alarms]
             trials[name].append(
                 Trial(labelled=labelled, turns=len(recording.turns), alarms=tuple(alarms))
@@ -86,8 +86,8 @@ def try_forms(runs: Sequence[Labelled], policy: Policy) -> dict[str, list[Trial]
 
 
 def count_identical(labelled: Labelled, recording: Recording) -> Trial:
-    """Give what the rule "three identical calls in a row" does on a run."""
-    # At the third alone: a fourth is the same loop.
+    """Return the trial of the rule "three identical calls in a row" on a run."""
+    # Only at the third call: a fourth is the same loop.
     alarms, row = [], 0
     last: tuple[str, str] | None = None
     for place, turn in enumerate(recording.turns):
@@ -107,12 +107,12 @@ def count_identical(labelled: Labelled, recording: Recording) -> Trial:
 
 
 def count_turns(trials: Iterable[Trial], at: int) -> list[Trial]:
-    """Give what the rule "alarm at turn `at`" does on the same runs."""
+    """Return the trials of the rule "alarm at turn `at`" on the same runs."""
     return [
         Trial(
             labelled=trial.labelled,
             turns=trial.turns,
-            # A run that is over by then has no such turn.
+            # A shorter run has no such turn.
             alarms=(at,) if trial.turns > at else (),
             detector=f"turn {at}",
         )
@@ -122,11 +122,11 @@ def count_turns(trials: Iterable[Trial], at: int) -> list[Trial]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One scenario: turns, and what its project says of them.
+    """One scenario: turns and its project's verdict on them.
 
     Attributes:
-        portability: How far the scenario carries; see the module.
-        stuck: What the project expects.
+        portability: To which detectors it applies; see the module.
+        stuck: Whether the project expects an alarm.
         at_turn: Where it expects its own alarm, first turn 0; None: anywhere.
     """
 
@@ -139,19 +139,19 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ruling:
-    """What a policy does with a scenario."""
+    """The result of a policy on a scenario."""
 
     case: Case
     alarm: int | None
 
     @property
     def agrees(self) -> bool:
-        """Quiet where quiet is expected; else alarmed within `LATER` of the verdict."""
+        """Quiet if quiet is expected; otherwise an alarm within `LATER` turns of the verdict."""
         if not self.case.stuck:
             return self.alarm is None
         if self.alarm is None:
             return False
-        # Earlier than the suite's own verdict is fine: its limits are its own.
+        # An alarm before the suite's own verdict is fine: other detectors have other limits.
         return self.case.at_turn is None or self.alarm <= self.case.at_turn + LATER
 
     def __str__(self) -> str:
@@ -170,7 +170,7 @@ def read_cases(folder: Path) -> list[Case]:
     for path in sorted(folder.glob("*.json")):
         try:
             for row in json.loads(path.read_text())["cases"]:
-                # A turn of no known form stays as None: later ones keep the places that
+                # An unreadable turn stays as None, so that later ones keep the places that
                 # `at_turn` counts.
                 turns = tuple(read_turn(turn, seq=seq) for seq, turn in enumerate(row["turns"]))
                 case = Case(
@@ -181,7 +181,7 @@ def read_cases(folder: Path) -> list[Case]:
                     at_turn=row["expected"]["at_turn"],
                 )
                 found.append(case)
-        # Passed over, a broken suite would leave its cases out of the count unseen.
+        # If a broken suite were skipped, its cases would go missing from the count unnoticed.
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UnreadableRecording(str(path), "is no suite of scenarios") from error
     if not found:
@@ -190,12 +190,12 @@ def read_cases(folder: Path) -> list[Case]:
 
 
 def rule_on(case: Case, policy: Policy = DEFAULT_POLICY) -> Ruling:
-    """Replay a scenario."""
+    """Replay a scenario under a policy."""
     return Ruling(case=case, alarm=replay(case.recording, policy).first_alarm)
 
 
 def count_agreement(rulings: Iterable[Ruling]) -> dict[str, dict[str, int]]:
-    """Count by portability: how many stuck and quiet cases, and how many agree."""
+    """Count stuck and quiet cases, and how many of each agree, by portability."""
     counts: dict[str, Counter[str]] = {}
     for ruling in rulings:
         sort = "stuck" if ruling.case.stuck else "quiet"

@@ -1,6 +1,6 @@
-"""Recorded runs of every form guard can read.
+"""Readers of recorded runs, in every format that guard knows.
 
-`read_recording` looks at what a file holds, not at its name.
+`read_recording` goes by a file's content, not by its name.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ Row = Mapping[str, Any]
 Recognises = Callable[[Sequence[Row]], bool]
 BufferedFile: TypeAlias = "io.BufferedReader[Any] | io.BufferedRandom"
 
-# Summaries and file snapshots may stand before the first message.
+# Rows by which a format is recognised: summaries and file snapshots may precede the messages.
 _EARLY = 250
-# A longer line is no turn of an agent, but a file of another sort.
+# In bytes. A longer line is not an agent's turn: the file is of another kind.
 _LONGEST_LINE = 1 << 26
-# A text is looked at line by line, each in many ways: who sends blank ones must not hold a server.
+# Each line of a text is tried in many ways: millions of blank ones must not block a server.
 _LONGEST_TRANSCRIPT, _MOST_LINES = 1 << 23, 100_000
-# A document, and not the first line of several.
+# The beginning of a JSON document, as opposed to the first of several JSON lines.
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,60}(?:\[|\{[ \t]{0,60}\r?\n)")
-# The names of a table's columns, one of which says who speaks or acts.
+# A table's header row, with a column that names a speaker or an actor.
 _COLUMNS = re.compile(
     rb"(?i)(?:\xef\xbb\xbf)?(?=[^\n{}]{0,300}\b(?:role|actor|speaker|source|agent|tool(?:_name)?)\b)"
     rb"[\"\w -]{1,40}([,;\t])[\"\w -]{1,40}(?:\1[\"\w -]{0,40}){0,40}\r?\n"
 )
-# Forms that many programs' records have.
+# Generic formats: records of many programs look like these.
 _MANY_RECORDS = frozenset({"trajectory", "messages", "turns", "log"})
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DECODER, _NEXT = json.JSONDecoder(), re.compile(r"[^\s,]")
-# Who exported the wrong lines sees it from a few of them.
+# A few unreadable entries are enough to see that the wrong lines were exported.
 _NAMED = 10
 
-# Asked in this order: a turn file is the most general form, so it comes last.
+# Tried in this order: a turn file is the most general format, so it comes last.
 FORMATS: dict[str, tuple[Recognises, Callable[..., Recording]]] = {
     "claude-code": (claude_code.recognises, claude_code.Reader.read),
     "codex": (codex.recognises, codex.Reader.read),
@@ -64,7 +64,7 @@ FORMATS: dict[str, tuple[Recognises, Callable[..., Recording]]] = {
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a recorded run, line by line: only its turns are held in memory.
+    """Read a recorded run line by line; only its turns are held in memory.
 
     Raises:
         UnreadableRecording: the file cannot be opened or is in no known format.
@@ -77,7 +77,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def read_stream(file: BufferedFile, path: Path) -> Recording:
-    """Read a recorded run from an open file; `path` is what it is called.
+    """Read a recorded run from an open file; `path` only names it.
 
     Raises:
         UnreadableRecording: it is in no known format.
@@ -92,13 +92,13 @@ def _read_stream(file: BufferedFile, path: Path, *, is_quote: bool) -> Recording
     file.seek(0)
     text = file.read(_LONGEST_TRANSCRIPT + 1)
     decoded = text.decode("utf-16" if text.startswith(_UTF_16) else "utf-8-sig", "replace")
-    # A line may end in other signs than a line feed.
+    # Lines may end with other characters than a line feed.
     is_long = len(text) > _LONGEST_TRANSCRIPT or len(decoded.splitlines()) > _MOST_LINES
     if not is_long:
         quotes = [] if is_quote else quotes_in(decoded)
         if quotes and found is not None and not _is_log(found):
             found = None
-        # Lines that are objects and nothing else were looked through above.
+        # Lines that are only JSON objects were read above.
         told = _read_text(decoded, stem=path.stem, may_log=is_text)
         found = max(filter(None, [found, told]), key=_count_answered, default=None)
         is_doubtful = found is None or 2 * _count_answered(found) <= _count_calls(found)
@@ -123,7 +123,7 @@ def _read_stream(file: BufferedFile, path: Path, *, is_quote: bool) -> Recording
 
 
 def _read_records(file: BufferedFile, *, stem: str) -> tuple[Recording | None, bool, bool]:
-    """Read objects, and tell whether they may stand in a text, and whether there are any."""
+    """Return the run that objects hold, whether they may be in a text, and whether any exist."""
     unread: list[Unread] = []
     rows = _read_rows(file, unread)
     early = list(islice(rows, _EARLY))
@@ -133,16 +133,16 @@ def _read_records(file: BufferedFile, *, stem: str) -> tuple[Recording | None, b
         if recognises(known):
             recording = read(chain(early, rows), stem=stem)
             if form == "messages" and not any(recording.turns):
-                break  # an empty run would say that all was well
+                break  # an empty run would look like a healthy one
             named = sorted([*unread, *recording.unread], key=lambda one: one.entry)
             found = replace(recording, form=form, unread=tuple(named[:_NAMED]))
             break
-    # A text's lines may be objects too: what its calls are given, or came to.
+    # A text may also contain lines that are objects: arguments or results of its calls.
     return found, 2 * len(known) <= len(early), bool(known) or not early
 
 
 def _read_quoted(quotes: Sequence[str], path: Path) -> Recording | None:
-    """Read the log that a page quotes: of several that in which most calls were answered."""
+    """Read the log that a page quotes; of several, the one with the most answered calls."""
     logs = list[Recording]()
     for quote in quotes:
         with suppress(UnreadableRecording):
@@ -152,14 +152,14 @@ def _read_quoted(quotes: Sequence[str], path: Path) -> Recording | None:
 
 
 def _is_log(quote: Recording) -> bool:
-    """Tell a run's log from an example of an interface's records, which shows one call at most."""
+    """Return whether it is a run's log; an example of an API's records shows at most one call."""
     if quote.form == "transcript":
         return any(turn and (turn.tool or turn.role is Role.TOOL) for turn in quote.turns)
     return _count_answered(quote) > (quote.form in _MANY_RECORDS)
 
 
 def _read_text(text: str, *, stem: str, may_log: bool) -> Recording | None:
-    """Read what people or programs write: as the form in which more calls were answered."""
+    """Read a transcript or a program's log: the reading in which more calls were answered."""
     forms = list[Recording]()
     if shown := read_transcript(text, stem=stem):
         forms.append(replace(shown, form="transcript"))
@@ -184,24 +184,24 @@ def _count_answered(recording: Recording) -> int:
 
 
 def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]:
-    """Read JSON Lines or a table; a document is one row, a list its items. None: no object.
+    """Read JSON Lines, a table, a document (one row) or a list (its items). None: not an object.
 
-    The first few that are none are added to `unread`.
+    The first few rows that are not objects are added to `unread`.
     """
     source: io.BufferedIOBase = file
     head = file.peek(64)
     if table := _COLUMNS.match(head):
         yield from _read_table(file, delimiter=table[1].decode())
         return
-    # Only what begins like a document is held whole: a log of gigabytes is read by the line.
+    # Only a document is loaded whole: a log of gigabytes is read line by line.
     if _BEGINS.match(head) or head.startswith(_UTF_16):
         text = file.read()
-        if head.startswith(_UTF_16):  # as PowerShell writes what a command prints
+        if head.startswith(_UTF_16):  # PowerShell redirects a command's output in UTF-16
             text = text.decode("utf-16", "replace").encode("utf-8", "replace")
         if (whole := _read_document(text)) is not None:
             yield from whole
             return
-        # Neither objects nor a list of them: a log whose first line happens to look so.
+        # Not a document: a log whose first line happens to look like one.
         source = io.BytesIO(text)
     yield from _read_lines(source, unread)
 
@@ -217,7 +217,7 @@ def _read_lines(source: io.BufferedIOBase, unread: list[Unread]) -> Iterator[Row
                 read = "no_object"
             else:
                 read = "not_json" if line.strip() else "empty"
-        else:  # too long a line: its rest is no line of its own
+        else:  # too long: skip the rest of the line
             while (more := source.readline(_LONGEST_LINE)) and not more.endswith(b"\n"):
                 pass
             read = "too_long"
@@ -227,7 +227,7 @@ def _read_lines(source: io.BufferedIOBase, unread: list[Unread]) -> Iterator[Row
 
 
 def _read_table(file: BufferedFile, *, delimiter: str) -> Iterator[Row | None]:
-    """Read CSV: a row is an object without its empty fields."""
+    """Read CSV: each row becomes an object without its empty fields."""
     lines = codecs.getreader("utf-8-sig")(file, "replace")
     rows = csv.DictReader(lines, delimiter=delimiter)
     while True:
@@ -235,17 +235,17 @@ def _read_table(file: BufferedFile, *, delimiter: str) -> Iterator[Row | None]:
             row = next(rows)
         except StopIteration:
             return
-        except csv.Error:  # a field of more than it takes
+        except csv.Error:  # a field is longer than the limit of `csv`
             yield None
             continue
         fields = {name: value for name, value in row.items() if name and value}
-        # Objects in a field are read where a list of calls stands in it; words stay as they are.
+        # Only fields that hold calls are parsed as JSON; all others stay text.
         calls = {name: _read_json(fields[name].encode()) for name in fields if "calls" in name}
         yield {**fields, **calls}
 
 
 def _read_document(text: bytes) -> list[Row] | None:
-    """Read a document, or several one after another: the items of a list, or the objects."""
+    """Read a list's items, or one or more objects that follow each other; None: anything else."""
     decoded, values, at = text.decode("utf-8-sig", "replace"), list[Any](), 0
     try:
         while following := _NEXT.search(decoded, at):
@@ -258,9 +258,9 @@ def _read_document(text: bytes) -> list[Row] | None:
 
 
 def _read_json(text: bytes) -> Any:
-    # A broken byte costs a character, not the line; arrays in a thousand arrays cost the line.
+    # An invalid byte costs one character, not the line; JSON that nests too deeply costs the line.
     try:
-        # A line of server-sent events has its kind before it.
+        # Server-sent events put "data:" before the JSON.
         return json.loads(text.decode("utf-8-sig", "replace").removeprefix("data:"))
     except (ValueError, RecursionError):
         return None

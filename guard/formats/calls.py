@@ -1,4 +1,4 @@
-"""Calls and answers by their parts, whatever the interface that wrote them calls these."""
+"""Calls and answers, recognised by their fields, whatever names an API gives these."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from guard.reading.written import ACT, unescaped
 
 Row = Mapping[str, Any]
 
-# Under which names each thing stands, the surest first.
+# The names that each field has in different logs, the most reliable first.
 _TOOLS = ("toolname", "functionname", "funcname", "tool", "toolkey", "action", "function", "name")
 _GIVEN = (
     *("arguments", "args", "input", "parameters", "toolinput", "actioninput"),
@@ -35,7 +35,7 @@ _CAME = (
     *("response", "extractedcontent", "outputs", "outputvalue", "execresult"),
 )
 _KINDS = ("type", "kind", "event", "partkind", "runtype", "spankind", "messagetype")
-# Of what has no arguments and no answer these tell that it was done.
+# If there are neither arguments nor an answer, these show that a call was made.
 _STEPS = (
     *("success", "step", "stepnum", "stepnumber", "stepid", "stepindex", "iteration"),
     *("agent", "agentid"),
@@ -45,7 +45,7 @@ _WRAPS = (
     *("toolresult", "toolcallresult", "functionresponse", "data"),
 )
 _ASKS, _TELLS = ("call", "use", "invocation"), ("result", "response", "output", "return")
-# Of events that tell of one call when it begins and when it ends, the latter have no arguments.
+# Where one event begins a call and another ends it, the second has no arguments.
 _ENDS = ("end", "finished", "completed", "done")
 _LISTS = (
     *("content", "parts", "calls", "call", "action", "actions", "invocations"),
@@ -53,11 +53,11 @@ _LISTS = (
 )
 _STATES = ("status", "state", "statuscode", "level")
 _FAILED = frozenset({"error", "failed", "failure", "cancelled", "outputerror", "outputdenied"})
-# What an audit says of a person's deed: who it was, and how it went.
+# Fields of an audit log's entry about a person's action: who acted, and the outcome.
 _PERSONS = frozenset({"actor", "user", "username", "userid", "email", "ip", "ipaddress"})
 _WENT = frozenset({"ok", "success", "successful", "succeeded", "denied", *_FAILED})
 _AGENTS_OWN = frozenset({"thought", *_STEPS}) - {"success"}
-# Spans of a trace have a name, an input and an output too, and are no tools.
+# Spans of a trace also have a name, an input and an output, but are not tool calls.
 _SPANS = frozenset(
     (
         *("generation", "span", "llm", "chain", "agent", "trace", "prompt", "event"),
@@ -68,21 +68,21 @@ _SPANS = frozenset(
 SHOWN = '<details type="tool_calls"'
 _SHOWN, _ATTRIBUTES = re.compile(SHOWN + r"([^<>]*)>"), re.compile(r'(\w{1,20})="([^"]*)"')
 _SIGNS = re.compile(r"[_.\" -]")
-# An answer is wrapped twice or thrice.
+# Answers are typically wrapped in two or three objects.
 _DEEPEST, _LONGEST_NAME = 5, 100
-# Tracers name an attribute after themselves and the span that it is of: "mlflow.spanInputs".
+# Tracers prefix an attribute with their own name and the span's: "mlflow.spanInputs".
 _ATTRIBUTE = re.compile(
     r"(?:attributes\.)?(?:\w{1,40}\.(?=span|entity\.|tool\.))?"
     r"(?:span\.?(?![a-z])|entity\.|tool\.call\.(?!id))?"
 )
-# Beside what came back, and no part of it.
+# Fields that accompany a result and are not part of it.
 _BESIDE = frozenset({"type", "is_error", "isError", "status"})
 _NAME = re.compile(r"[\w.:/-]{1,80}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back from the call of this id; without one from the next of this name, or any."""
+    """The answer to the call with id `call`; without one, the first open one of `tool` or any."""
 
     call: str | None = None
     tool: str | None = None
@@ -92,7 +92,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A call, with what came back where the same record tells it."""
+    """A tool call, with its answer if the same record holds it."""
 
     key: str | None
     tool: str
@@ -101,12 +101,12 @@ class Call:
 
 
 def plain(row: Row) -> dict[str, Any]:
-    """Give an object's fields by names without case and signs: `toolCallId` is `tool_call_id`."""
+    """Return fields by name without case and separators: `toolCallId` equals `tool_call_id`."""
     return {word(name): row[name] for name in row}
 
 
 def untagged(value: Row) -> Row:
-    """Read {"ToolUse": {…}} as an object of that type, as Rust writes variants; others as is."""
+    """Return {"ToolUse": {…}}, a variant in Rust, as an object of that type; others unchanged."""
     if len(value) == 1:
         ((name, inner),) = value.items()
         if name[:1].isupper():
@@ -115,11 +115,11 @@ def untagged(value: Row) -> Row:
 
 
 def word(value: object) -> str:
-    """Give a word in lower case, without the signs between its parts; empty: it is none."""
+    """Return a word in lower case without separators; empty: not a short string."""
     return _word(value) if isinstance(value, str) and len(value) <= _LONGEST_NAME else ""
 
 
-# The same few names stand in every record.
+# Every record has the same few names.
 @functools.lru_cache(maxsize=1024)
 def _word(text: str) -> str:
     if "." in text:
@@ -128,7 +128,7 @@ def _word(text: str) -> str:
 
 
 def first(fields: Row, names: Sequence[str]) -> Any:
-    """Give the first of these fields that says something."""
+    """Return the first of these fields that is not None."""
     for name in names:
         if (value := fields.get(name)) is not None:
             return value
@@ -136,12 +136,12 @@ def first(fields: Row, names: Sequence[str]) -> Any:
 
 
 def kinds_of(fields: Row) -> list[str]:
-    """Give what a record or a block says that it is."""
+    """Return the kinds that a record or a block states for itself."""
     return [kind for name in _KINDS if (kind := word(fields.get(name)))]
 
 
 def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
-    """Read a call or an answer; a call may hold its own answer."""
+    """Read a call, which may hold its answer, or an answer; None: it is neither."""
     kinds = kinds_of(fields)
     for name in _WRAPS:
         if not isinstance(fields.get(name), dict):
@@ -151,7 +151,7 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
             kinds.append(name)
             del fields[name]
             fields |= inner
-    # Some answers hold the call that they are to.
+    # Some answers contain the call that they belong to.
     origin = read_mapping(fields.get("origin"))
     key = read_text(first(fields, _CALLS)) or read_text(origin.get("id"))
     ends = _TELLS if any(name in fields for name in _GIVEN) else (*_TELLS, *_ENDS)
@@ -159,13 +159,13 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
     tool, is_sure = _read_tool(fields, key)
     given = first(fields, _GIVEN)
     if isinstance(given, dict) and "value" in given and given.keys() <= {"value", "mime_type"}:
-        given = given["value"]  # as OpenInference nests its attributes
+        given = given["value"]  # OpenInference nests its attributes this way
     came = _read_came(fields, kinds)
-    # An answer may name its call's tool and arguments again.
+    # An answer may repeat the tool and arguments of its call.
     is_tools = word(fields.get("role")) in {"tool", "function"}
     tells |= is_tools and came is None and (key is not None or given is None)
     is_asked = any(name in fields for name in _GIVEN) or any(kind.endswith(_ASKS) for kind in kinds)
-    # With a call's id and no arguments it is what came back from that call.
+    # A piece with a call's id and no arguments is the answer to that call.
     has_run = came is not None or any(name in fields for name in _STEPS)
     calls = is_asked or (is_sure and has_run and key is None)
     is_schema = read_mapping(given).get("type") == "object"
@@ -186,7 +186,7 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
 
 
 def _is_audited(fields: Row, tool: str, came: Answer | None) -> bool:
-    """Tell the deed of a person who is named, of which no more is told than how it went."""
+    """Return whether it is a named person's action of which only the outcome is recorded."""
     is_deed = tool == fields.get("action") and _NAME.fullmatch(tool) is not None
     is_bare = came is None or word(came.text) in _WENT
     is_person = not _PERSONS.isdisjoint(fields) and _AGENTS_OWN.isdisjoint(fields)
@@ -194,24 +194,24 @@ def _is_audited(fields: Row, tool: str, came: Answer | None) -> bool:
 
 
 def content_of(fields: Row) -> object:
-    """Give what an answer holds, whatever it is called: the only object in it."""
+    """Return an answer's content: the only object in it, or else its field `content`."""
     objects = [value for value in fields.values() if isinstance(value, dict)]
     is_alone = len(objects) == 1 and "content" not in fields
     return objects[0] if is_alone else fields.get("content")
 
 
 def _holds_more(fields: Row) -> bool:
-    """Tell a document, which may have a name and an input too, by the lists it holds."""
+    """Return whether it holds lists of objects: a document, which may also have name and input."""
     own = {*_GIVEN, *_CAME} - {"observations"}
     lists = (value for name, value in fields.items() if name not in own)
     return any(isinstance(value, list) and bool(read_rows(value)) for value in lists)
 
 
 def _held(fields: Row, name: str) -> Row:
-    """Give what a wrap holds if that is a call or an answer, or where a call stands."""
+    """Return what a wrapper holds if that is a call, an answer or a call's state; else empty."""
     inner = read_mapping(fields.get(name))
     if "status" in inner and inner.keys() & {"value", "error"} and name != "state":
-        value = inner.get("value")  # of what went right, as Rust writes it
+        value = inner.get("value")  # the value of a success, in Rust's notation
         value = value if isinstance(value, dict) else {"result": value, "error": inner.get("error")}
         return {"status": inner["status"], "tool_call_id": fields.get("id"), **value}
     names = plain(inner).keys()
@@ -231,17 +231,17 @@ def _only_one(action: object) -> Row:
 
 
 def _read_tool(fields: Row, key: str | None) -> tuple[str | None, bool]:
-    """Give a tool's name, and whether no other thing is called so."""
+    """Return a tool's name, and whether its field can only name a tool."""
     for name in _TOOLS:
         if tool := read_text(fields.get(name)):
             return tool, name != "name"
     kind = read_text(fields.get("type")) or ""
-    # A part of the AI SDK's has the tool in its type.
+    # The AI SDK puts the tool's name into a part's type.
     return (kind.removeprefix("tool-"), True) if key and kind.startswith("tool-") else (None, False)
 
 
 def read_shown(text: str) -> Iterator[Call]:
-    """Read the calls that Open WebUI shows within an answer, each as an element with attributes."""
+    """Read the calls that Open WebUI shows in an answer, each as an element with attributes."""
     for shown in _SHOWN.finditer(text):
         attributes = {name: unescaped(value) for name, value in _ATTRIBUTES.findall(shown[1])}
         given, came = (_decoded(attributes.get(name, "")) for name in ("arguments", "result"))
@@ -273,7 +273,7 @@ def _read_came(fields: Row, kinds: Sequence[str]) -> Answer | None:
 
 
 def answer_in(value: object) -> Answer:
-    """Read what came back from something that holds nothing else."""
+    """Read an answer from a value that holds nothing else."""
     fields = plain(read_mapping(value))
     content = fields.get("content", value)
     return _read_came(fields, ()) or Answer(
@@ -282,7 +282,7 @@ def answer_in(value: object) -> Answer:
 
 
 def answer_beside(calls: list[Call], fields: dict[str, Any]) -> None:
-    """Give calls what stands beside their list: one answer each, or one to the last of them."""
+    """Add the answers beside a list of calls to it: one for each, or one for the last."""
     came = first(fields, _CAME)
     answers = read_rows(came)
     if not calls:
@@ -292,7 +292,7 @@ def answer_beside(calls: list[Call], fields: dict[str, Any]) -> None:
             calls[place] = replace(calls[place], answer=answer_in(row))
         return
     if any(call.key for call in calls):
-        # Calls with ids are a model's, and what stands beside them is what it said.
+        # A model made calls with ids; a response beside them is its own text.
         fields = {name: fields[name] for name in fields if name != "response"}
     if (answer := _read_came(fields, ())) and calls[-1].answer is None:
         calls[-1] = replace(calls[-1], answer=answer)
@@ -302,7 +302,7 @@ def _has_failed(fields: Row, kinds: Sequence[str], came: object) -> bool:
     inner = plain(read_mapping(_innermost(came)))
     code = max(read_count(inner.get(name)) for name in ("exitcode", "returncode"))
     layers = (fields, plain(read_mapping(came)), inner)
-    # What was looked up has a status too: an order that was cancelled was found.
+    # A result's data may have a status of its own: finding a cancelled order is a success.
     tell = {"content", "error", *_CALLS}
     wraps = [fields, *(one for one in layers[1:] if not tell.isdisjoint(one))]
     return (
@@ -315,14 +315,14 @@ def _has_failed(fields: Row, kinds: Sequence[str], came: object) -> bool:
             for kind in (*kinds, *(word(one.get("type")) for one in layers[1:]))
         )
         or bool(fields.get("errortext"))
-        # Of a program its code; 1 without a word is a search that found nothing.
+        # A program's exit code; 1 without output is a search that found nothing.
         or code > 1
         or (code == 1 and any(read_text(value) for value in inner.values()))
     )
 
 
 def _text_of(value: object) -> str:
-    """Give what came back as text: that of blocks, or of the only field that holds it."""
+    """Return a result as text: that of its blocks, or of the only field that holds it."""
     value = _innermost(value)
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         texts = [read_text(first(one, ("text", "value"))) for one in value]
@@ -332,7 +332,7 @@ def _text_of(value: object) -> str:
 
 
 def _innermost(value: object) -> object:
-    """Give what stands alone in an object, in the last of several."""
+    """Return the value inside nested objects that each hold only one."""
     for _ in range(_DEEPEST):
         if not isinstance(value, dict):
             break
@@ -347,7 +347,7 @@ def _innermost(value: object) -> object:
 
 
 def _decoded(value: object) -> object:
-    """Give a text that is written as JSON writes one, as MLflow does, without its signs."""
+    """Decode a text that is a JSON string, as MLflow writes it; return others unchanged."""
     if isinstance(value, str) and value[:1] == value[-1:] == '"':
         with suppress(ValueError):
             return json.loads(value)

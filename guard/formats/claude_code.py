@@ -1,4 +1,4 @@
-"""Claude Code's transcripts, and what `--output-format stream-json` prints: a record a line."""
+"""Claude Code's transcripts and `--output-format stream-json`: one record per line."""
 
 from __future__ import annotations
 
@@ -17,29 +17,28 @@ from guard.formats.fields import (
 from guard.formats.recording import PairedTurns
 from guard.turn import Role, Turn, Usage
 
-# Summaries and file snapshots may stand before the first message.
+# Summaries and file snapshots may precede the first message.
 _EARLY = 200
 _SPOKEN_BY_MACHINES = ("<command-", "<local-command", "<system-reminder>", "Caveat: ")
 
 
 def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether any early record is Claude Code's."""
+    """Return whether any early record is Claude Code's."""
     return any(
         str(row.get("type")) in {"assistant", "user"}
         and isinstance(row.get("message"), dict)
         and ("sessionId" in row or "uuid" in row or "session_id" in row)
-        # The first few: a transcript begins with records of other kinds, and may have a million
-        # lines.
+        # Only early rows: other records may come first, and a transcript may have a million lines.
         for row in rows[:_EARLY]
     )
 
 
 class Reader(PairedTurns):
-    """Reads record by record, of the session and of its sub-agents."""
+    """Reads the records of a session and of its sub-agents, one by one."""
 
     def __init__(self) -> None:
         super().__init__()
-        # Record or call -> the sub-agent whose chain it stands in.
+        # Id of a record or call -> the sub-agent whose chain it belongs to.
         self._chains: dict[str, str] = {}
         self._sides = 0
 
@@ -63,7 +62,7 @@ class Reader(PairedTurns):
                 for block in blocks
                 if block.get("type") == "text" and (text := read_text(block.get("text")))
             )
-            # Summaries, notices and orders to sub-agents come in the user's name as well.
+            # Summaries, notices and prompts to sub-agents have the type "user" as well.
             marks = ("isMeta", "isCompactSummary", "isSidechain", "parent_tool_use_id")
             is_machine = any(row.get(mark) for mark in marks)
             if spoken and not is_machine and not spoken.startswith(_SPOKEN_BY_MACHINES):
@@ -71,9 +70,9 @@ class Reader(PairedTurns):
                 self.add(Turn(role=Role.USER, session=_session(row), content=spoken, ts=at))
 
     def _side(self, row: Mapping[str, Any]) -> str | None:
-        """Name the sub-agent a record is of; those without an id by the chain they stand in."""
+        """Name the sub-agent whose chain a record belongs to; None: not a sub-agent's."""
         if call := read_text(row.get("parent_tool_use_id")):
-            # The stream names the call that a sub-agent was started by.
+            # The stream names the call that started a sub-agent.
             if call not in self._chains:
                 self._sides += 1
                 self._chains[call] = f"side {self._sides}" if self._sides > 1 else "side"
@@ -81,7 +80,7 @@ class Reader(PairedTurns):
         if not row.get("isSidechain"):
             return None
         chain = self._chains.get(read_text(row.get("parentUuid")) or "")
-        # A null parent begins a chain; without the field sub-agents cannot be told apart.
+        # A null parent begins a chain; without the field, sub-agents cannot be distinguished.
         if chain is None:
             self._sides += "parentUuid" in row
             chain = f"side {self._sides}" if self._sides > 1 else "side"
@@ -122,7 +121,7 @@ def _session(row: Mapping[str, Any]) -> str | None:
 
 
 def usage_of(value: object) -> Usage | None:
-    """Read an answer's usage; its input excludes what was cached."""
+    """Read a message's usage; its input excludes cached tokens."""
     if not isinstance(value, dict):
         return None
     tiers = read_mapping(value.get("cache_creation"))
@@ -131,7 +130,7 @@ def usage_of(value: object) -> Usage | None:
     return Usage(
         input=read_count(value.get("input_tokens")),
         cache_read=read_count(value.get("cache_read_input_tokens")),
-        # Cache writes of no stated tier are 5-minute writes.
+        # Cache writes without a stated tier are 5-minute writes.
         cache_write_5m=max(0, written - hour),
         cache_write_1h=hour,
         output=read_count(value.get("output_tokens")),

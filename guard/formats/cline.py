@@ -1,6 +1,6 @@
-"""What Cline and its descendants (Roo Code, Kilo Code) show of a task: `ui_messages.json`.
+"""`ui_messages.json` of Cline and its descendants (Roo Code, Kilo Code): a task as shown.
 
-Each message is said or asked, and what it is about stands in the field that is named so:
+The type of each message is `say` or `ask`, and the field of that name holds its subject:
 `{"type": "ask", "ask": "command", "text": "npm test"}`.
 
 Source: `ClineMessage`, `ClineSayTool` and `ClineApiReqInfo` of Cline's `ExtensionMessage.ts`.
@@ -20,14 +20,14 @@ from guard.turn import Role, Turn, Usage
 Row = Mapping[str, Any]
 
 _SIDES = frozenset({"say", "ask"})
-# Some say what the agent looked at in `content`, others what it writes there.
+# Tools beginning with these return what they read in `content`; others write it.
 _LOOKS = ("read", "list", "search", "codebase")
 _SAYS = frozenset({"text", "completion_result", "followup", "plan_mode_respond", "reasoning"})
 _RESULTS = frozenset({"command_output", "mcp_server_response", "browser_action_result", "error"})
 
 
 def recognises(rows: Sequence[Row]) -> bool:
-    """Tell whether messages stand here that are said or asked."""
+    """Return whether an early row is such a message."""
     return any(_about(row) and "ts" in row for row in rows[:3])
 
 
@@ -37,12 +37,12 @@ def _about(row: Row) -> str | None:
 
 
 class Reader(PairedTurns):
-    """Reads a task message by message."""
+    """Reads the messages of a task one by one."""
 
     def __init__(self) -> None:
         super().__init__()
         self._usage: Turn | None = None  # of the request that the next turn answers
-        # What a command prints comes in several messages.
+        # A command's output is spread over several messages.
         self._printed, self._has_failed = list[str](), False
 
     def take(self, row: Row) -> None:
@@ -86,7 +86,7 @@ class Reader(PairedTurns):
     def _call(self, turn: Turn, tool: str, args: Mapping[str, Any]) -> None:
         self.finish()
         last = self.turns[-1] if self.turns else None
-        # What was asked is said again once it was allowed; the model was not asked anew.
+        # An allowed call is repeated as `say`; without a new request it is the same call.
         is_open = last is not None and last.result is None and last.error is None
         is_open = is_open and self._usage is None
         if last is None or (last.tool, last.args) != (tool, args) or not is_open:

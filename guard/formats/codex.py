@@ -1,4 +1,4 @@
-"""Codex rollouts, and what `codex exec --json` prints: items and events, one a line."""
+"""Codex rollouts and the output of `codex exec --json`: items and events, one per line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PREAMBLE = re.compile(r"\A(?:Chunk ID:|Wall time:|Process |Original token)[\s\S
 
 
 def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether the early records are a rollout's or printed ones."""
+    """Return whether an early record is from a rollout or from `codex exec --json`."""
     return any(
         (str(row.get("type")) in _TYPES and isinstance(row.get("payload"), dict))
         or (str(row.get("type")).startswith("item.") and isinstance(row.get("item"), dict))
@@ -68,7 +68,7 @@ class Reader(PairedTurns):
             )
 
     def _take_printed(self, item: Mapping[str, Any]) -> None:
-        """Take an item that `codex exec --json` printed when it was done."""
+        """Take a completed item from `codex exec --json`."""
         kind, turn = str(item.get("type")), Turn(role=Role.ASSISTANT, key=read_text(item.get("id")))
         if kind == "agent_message" and (text := read_text(item.get("text"))):
             self.add(replace(turn, content=text))
@@ -98,11 +98,11 @@ class Reader(PairedTurns):
             )
 
     def _take_item(self, kind: str, payload: Mapping[str, Any], turn: Turn) -> None:
-        """Take an item of a rollout: what was said, a call, or what came back from one."""
+        """Take an item of a rollout: a message, a call, or a call's output."""
         if kind == "message":
             text = read_content(payload.get("content")) or ""
             role = {"user": Role.USER, "assistant": Role.ASSISTANT}.get(str(payload.get("role")))
-            # Codex tells the model of its surroundings in the user's name.
+            # Codex describes the environment to the model in messages of role "user".
             if text and role and not text.startswith(_SPOKEN_BY_MACHINES):
                 self.add(replace(turn, role=role, content=text))
         elif kind in _CALLS:
@@ -110,7 +110,7 @@ class Reader(PairedTurns):
             tool = read_text(payload.get("name")) or str(payload.get("type"))
             given = payload.get("arguments", payload.get("input", payload.get("action")))
             args = read_args(given)
-            # A patch or a script is given as plain text.
+            # A patch or a script is passed as plain text.
             if args is None and isinstance(given, str):
                 args = {"input": given}
             turn = replace(turn, key=key, tool=tool, args=args, model=self._model)
@@ -122,24 +122,24 @@ class Reader(PairedTurns):
 
     def _take_usage(self, info: object) -> None:
         last = read_mapping(info).get("last_token_usage")
-        # The same figures are told again with every rate-limit update.
+        # Every rate-limit update repeats the same figures.
         total = read_mapping(info).get("total_token_usage")
         if not isinstance(last, dict) or total == self._counted or not self.turns:
             return
         self._counted = total
-        # Told after the call it paid for, with a person's words perhaps in between.
+        # It follows the turn that it belongs to; a person's message may come in between.
         place = max(
             (i for i, turn in enumerate(self.turns) if turn.role is Role.ASSISTANT), default=None
         )
         if place is not None:
             turn = self.turns[place]
-            # Several model calls may end in one turn: thinking is told as none of its own.
+            # Several model calls may belong to one turn, since thinking is not a turn.
             used = usage_of(last) if turn.usage is None else turn.usage + usage_of(last)
             self.turns[place] = replace(turn, usage=used, model=self._model, provider=PROVIDER)
 
 
 def output_of(output: object) -> tuple[str, int]:
-    """Give what a tool returned and its exit code, 0 where none is told."""
+    """Return a tool's output and its exit code, 0 if none is stated."""
     if isinstance(output, list):
         output = read_content(output) or ""
     if not isinstance(output, str):
@@ -148,13 +148,13 @@ def output_of(output: object) -> tuple[str, int]:
     if wrapped and isinstance(wrapped.get("output"), str):
         code = read_mapping(wrapped.get("metadata")).get("exit_code")
         return wrapped["output"], code if isinstance(code, int) else 0
-    # Only in the head, where Codex writes it: a log that is read may speak of exit codes too.
+    # Only in the head, where Codex writes it: the output itself may mention exit codes.
     found = _EXIT_CODE.search(output[:400])
     return _PREAMBLE.sub("", output), int(found.group(1)) if found else 0
 
 
 def usage_of(value: object) -> Usage:
-    """Read Codex's token counts; its input includes what was cached, ours does not.
+    """Read Codex's token counts; its input includes cached tokens, `Usage.input` does not.
 
     >>> usage_of({"input_tokens": 1500, "cached_input_tokens": 1000, "output_tokens": 42})
     ... # doctest: +ELLIPSIS

@@ -1,4 +1,4 @@
-"""What was done, however a log writes it: a tool's name, and what it is given."""
+"""Actions in any notation: a tool's name and its arguments."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _BETWEEN = re.compile(
     r"(?:arg(?:ument)?s|input|params|parameters)?[\s:=]{0,4}"
 )
 _OBJECT = re.compile(r"\{\s{0,9}(?:[\"'}]|\w{1,40}[:=])")
-# An argument's name; `all(0 <= x for x in y)` has none.
+# A named argument; `all(0 <= x for x in y)` has none.
 _NAMES = re.compile(r"[({,]\s{0,9}[\"']?\w{1,40}[\"']?\s?(?:=(?!=)|:\s)")
 _PAIR = re.compile(r"(?:\A|[\s,;])-{0,2}([^\W\d]\w{0,40})=(\"[^\"]*\"|'[^']*'|[^\s,;]+)")
 
 
 def is_name(word: str) -> bool:
-    """Tell a name that programs give: `read_file`, `web.search`, `openPage`."""
+    """Return whether a word looks like an identifier: `read_file`, `web.search`, `openPage`."""
     has_inner = word[1:] != word[1:].lower() and not word.isupper()
     return "_" in word or "." in word.strip(".") or has_inner
 
 
 def begins_named(text: str) -> bool:
-    """Tell a text that begins with a name that programs give, and not with that of a test."""
+    """Return whether a text begins with an identifier (`is_name`) that does not name a test."""
     found = _NAME.match(text)
     return found is not None and is_name(found[1]) and not found[1].lower().startswith("test")
 
 
 def is_strong(text: str) -> bool:
-    """Tell a call as programs write it: a name, and an object or named arguments behind it."""
+    """Return whether a text is a call in code: a name, then an object or named arguments."""
     text = unfenced(text)
     found = _NAME.match(text)
     rest = text[found.end() :].rstrip("` \n") if found else ""
@@ -51,7 +51,7 @@ def is_strong(text: str) -> bool:
 
 
 def read_deed(text: str, given: str = "") -> tuple[str, dict[str, Any]]:
-    """Read what was done, however it is written: the tool's name, and what it is given.
+    """Return the tool's name and the arguments of an action in any notation.
 
     >>> read_deed("look(at='sky')"), read_deed('look: {"at": "sky"}')
     (('look', {'at': 'sky'}), ('look', {'at': 'sky'}))
@@ -81,7 +81,7 @@ def _arguments(tool: str, text: str) -> dict[str, Any]:
 
 
 def _keywords(text: str) -> dict[str, Any]:
-    """Read what stands in a call's brackets: names and values, an object, or a text."""
+    """Return the arguments inside a call's parentheses: named ones, an object, or a text."""
     inner = text[1:-1].strip()
     if inner[:1] == "{":
         return arguments_of("", inner)

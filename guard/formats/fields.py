@@ -1,4 +1,4 @@
-"""Read fields of any form: what cannot be read is absent, never an error."""
+"""Fields of any format: what cannot be read counts as absent, never as an error."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ROLES = {
 }
 # More tokens than were ever sold: a larger count is a mistake or an attack.
 _MOST = 10**15
-# Past the year 2286 a number of seconds must be one of milliseconds.
+# In the year 2286: a larger number is in milliseconds.
 _LAST_SECOND = 1e10
 
 
 def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
-    """Read one turn; None where nothing in it says that it is one.
+    """Read one turn; None if it has none of a turn's fields.
 
     >>> read_turn({"role": "assistant", "tool": "Bash", "ts": "soon"}).ts is None
     True
@@ -36,7 +36,7 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
     """
     if not _TELLING & row.keys():
         return None
-    # Whoever is not known acts, so that no loop is lost.
+    # An unknown role counts as the assistant, so that no loop is missed.
     role = row.get("role")
     name = role.strip().lower() if isinstance(role, str) else ""
     tool, nature = read_text(row.get("tool")), row.get("nature")
@@ -53,7 +53,7 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
         args=read_given(row.get("args")),
         content=content,
         result=read_answer(row.get("result")),
-        # False and {} say that there was none; an empty text, that nothing more is known.
+        # False and {} mean no error; an empty text means an error of which nothing more is known.
         error=read_answer(error) if error or error == "" else None,
         files=read_texts(row.get("files")),
         state=read_text(row.get("state")),
@@ -71,7 +71,7 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
 
 
 def read_content(value: object) -> str | None:
-    """Give what was said: a text, or the texts of blocks."""
+    """Return a message's text: itself, or the joined texts of its blocks."""
     if isinstance(value, list | dict):
         blocks = read_rows(value if isinstance(value, list) else [value])
         texts = [read_text(block.get("text")) for block in blocks]
@@ -80,25 +80,25 @@ def read_content(value: object) -> str | None:
 
 
 def read_mapping(value: object) -> dict[str, Any]:
-    """Give an object; empty where it is none."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def read_rows(value: object) -> list[dict[str, Any]]:
-    """Give the objects of a list."""
+    """Return the objects of a list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def read_text(value: object) -> str | None:
-    """Give a text, or None."""
+    """Return the value if it is a text, else None."""
     return value if isinstance(value, str) else None
 
 
 def read_answer(value: object) -> str | None:
-    """Give what a tool returned as text; structured answers as JSON."""
+    """Return a tool's answer as text; structured answers as JSON."""
     if value is None or isinstance(value, str):
         return value
-    # Sorted, so that one answer told in another order is one answer.
+    # Sorted: the order of fields must not make two answers differ.
     try:
         return json.dumps(value, ensure_ascii=False, sort_keys=True)
     except (TypeError, ValueError, RecursionError):
@@ -106,7 +106,7 @@ def read_answer(value: object) -> str | None:
 
 
 def read_args(value: object) -> Mapping[str, Any] | None:
-    """Give a call's arguments; a JSON text of an object is read too."""
+    """Return a call's arguments, which may be an object or its JSON text; None: neither."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -116,7 +116,7 @@ def read_args(value: object) -> Mapping[str, Any] | None:
 
 
 def read_given(value: object) -> Mapping[str, Any] | None:
-    """Give a call's arguments; what is no object is kept: two calls that differ in it are not one.
+    """Return a call's arguments; other values are kept as `input`, since they tell calls apart.
 
     >>> read_given('{"at": "sky"}'), read_given("sky"), read_given("")
     ({'at': 'sky'}, {'input': 'sky'}, None)
@@ -130,7 +130,7 @@ def read_given(value: object) -> Mapping[str, Any] | None:
 
 
 def read_pairs(value: object) -> Mapping[str, Any] | None:
-    """Give the fields that a list of pairs tells, each with its name or key and its value."""
+    """Return an object from a list of pairs of `name` or `key` and `value`; None: it is none."""
     named = read_rows(value)
     if named and all(one.keys() & {"name", "key"} and "value" in one for one in named):
         return {str(one.get("name", one.get("key"))): _only(one["value"]) for one in named}
@@ -138,12 +138,12 @@ def read_pairs(value: object) -> Mapping[str, Any] | None:
 
 
 def _only(value: object) -> object:
-    """Give what stands alone in an object, as OpenTelemetry writes a value of any type."""
+    """Return the value of an object with one field, as OpenTelemetry wraps values by type."""
     return next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
 
 
 def read_texts(value: object) -> tuple[str, ...]:
-    """Give the texts of a list; one text alone is a list of one."""
+    """Return the texts of a list; a single text counts as a list of one."""
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list | tuple):
@@ -152,14 +152,14 @@ def read_texts(value: object) -> tuple[str, ...]:
 
 
 def read_time(value: object) -> datetime | None:
-    """Read RFC 3339, seconds or milliseconds since 1970; without a zone: UTC.
+    """Read RFC 3339 (UTC if it has no zone), or seconds or milliseconds since 1970.
 
     >>> read_time("2026-11-21T21:08:00").isoformat()
     '2026-11-21T21:08:00+00:00'
     >>> read_time(1795295317).year
     2026
     """
-    # JSON's true is an int to Python, and no time.
+    # JSON's true is an int in Python, but not a time.
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -170,7 +170,7 @@ def read_time(value: object) -> datetime | None:
         moment = datetime.fromisoformat(value.strip())
     except ValueError:
         try:
-            # Some logs write the seconds as a text.
+            # Some logs write seconds as a text.
             number = float(value)
         except ValueError:
             number = math.nan
@@ -179,23 +179,23 @@ def read_time(value: object) -> datetime | None:
 
 
 def read_usage(value: object) -> Usage | None:
-    """Read token counts; what is no count is 0. None where there is none."""
+    """Read token counts, invalid ones as 0; None if all are 0."""
     if not isinstance(value, dict):
         return None
-    # A form of our own alone: vendors' names are read where their form is known.
+    # Only the names of `Usage`: each format's reader knows its vendor's names.
     counts = {name: read_count(value.get(name)) for name in Usage.__dataclass_fields__}
     return Usage(**counts) if any(counts.values()) else None
 
 
 def read_count(value: object) -> int:
-    """Give a whole number of things, 0 where there is none."""
+    """Return a whole number of things, or 0 if the value is not a plausible count."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 < value <= _MOST else 0
 
 
 def read_word(value: object, words: type[_Word]) -> _Word | None:
-    """Give one of these words; None: it is none of them."""
+    """Return the member of `words` with this value; None: there is none."""
     try:
         return words(value) if isinstance(value, str) else None
     except ValueError:
@@ -203,7 +203,7 @@ def read_word(value: object, words: type[_Word]) -> _Word | None:
 
 
 def _since_1970(seconds: float) -> datetime | None:
-    # What lies outside the calendar is a mistake of the log; the turn counts without a time.
+    # A time outside the calendar is an error of the log: the turn then has none.
     try:
         if seconds > _LAST_SECOND:
             seconds /= 1000

@@ -1,4 +1,4 @@
-"""Gemini CLI sessions: one JSON document, or one message a line."""
+"""Gemini CLI sessions: one JSON document, or one message per line."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _TYPES = {"user", "gemini", "info", "error", "warning"}
 
 
 def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether a session document or its messages stand here."""
+    """Return whether an early row is a session document or one of its messages."""
     for row in rows[:20]:
         if "sessionId" in row and ("messages" in row or "projectHash" in row):
             return True
-        # What has a payload is a record of Codex.
+        # A row with a payload is a record of Codex.
         is_typed = str(row.get("type")) in _TYPES
         if is_typed and "content" in row and "id" in row and "payload" not in row:
             return True
@@ -34,21 +34,21 @@ def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 class Reader(PairedTurns):
-    """Reads a session: each tool call one turn, with what came back."""
+    """Reads a session: each tool call becomes one turn with its result."""
 
     def __init__(self) -> None:
         super().__init__()
-        # By id, in the order in which they were first told: a dict keeps it.
+        # By id, in the order of their first appearance.
         self._messages: dict[str, Mapping[str, Any]] = {}
 
     def take(self, row: Mapping[str, Any]) -> None:
         self.session = self.session or read_text(row.get("sessionId"))
-        # A history that was rewritten is told again, whole.
+        # A rewritten history is recorded again as a whole.
         updated = row.get("$set")
         inner = (updated if isinstance(updated, dict) else row).get("messages")
         for message in inner if isinstance(inner, list) else [row]:
             if isinstance(message, dict) and str(message.get("type")) in _TYPES:
-                # One told again replaces its first telling.
+                # A later version of a message replaces the earlier one.
                 self._messages[str(message.get("id", len(self._messages)))] = message
 
     def finish(self) -> None:
@@ -77,12 +77,11 @@ def _call(base: Turn, call: Mapping[str, Any]) -> Turn:
     if not isinstance(result, list):
         answer = read_answer(result)
     else:
-        # The texts inside the function responses.
         texts: list[str] = []
         for part in result:
             response = part.get("functionResponse") if isinstance(part, dict) else None
             inner = response.get("response") if isinstance(response, dict) else part
-            # {"output": text} and {"error": text} alike: only what is in them was the answer.
+            # Of {"output": text} and {"error": text}, only the text was the answer.
             if isinstance(inner, dict) and len(inner) == 1:
                 inner = next(iter(inner.values()))
             texts.append(read_answer(inner) or "")
@@ -100,12 +99,12 @@ def _call(base: Turn, call: Mapping[str, Any]) -> Turn:
 
 
 def usage_of(value: object) -> Usage | None:
-    """Read a message's `tokens`; None where it has none."""
+    """Read a message's `tokens`; None if it has none."""
     if not isinstance(value, dict):
         return None
     cached, thought = read_count(value.get("cached")), read_count(value.get("thoughts"))
     return Usage(
-        # Their input includes cached tokens; thoughts come on top of output.
+        # Gemini's input includes cached tokens, and its output excludes thoughts.
         input=max(0, read_count(value.get("input")) - cached) + read_count(value.get("tool")),
         cache_read=cached,
         output=read_count(value.get("output")) + thought,

@@ -1,4 +1,4 @@
-"""What a transcript shows beside its words: fences, objects, elements, and what a call is given."""
+"""Structured parts of a transcript: fences, objects, elements, and a call's arguments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from guard.reading import any_of, read_words
 
 LONGEST_ARGUMENTS = 100_000
 FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})([\w+-]{0,20})")
-# The label of what a call is given, and one of its arguments as an item of a list or a line.
+# The label before a call's arguments, and one argument as a list item or as a line.
 GIVEN = re.compile(any_of("given_line"), re.IGNORECASE)
 ITEM = re.compile(r"[ \t]{0,8}[-*] \*{0,3}([\w-]{1,40})\*{0,3}:[ \t]?(.*)")
 _NAMED = re.compile(r"([A-Za-z][\w-]{0,40}):[ \t](.*)")
@@ -21,13 +21,13 @@ _TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>")
 _QUOTED = re.compile(r"^[ \t]{0,4}`([^`\n]{1,2000})`[ \t]*$", re.MULTILINE)
 _SHELLS = read_words("transcripts")["shells"]
 _SCRIPTS = read_words("fences")["shells"] | read_words("fences")["pythons"]
-# What JSON and Python's literals raise for a text that is none.
+# What the parsers of JSON and of Python literals raise for other texts.
 UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 _read_json = json.JSONDecoder(strict=False).raw_decode
 
 
 def unfenced(text: str) -> str:
-    """Give what one fence around a text encloses; a text without one as it is."""
+    """Return a text without the fence around it; a text without one unchanged."""
     first, _, rest = text.strip().partition("\n")
     inner, _, last = rest.rpartition("\n")
     fence = FENCE.match(first)
@@ -35,7 +35,7 @@ def unfenced(text: str) -> str:
 
 
 def leaves_open(lines: Sequence[str]) -> bool:
-    """Tell whether some fence is never closed: the last, or one with a language's in it."""
+    """Return whether a fence is never closed: the last, or one with an opening fence inside."""
     opened = ""
     for line in lines:
         if not (found := FENCE.match(line)):
@@ -50,7 +50,7 @@ def leaves_open(lines: Sequence[str]) -> bool:
 
 
 def fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
-    """Give what is fenced, each with the line above it and its language; and the rest."""
+    """Return fenced texts as (line above, language, text), and the text outside of fences."""
     fenced, plain, inner = list[tuple[str, str, str]](), [""], list[str]()
     opened: re.Match[str] | None = None
     for line in text.split("\n"):
@@ -69,7 +69,7 @@ def fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
 
 
 def object_end(text: str) -> int | None:
-    """Tell where the object ends with which a text begins; None: it does not, or not yet."""
+    """Return where the object at a text's beginning ends; None: none, or incomplete."""
     if text.startswith(("{", '"{')) and len(text) <= LONGEST_ARGUMENTS:
         with suppress(*UNREADABLE):
             return _read_json(text)[1]
@@ -80,18 +80,18 @@ def object_end(text: str) -> int | None:
 
 
 def read_literal(text: str | ast.expr) -> Any:
-    """Read what Python writes, if JSON can hold it: there the names of fields are texts.
+    """Read a Python literal as JSON would hold it: names of fields become texts.
 
     Raises:
-        ValueError, SyntaxError, TypeError, MemoryError, RecursionError: it cannot.
+        ValueError, SyntaxError, TypeError, MemoryError, RecursionError: JSON cannot hold it.
     """
     return json.loads(json.dumps(ast.literal_eval(text)))
 
 
 def arguments_of(tool: str, text: str) -> dict[str, Any]:
-    """Read what a call is given: an object, a list of names and values, or a text."""
+    """Read a call's arguments: an object, a list of names and values, or a text."""
     text = unfenced(text.strip()).strip()
-    # As Python writes one, megabytes take gigabytes to read.
+    # Parsing a Python literal of megabytes takes gigabytes of memory.
     for read in (json.loads, read_literal) if len(text) <= LONGEST_ARGUMENTS else ():
         with suppress(*UNREADABLE):
             value = read(text)
@@ -113,7 +113,7 @@ def arguments_of(tool: str, text: str) -> dict[str, Any]:
 
 
 def read_element(text: str) -> tuple[dict[str, Any], str | None]:
-    """Read what an element tells of a call: what it was given, and what came back."""
+    """Return a call's arguments and result, None if it has none, from an element's text."""
     summary, has_summary, body = text.partition("<summary>")[2].partition("</summary>")
     given = summary.partition("• ")[2].partition(": ")[2] if has_summary else ""
     args, came = dict[str, Any](), list[str]()

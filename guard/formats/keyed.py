@@ -1,8 +1,8 @@
-"""Records whose fields nobody has described: which calls and which answers is told by their names.
+"""Records of unknown schema: the names of their fields show which calls and which answers.
 
-The records are the rows of a table, objects in JSON or as Python writes them, or lines of a log
-that end in one. A name is read by its words, in any language: one record may hold a call with its
-answer, or say in a field of few values which of them it is.
+The records are the rows of a table, objects (JSON or Python literals), or lines of a log that end
+with one. `labels.part_of` reads the words of a name, in some twenty languages. A record either
+holds a call with its answer, or states which of them it is in a field with few values.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Row = Mapping[str, Any]
 
 _ORDER, _LEAST_OF = ("asked", "came"), 0.6
 _LEAST, _MOST_KINDS, _LONGEST_KIND, _DEEPEST, _LONGEST_LINE, _MOST_LISTS = 3, 12, 40, 8, 100_000, 50
-# Of fields, each of which is looked for in all records.
+# Of fields: each is looked up in all records.
 _MOST_NAMES = 100
-# Python's parser takes seconds for a megabyte of it.
+# In characters: Python's parser takes seconds for a megabyte.
 _LONGEST_PYTHON = 1 << 20
 _WORD, _TOOL = re.compile(r"[a-z]+|[^\W\da-z]+[^\WA-Z]*"), re.compile(r"[^\W\d][\w.:/-]{0,80}")
 _RULED = re.compile(r"[\s|:+=\u2500-\u257f-]{3,}")
@@ -42,7 +42,7 @@ _WALL = re.compile(r"(?<!\\)[|│┃]")
 
 
 def read_keyed(text: str, *, stem: str) -> Recording | None:
-    """Read records of unknown names; None where none of them call and answer.
+    """Read records of unknown schema; None if they hold no calls with answers.
 
     >>> rows = [{"werkzeug": "sehen", "eingabe": {"n": n}, "ergebnis": "Nebel"} for n in range(3)]
     >>> turn, *_ = read_keyed(json.dumps(rows), stem="a").turns
@@ -55,7 +55,7 @@ def read_keyed(text: str, *, stem: str) -> Recording | None:
     return None
 
 
-# --- where records stand ---
+# --- find the records ---
 
 
 def _lists(text: str) -> Iterator[list[Row]]:
@@ -97,7 +97,7 @@ def _lists_in(value: object, depth: int) -> Iterator[list[Row]]:
 
 
 def _object_in(line: str, readers: Sequence[Callable[[str], Any]]) -> Row | None:
-    """Read the object in which a line ends."""
+    """Return the object at the end of a line; None: there is none."""
     before, opens, rest = line.strip().removesuffix(",").partition("{")
     if opens and rest.endswith("}") and "(" not in before and len(rest) <= _LONGEST_LINE:
         for read in readers:
@@ -110,14 +110,14 @@ def _object_in(line: str, readers: Sequence[Callable[[str], Any]]) -> Row | None
 def _tables(rows: Sequence[Sequence[str]]) -> Iterator[list[Row]]:
     head, *rest = rows or [[]]
     same = [row for row in rest if len(row) == len(head)]
-    # Rows of a run are numbered or timed, those of a reference are not.
+    # The rows of a run have numbers or times; those of a reference table do not.
     columns = zip(*same, strict=True)
     is_run = any(all(map(_COUNT.fullmatch, column)) for column in columns)
     if len(head) > 1 and is_run and 10 * len(same) >= 9 * len(rest):
         yield [dict(zip(head, row, strict=True)) for row in same]
 
 
-# --- what they tell ---
+# --- read the turns ---
 
 
 def _turns(rows: Sequence[Row]) -> list[Turn]:
@@ -148,22 +148,22 @@ def _turns(rows: Sequence[Row]) -> list[Turn]:
 
 
 def _tells_part(rows: Sequence[Row], name: str) -> bool:
-    """Tell a field that says which record calls, and which answers."""
+    """Return whether a field states which records are calls and which are answers."""
     values = {value for row in rows if isinstance(value := row.get(name), str)}
     is_kind = 1 < len(values) <= min(_MOST_KINDS, len(rows) // 2)
     return is_kind and max(map(len, values)) <= _LONGEST_KIND and {*_ORDER} <= {*map(_part, values)}
 
 
 def _part(name: str) -> str | None:
-    """Tell what a field's name says of it, or a record's kind."""
+    """Return which part of a step a field's name, or a record's kind, stands for."""
     return part_of(" ".join(_WORD.findall(name)))
 
 
 def _told(row: Row, kind: str | None) -> dict[str, Any]:
-    """Sort a record's fields by what they tell: each by its name, or all by the record's kind."""
+    """Return a record's values by part of a step: each by its name, or all by the record's kind."""
     told, rest = dict[str, Any](), dict[str, Any]()
     for name, value in row.items():
-        # A number, a time or an id says nothing of what was done.
+        # A number, a time or an id says nothing about what was done.
         is_mark = isinstance(value, int | float) or _MARK.fullmatch(str(value))
         if value and name != kind and not is_mark:
             rest[name] = value

@@ -1,8 +1,8 @@
-"""The labels of a log: how its lines begin that begin as others do, and what stands behind them.
+"""The labels of a log: recurring beginnings of its lines, and the text that follows each.
 
-A label is a sign, a word in brackets, some words before a colon, a tag, a title: none is known
-beforehand. Numbers in it, times before it and names of tools do not count. Its words say which
-part of a step may stand behind it, in some twenty languages.
+A label is a sign, a word in brackets, some words before a colon, a tag, or a title; none is known
+in advance. Numbers in it, times before it and names of tools make no difference. Its words, in
+some twenty languages, suggest which part of a step follows it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from guard.reading import read_words
 
 _WORDS = read_words("parts")
 GIVEN, CAME, ASKED, THOUGHT, USER = PARTS = ("given", "came", "asked", "thought", "user")
-FRAME = "frame"  # what stands once in each round, and is of no part
+FRAME = "frame"  # lines that occur once in each round and belong to no part
 _HINTS = {word.replace("_", " "): part for part in reversed(PARTS) for word in _WORDS[part]}
 _SIGNS = {sign: part for part in (ASKED, CAME, THOUGHT) for sign in _WORDS[f"signs_{part}"]}
-# Written without blanks between words.
+# Words of languages that are written without spaces.
 _UNPARTED = [word for word in _HINTS if word[0] > "\u2e80"]
 _MODELS = frozenset({"llm", "model", "assistant"})
 _FAILS = frozenset({"error", "errors", "stderr", "fehler"})
-# Of so few words a label is, within so many characters; and in a form that recurs.
+# Limits of a label in words, tokens and characters; then, how often its form must recur.
 _MOST_WORDS, _MOST_TITLE, _MOST_TOKENS, _LONGEST = 6, 5, 21, 120
 _LEAST, _MOSTLY = 2, 0.9
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W_][\w.-]*|_+\w*|\s+|[^\w\s]+")
@@ -38,17 +38,17 @@ _STAMP = re.compile(
 )
 _TAG = re.compile(r"<([A-Za-z][\w.:-]{0,60})((?:\s[^<>]{0,300})?)>")
 _ATTRIBUTE = re.compile(r"[\w:-]{1,40}=\"([^\"]{0,200})\"")
-# What a call is given begins, and a label ends.
+# Signs with which arguments begin, and signs with which a label ends.
 _OPENS, _ENDS = "({\"'`", "\uff1a:=|→>]】)»"
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """How a line begins: in which form, of which part, and where its value begins.
+    """A line's beginning: its form, its part of a step, and where the value after it begins.
 
     Attributes:
-        closed: A sign ends it, not only a word.
-        lifted: Words of it that may be a tool's name.
+        closed: It ends with a sign, not just a word.
+        lifted: Words in it that may be a tool's name.
     """
 
     form: str
@@ -61,36 +61,36 @@ class Label:
 
 @dataclass(slots=True)
 class Entry:
-    """What stands behind and below one label, or before the first."""
+    """The text after and below one label, or the text before the first label."""
 
     label: Label | None = None
-    first: str = ""  # what stands behind it
-    line: str = ""  # the whole of its line
+    first: str = ""  # the text after the label
+    line: str = ""  # the label's whole line
     part: str | None = None
     below: list[str] = field(default_factory=list)
 
     @property
     def form(self) -> str:
-        """The form of its label; empty: it has none."""
+        """The form of the label; empty: there is none."""
         return self.label.form if self.label else ""
 
     @property
     def value(self) -> str:
-        """What the label is of."""
+        """The text that the label introduces."""
         value = "\n".join(filter(None, [self.first, dedent("\n".join(self.below)).strip("\n")]))
         tag = self.form.partition("<")[2]
         return value.strip().removesuffix(f"</{tag}").rstrip("\n") if tag else value
 
     @property
     def text(self) -> str:
-        """The lines as they stand."""
+        """The lines unchanged, the label included."""
         return "\n".join([self.line, *self.below] if self.label else self.below)
 
 
 # The same few words begin most lines.
 @functools.lru_cache(maxsize=4096)
 def part_of(words: str) -> str | None:
-    """Tell what a label's words say of what stands behind it, the surest first.
+    """Return which part of a step a label's words name, the most reliable first; None: no part.
 
     >>> part_of("Tool result"), part_of("行动输入"), part_of("harbour")
     ('came', 'given', None)
@@ -99,13 +99,13 @@ def part_of(words: str) -> str | None:
     if not words.isascii():
         parts |= {_HINTS[word] for word in _UNPARTED if word in words}
     part = next((part for part in PARTS if part in parts), None)
-    # What a model answers is what it says.
+    # A model's answer is a message, not a call's result.
     is_said = part == CAME and not _MODELS.isdisjoint(_WORD.findall(words.lower()))
     return THOUGHT if is_said else part
 
 
 def entries_of(lines: Sequence[str]) -> list[Entry]:
-    """Part a text at the lines that begin as others do.
+    """Split a text at the lines that begin with a recurring label.
 
     >>> [(one.form, one.first) for one in entries_of(["[do] a", "[see] b", "[do] c", "[see] d"])]
     [('', ''), ('0 [ do ]', 'a'), ('0 [ see ]', 'b'), ('0 [ do ]', 'c'), ('0 [ see ]', 'd')]
@@ -123,7 +123,7 @@ def entries_of(lines: Sequence[str]) -> list[Entry]:
 
 
 def labels_of(line: str) -> list[Label]:
-    """Give the ways in which a line may begin with a label, the shortest first."""
+    """Return the labels with which a line may begin, the shortest first."""
     bare = line.lstrip()
     indent = len(line) - len(bare)
     if tag := _TAG.match(bare):
@@ -134,23 +134,23 @@ def labels_of(line: str) -> list[Label]:
 
 
 class _Beginning:
-    """Goes through the words and signs with which a line begins."""
+    """Scans the words and signs at the beginning of a line."""
 
     def __init__(self, line: str, indent: int) -> None:
         self._line, self._indent = line, indent
         self._stamp = _STAMP.match(line, indent)
         self._form = [f"{indent}{'T' * bool(self._stamp)}"]
         self._words, self._lifted = list[str](), list[str]()
-        self._sign: str | None = None  # the part of the sign before all words
+        self._sign: str | None = None  # the part named by the first sign before any word
         self._found: list[Label] = []
 
     def labels(self) -> list[Label]:
-        """Give what may be its label, the shortest first."""
+        """Return the possible labels of the line, the shortest first."""
         at = self._stamp.end() if self._stamp else self._indent
         before = ""
         for token in islice(_TOKEN.finditer(self._line, at, at + _LONGEST), _MOST_TOKENS):
             told = token[0]
-            # What a call is given, or code, stands right behind a word.
+            # Such a sign after a word begins arguments or code and is not part of a label.
             is_set = told[0] == "=" and (self._indent > 0 or before[:1].isalnum())
             if is_set or (told[0] in _OPENS and self._words) or len(self._words) > _MOST_WORDS:
                 return self._found
@@ -161,7 +161,7 @@ class _Beginning:
             before = told
         first, last = self._line[self._indent], self._line.rstrip()[-1]
         is_title = 0 < len(self._words) <= _MOST_TITLE and not first.islower()
-        # A title names one tool; several words are what somebody says.
+        # A title contains at most one tool's name; with several it is a message.
         if is_title and last not in ".,;" and len(self._lifted) <= 1:
             self._form.append("$")
             self._find(len(self._line))
@@ -176,7 +176,7 @@ class _Beginning:
         self._form.append("0" if told[0].isdigit() else "@" if is_lifted else told.lower())
         behind = self._line[end : end + _LONGEST].strip()
         calls = part == ASKED and (begins_named(behind) or is_strong(behind))
-        # In code a word alone returns.
+        # A single "return" is a statement in code.
         if calls or (part == CAME and len(self._words) == 1 and told.lower() != "return"):
             self._find(end, closed=False)
 
@@ -189,7 +189,7 @@ class _Beginning:
             self._sign = self._sign or part
             is_end = part is not None and self._line[end:].strip() != ""
         if is_end:
-            self._find(end, closed=told[0] != "=")  # which settings have too
+            self._find(end, closed=told[0] != "=")  # settings have "=" too
 
     def _find(self, end: int, *, closed: bool = True) -> None:
         part = part_of(" ".join(self._words)) or self._sign
@@ -199,7 +199,7 @@ class _Beginning:
 
 
 def _chosen(labels: Sequence[Label], counts: Mapping[str, int]) -> Label | None:
-    """Choose the label that recurs and says most; None: the line begins like no other."""
+    """Return the recurring label that is most informative; None: the line begins like no other."""
     best: Label | None = None
     for label in labels:
         count = counts[label.form]
@@ -209,7 +209,7 @@ def _chosen(labels: Sequence[Label], counts: Mapping[str, int]) -> Label | None:
 
 
 def _is_better(label: Label, before: Label, count: int, count_before: int) -> bool:
-    """Tell whether a longer label says more than a shorter one of the same line."""
+    """Return whether a longer label of a line is more informative than a shorter one."""
     is_title = label.form.endswith("$")
     if before.part is None and label.part is None:
         return not is_title and _MOSTLY * count_before <= count
@@ -219,6 +219,6 @@ def _is_better(label: Label, before: Label, count: int, count_before: int) -> bo
         return True
     if not before.closed and before.part == label.part:
         return not is_title and _LEAST * count >= count_before
-    # A call or an answer rather than who speaks, or where in a program.
+    # A call or an answer is preferred to a speaker or a place in a program.
     is_more = label.closed and not is_title and before.part != CAME
     return is_more and label.part in (ASKED, CAME, GIVEN)

@@ -1,8 +1,8 @@
-"""Lines of a program's log: a stamp, words, and the fields of what happened.
+"""Lines of a program's log: a timestamp, words, and an event's fields.
 
-The fields are an object at the end of the line, or pairs as logfmt has them:
-`INFO agent tool_call name=look args={"at": "sky"}`. The last word before them says what happened,
-else `event` or `msg` among them.
+The fields are an object at the end of the line, or pairs in logfmt:
+`INFO agent tool_call name=look args={"at": "sky"}`. The last word before them names the event,
+unless they include `event`; if there is no such word, `msg` names it.
 
 Source: logfmt as Heroku's router, Go's `slog` and structlog write it; log lines that end in JSON.
 """
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-# A longer line is no event of a log.
+# In characters: a longer line is not an event of a log.
 _LONGEST, _MOST_PAIRS, _HEAD = 100_000, 40, 60
 _STARTS = re.compile(r"(?<![\w.\"'=-])([A-Za-z][\w.-]{0,40})=|(?<!\S)\{\"")
 _BARE, _EVENT = re.compile(r"\s*(\S*)"), re.compile(r"([A-Za-z][\w.-]{1,40})\W*$")
@@ -24,7 +24,7 @@ _read_json = json.JSONDecoder(strict=False).raw_decode
 
 
 def read_log_lines(text: str) -> Iterator[dict[str, Any] | None]:
-    """Read each line's fields, with the word before them as their `event`; None: it has no two.
+    """Read each line's fields, and the word before them as `event`; None: fewer than two fields.
 
     >>> list(read_log_lines('10:02 INFO tool_call: name=look args={"at": "sky"}'))
     [{'event': 'tool_call', 'name': 'look', 'args': {'at': 'sky'}}]

@@ -1,7 +1,7 @@
-"""Records of agents and models: a document, a list, or one a line.
+"""Records of agents and models: a document, a list, or one record per line.
 
-Which interface or framework wrote them is not asked: `records` says what one holds. A document
-holds them wherever it has a list of them; of several such lists each is a session of its own.
+The API or framework that wrote them does not matter: `records` reads each one. A document may hold
+a list of records anywhere; if it holds several such lists, each is a session of its own.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from guard.turn import Role, Turn
 Row = Mapping[str, Any]
 Matches = Callable[[Record], bool]
 
-# What other logs than a turn file call what a call is given, and what came back.
+# Names of arguments and results that a turn file never uses.
 _NOT_OURS = frozenset({"input", "arguments", "parameters", "tool_input", "output", "observation"})
 _DEEPEST = 12
-# Records of another sort may stand before the first of these.
+# Records of other kinds may precede the first of these.
 _EARLY = 20
-# One field of what it stands in, as OpenTelemetry writes them; no record.
+# An object with these names is a field in OpenTelemetry's notation, not a record.
 _PAIR = {"key", "value"}
-# Calls that may wait for an answer that names none of them.
+# Open calls that are kept for an answer without a call's id.
 _MOST_OPEN = 100
 
 
 def recognises(rows: Sequence[Row]) -> bool:
-    """Tell whether records stand here that a turn file's reader would not understand."""
+    """Return whether there are records that the reader of turn files would not understand."""
     return not any("run" in row for row in rows) and any(map(_is_foreign, rows))
 
 
 def _is_foreign(row: Row) -> bool:
     if "role" in row and row.get("tool") and not _NOT_OURS & row.keys():
-        return False  # nothing but a turn file says it so
+        return False  # only turn files have such rows
     record = next(read_records(row), None)
     if record is None:
         return next(_search(row, _DEEPEST, bool), None) is not None
@@ -55,7 +55,7 @@ def _is_foreign(row: Row) -> bool:
 
 
 def _is_message(record: Record) -> bool:
-    # What came back alone, with nobody who asked for it, is told elsewhere with its call.
+    # An answer without a call is recorded elsewhere, together with its call.
     return bool(record.calls or ((record.role or record.asked) and record.agent is None))
 
 
@@ -74,7 +74,7 @@ def _search(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
         if len(steps := _as_steps(value)) > 1:
             yield steps
             return
-        # A list that stands in the document itself, before what other objects in it hold.
+        # Prefer a list in the document itself to lists in its nested objects.
         for inner in sorted(value.values(), key=lambda one: isinstance(one, dict)):
             found = _search(inner, depth - 1, matches)
             if (held := next(found, None)) is not None:
@@ -84,7 +84,7 @@ def _search(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
 
 
 def _as_steps(value: Row) -> list[Row]:
-    """Give the steps of {"tool_name_0": …, "tool_args_0": …, "tool_name_1": …}, as in DSPy."""
+    """Return the steps of {"tool_name_0": …, "tool_args_0": …, "tool_name_1": …}, as in DSPy."""
     steps = dict[str, dict[str, Any]]()
     for name, inner in value.items():
         stem, _, number = name.rpartition("_")
@@ -95,7 +95,7 @@ def _as_steps(value: Row) -> list[Row]:
 
 
 def _as_row(value: object) -> Row | None:
-    """Read a pair of a call and what came back, as LangChain writes steps, as one record."""
+    """Return an object as a row, or LangChain's pair of a call and its result as one row."""
     match value:
         case [dict() as call, came]:
             return {**call, "observation": came}
@@ -105,20 +105,20 @@ def _as_row(value: object) -> Row | None:
 
 
 class Reader(PairedTurns):
-    """Reads record by record."""
+    """Reads records one by one."""
 
     def __init__(self) -> None:
         super().__init__()
         self._documents = -1
-        # Who numbers the first step, and where that agent's numbers begin anew.
+        # The last record of the first agent that numbers its steps; where its numbers restart.
         self._counts: Record | None = None
         self._starts, self._is_run_s = list[int](), True
-        # What the last document held: each request tells the conversation so far again.
+        # The rows of the last document: each request repeats the conversation so far.
         self._last_rows: list[Row] = []
-        # Calls without an answer, by their place: what comes back need not name one.
+        # Tools of calls without an answer, by place: an answer need not name its call.
         self._open: dict[int, str] = {}
         self._was_answered = False
-        self._row_tools = set[str]()  # by rows of their own
+        self._row_tools = set[str]()  # tools called in rows of their own
 
     def take(self, row: Row) -> None:
         if records := list(read_records(row)):
@@ -127,23 +127,23 @@ class Reader(PairedTurns):
                 self._take_record(record, session=record.session)
                 self._row_tools.update(call.tool for call in record.calls)
             return
-        # Who is no more than named may be where a text is from: such lists count where there are
-        # no others.
+        # A bare name may be a text's source, not a speaker: lists of such records count only if
+        # there are no others.
         lists = list(_search(row, _DEEPEST, _is_message)) or list(_search(row, _DEEPEST, bool))
         for rows in lists:
             known = len(self._last_rows)
             if self._row_tools and rows == self._last_rows[: len(rows)]:
-                continue  # a tracer's rows of requests, the latest of which may come first
+                continue  # a request that a tracer recorded; the latest may come first
             goes_on = 0 < known < len(rows) and rows[:known] == self._last_rows
             new = rows[known:] if goes_on else rows
             self._documents += not goes_on
             self._last_rows = rows
             records = list(chain.from_iterable(map(read_records, new)))
-            # A tracer has rows for calls, and others for the requests in which they are told again.
+            # A tracer has rows for calls, and rows for requests that repeat these calls.
             tools = (call.tool for record in records for call in record.calls)
             is_traced = not self._row_tools.isdisjoint(tools)
             session = self.turns[-1].session if is_traced else str(self._documents)
-            # Interfaces list the newest first.
+            # Some APIs list the newest record first.
             times = [record.ts for record in records if record.ts is not None]
             for record in reversed(records) if times and times[0] > times[-1] else records:
                 if not (is_traced and (record.calls or record.answers)):
@@ -152,18 +152,18 @@ class Reader(PairedTurns):
             self._take_keyed(row)
 
     def _note_step(self, record: Record) -> None:
-        """Note where a run may begin that was appended to the file of the run before."""
+        """Note where another run may begin that was appended to the same file."""
         last = self._counts
         if record.step is None or (last is not None and record.agent != last.agent):
-            return  # who is called in counts anew each time
+            return  # a sub-agent's steps restart with each call of it
         self._counts = record
         if last is not None and last.step is not None and record.step < last.step:
             self._starts.append(len(self.turns))
-            # A number to which one goes back later is that of a plan, or of a second try.
+            # Going back to a step after the first is a retry or a plan, not a new run.
             self._is_run_s &= record.step <= 1
 
     def finish(self) -> None:
-        """Part the runs that one file holds one after the other, told by their steps' numbers."""
+        """Separate consecutive runs in one file, found by the numbers of their steps."""
         if not self._is_run_s or any(turn.session is not None for turn in self.turns):
             return
         for place, turn in enumerate(self.turns if self._starts else ()):
@@ -171,7 +171,7 @@ class Reader(PairedTurns):
             self.turns[place] = replace(turn, session=str(run))
 
     def _take_keyed(self, document: Row) -> None:
-        """Take what came back from where it stands under the id of its call."""
+        """Take answers that are stored under the ids of their calls."""
         values: list[object] = [document]
         while values:
             value = values.pop()
@@ -186,10 +186,10 @@ class Reader(PairedTurns):
     def _take_record(self, record: Record, *, session: str | None) -> None:
         if record.asked:
             self.add(Turn(role=Role.USER, content=record.asked, ts=record.ts, session=session))
-        # A list, so that each is put in its place.
+        # A list, not a generator, so that every answer is taken.
         answered = [self._take_answer(answer) for answer in record.answers]
         if answered and not record.text:
-            # What came back from no call that was read is told, where it is told as a tool's.
+            # An answer to an unknown call becomes a turn if a tool's record holds it.
             if not any(answered) and record.role is Role.TOOL:
                 for answer in record.answers:
                     self.add(Turn(role=Role.TOOL, content=answer.text, session=session))
@@ -208,11 +208,11 @@ class Reader(PairedTurns):
         if not record.calls and (record.text is not None or turn.role is Role.USER):
             self.add(turn)
         if self._was_answered and calls:
-            # What came back from a batch comes before the next call: who waits, waits in vain.
+            # A batch's answers precede the next call: calls that are still open will get none.
             self._open.clear()
             self._was_answered = False
         for number, call in enumerate(calls):
-            # What was said and used stands with the first of several calls, or it is told twice.
+            # Text and usage belong to the first of several calls, so that they count once.
             base = turn if number == 0 else replace(turn, content="", usage=None, cost_usd=None)
             base = replace(base, role=Role.ASSISTANT, content=base.content or None)
             self._open[len(self.turns)] = call.tool
@@ -223,9 +223,9 @@ class Reader(PairedTurns):
                 self._put(len(self.turns) - 1, call.answer)
 
     def _is_repeated(self, call: Call) -> bool:
-        """Tell a call that was read before, and take what came back from it since.
+        """Return whether a call was read before; take the answer that it has now.
 
-        A log that has messages and events tells each call twice, with its id and without.
+        A log of messages and events records each call twice, with its id and without.
         """
         place = self._places.get(call.key or "")
         if call.key is None and self.turns and self.turns[-1].key is not None:
@@ -238,7 +238,7 @@ class Reader(PairedTurns):
         return True
 
     def _take_answer(self, answer: Answer) -> bool:
-        """Put an answer into its call; False: no such call was read."""
+        """Add an answer to its call; False: no such call was read."""
         place = self._places.get(answer.call or "")
         if answer.call is None:
             named = (at for at, tool in self._open.items() if tool == answer.tool)

@@ -1,8 +1,8 @@
-"""Pages that quote a log among prose: an issue, a report, a letter.
+"""Pages that quote a log within prose: an issue, a report, a letter.
 
-What is quoted stands in a fence, in an element that keeps blanks, or further to the right below a
-blank line; and all of it may stand in an item of a list or in a quotation. It is read as the file
-that it would be; the prose is no part of the run.
+A quote is a fenced code block, a `<pre>` element, or an indented block after a blank line; each
+may be inside a list item or a block quote. It is read as if it were a file; the prose is not part
+of the run.
 
 Source: CommonMark 0.31, sections 4.4 and 4.5; issues of langchain, crewAI, codex, gemini-cli.
 """
@@ -16,7 +16,7 @@ from itertools import chain
 
 from guard.reading.written import unescaped
 
-# An issue of GitHub holds 65,536 characters, a thread some of them.
+# In characters: a GitHub issue has up to 65,536, and a thread several times as many.
 _LONGEST_PAGE, _MOST_QUOTES = 1 << 21, 12
 _OPENS = re.compile(
     r"((?:[ \t>]|[-*+] |\d{1,3}[.)] ){0,12})(`{3,}+|~{3,}+)[ \t]*+([\w+.-]*+)[^`]*$"
@@ -26,9 +26,9 @@ _INDENT, _FENCE = "    ", "~" * 9
 
 
 def quotes_in(text: str) -> list[str]:
-    r"""Give what a page quotes: the largest quotes, and those of each language together.
+    r"""Return a page's largest quotes, and then the quotes of each language joined.
 
-    Steps of one run may have a fence each, between other fences.
+    The steps of one run may each have their own fence, between other fences.
 
     >>> quotes_in("See:\n\n```\na\n```\n\nThen, in a list:\n\n- ```sh\n  make\n  ```\n")
     ['make', 'a']
@@ -48,7 +48,7 @@ def _largest(quotes: Iterable[str]) -> list[str]:
 
 
 def _quotes(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Give each quote with its language."""
+    """Return each quote as (language, text)."""
     quote, language, end, margin = list[str](), "", "", 0
     is_blank = True  # the line before
     for line in [*lines, ""]:
@@ -60,7 +60,7 @@ def _quotes(lines: list[str]) -> Iterator[tuple[str, str]]:
         if end == _INDENT:
             quote.append(line.removeprefix("\t").removeprefix(_INDENT))
         elif end:
-            # In an item or a quotation the lines have its margin, or less of it.
+            # Inside a list item or a block quote, lines have its margin or a part of it.
             inner = line[:margin].lstrip(" \t>") + line[margin:]
             if bare and inner.strip().startswith(end) and not inner.strip().strip(end[0]):
                 yield language, "\n".join(quote)
@@ -77,7 +77,7 @@ def _quotes(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _fence_elements(text: str) -> str:
-    """Put what stands in an element that keeps blanks into a fence."""
+    """Turn `<pre>` elements into fences."""
     head, *parts = text.split("<pre")
     for part in parts:
         inner, closing, rest = part.partition("</pre>")

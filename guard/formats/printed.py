@@ -1,6 +1,6 @@
-"""What some programs print of calls and answers, given with the labels that other logs have.
+"""Calls and answers as some programs print them, rewritten with the labels of other logs.
 
-Each has a form of its own that spreads a call over several lines, none of which says what it is.
+Each program spreads a call over several lines, none of which states what it is.
 
 Source: LangGraph's `pretty_print`, LangChain's debugging output, Amazon Q's terminal, exports of
 Entire, logs of AppWorld and of agents trained in ALFWorld.
@@ -14,7 +14,7 @@ import re
 
 from guard.reading.written import ACT
 
-# LangGraph prints messages below rules, and several calls in one.
+# LangGraph prints a rule above each message, which may hold several calls.
 _MESSAGE = re.compile(
     r"^(?:Update from (?:node|subgraph) [^\n]{1,100}:\n\s{0,9}+)?"
     r"={8,} (System|Human|Ai|Tool) Message ={8,}$(?:\nName: [^\n]{1,100}$)?",
@@ -26,36 +26,36 @@ _CALL = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _ARGUMENT = re.compile(r"^    ([^\W\d][\w-]{0,60}): ?", re.MULTILINE)
-# LangChain tells who begins and ends what, model and chains with all that they were told so far.
+# LangChain logs when tools, models and chains begin and end; the last two repeat the history.
 _TRACED = re.compile(
     r"^\[(\w{1,20}/\w{1,20})\] \[([^\]\n]{1,1000})\](?: \[[\d.]{1,12}m?s\])?"
     r" (?:Entering|Exiting|\w{1,20}) [^\n:]{1,80}:\s{0,4}",
     re.MULTILINE,
 )
 _TOLD = {"tool/end": "Tool output: ", "tool/error": "Tool error: "}
-# Amazon Q draws dots between what it does, what came of it and how long that took.
+# Amazon Q prints dots between a call, its result and the time that it took.
 _DRAWN = re.compile(
     r"^\U0001f6e0\ufe0f?[ \t]{1,4}Using tool: ([\w.-]{1,100})[^\n]*\n"
     r"((?:(?!\U0001f6e0)[^\n]*\n){1,2000}?) ● (Completed in|Execution failed after) [^\n]*$",
     re.MULTILINE,
 )
 _DOTS, _MARKS = re.compile(r"^ ⋮[ \t]*$", re.MULTILINE), {"✓", "✗"}
-# Entire heads calls and answers alike, and writes their ids below.
+# Entire gives calls and answers the same heading, followed by their ids.
 _CALLED = re.compile(r"^> TOOL\n\ntool_use (\S{1,100})\nid: \S{1,100}$", re.MULTILINE)
 _ANSWERED = re.compile(r"^> TOOL\n\ntool_result(?: \[(ERROR)\])?\nid: \S{1,100}$", re.MULTILINE)
-# AppWorld heads a fenced script and what it printed.
+# AppWorld prints a heading above a fenced script and its output.
 _INTERACTION = re.compile(r"^### Environment Interaction \d{1,6}\n-{3,}$", re.MULTILINE)
-# Agents that are trained in a game write what they do in a tag.
+# Agents trained in ALFWorld write each action in a tag.
 _OUTPUT = re.compile(r"^Output: ?(?=<)", re.MULTILINE)
 _ACT = re.compile(r"^(?:Thought: )?<action>([^<>\n]{1,200})</action>[ \t]*$", re.MULTILINE)
-# Labels with a number, as ReAct's own logs have them, or behind one.
+# Labels with a number after them, as in ReAct's own logs, or before them.
 _NUMBERED = re.compile(
     r"^[^\w\n]{0,6}(?:step \d{1,4}[^\w\n]{1,4})?(thought|action input|act(?:ion)?|obs(?:ervation)?)"
     r"(?: ?#?\d{1,4})?[^\w\n]{0,3}:[*_`]{0,3}[ \t]*",
     re.MULTILINE | re.IGNORECASE,
 )
 _LABELS = {"act": "Action", "obs": "Observation"}
-# LangChain's agents that call by the model's own interface.
+# LangChain's agents that use the model's native tool calls.
 _INVOKED = re.compile(
     r"^Invoking: `([\w.-]{1,100})` with `([^\n]{0,20000})`[ \t]*$(?:\nresponded: ([^\n]*)$)?",
     re.MULTILINE,
@@ -79,23 +79,23 @@ _PARSED = re.compile(
     r"(?:\nExecution logs:$)?",
     re.MULTILINE,
 )
-# LangGraph's messages, as Python writes them. What a call is given holds no other call.
+# The `repr` of LangGraph's messages. A call's arguments contain no other call.
 _WRITTEN = re.compile(
     r"\{'name': '([^'\n]{1,100})', 'args': "
     r"(\{(?:[^\n{]|\{(?!'name': '[^'\n]{1,100}', 'args': )){0,5000}?\}), 'id': '"
     r"|\bToolMessage\(content=('(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")"
 )
 _STEP = re.compile(r"^mini-swe-agent \(step \d{1,6}[^\n]{0,60}\):$", re.MULTILINE)
-# Codex names speakers and steps on lines of their own; each may stand there once.
+# Codex names speakers and steps on lines of their own; each may occur only once.
 _CODEX = re.compile(r"^OpenAI Codex v[^\n]{1,80}\n-{8}$", re.MULTILINE)
 _CODEX_STEP = re.compile(r"^(?:(user)|codex|thinking|exec)$", re.MULTILINE)
-# What is typed at a game's prompt, and what the game says; letters quote sentences, or many lines.
+# A command at a game's prompt and the reply; in a letter, ">" quotes sentences or many lines.
 _TYPED = re.compile(
     r"^> ?(think\b[^\n]{0,200}|[^\W\d_][^\n]{0,100}(?<![.,:;?!]))\n\n?(?=[^>\s])", re.MULTILINE
 )
 _MARKED = "\n>"
 _LEAST_TYPED, _OF_LINES = 3, 5
-# What was done, one item each of a list, and why.
+# A numbered list of actions, each with its reason.
 _ITEM = re.compile(
     r"^\d{1,4}[.)] `([A-Za-z_][\w.-]{1,60})([^`\n]{0,300})`[ \t]+[\u2014\u2013-][ \t]+([^\n]*)$",
     re.MULTILINE,
@@ -104,7 +104,7 @@ _LEAST_ITEMS = 5
 
 
 def as_labelled(text: str) -> str:
-    """Give a text with labels where one of these programs printed it; any other as it is."""
+    """Return a text with labels if one of these programs printed it; others unchanged."""
     if " Message ====" in text:
         text = _MESSAGE.sub(r"[\1]", _CALL.sub(_called, text))
     if "Entering Tool run" in text:
@@ -130,7 +130,7 @@ def _called(printed: re.Match[str]) -> str:
 
 
 def _traced(text: str) -> str:
-    """Leave of a trace what its tools were given and gave."""
+    """Reduce a trace to the arguments and results of its tools."""
     begins = [*_TRACED.finditer(text)]
     if not begins:
         return text
@@ -147,7 +147,7 @@ def _traced(text: str) -> str:
 
 
 def _drawn(found: re.Match[str]) -> str:
-    """Give a call that was drawn, and what came of it."""
+    """Return a call that Amazon Q printed, and its result, with labels."""
     did, *told = [*filter(str.strip, _DOTS.split(found[2])), ""]
     given, came = list[str](), list[str]()
     for line in map(str.strip, did.strip().splitlines()):
@@ -164,7 +164,7 @@ def _unexplained(part: str) -> str:
 
 
 def as_labelled_loosely(text: str) -> str:
-    """Give a text in which nothing else is told with labels in place of what may be such."""
+    """Return a text that was not otherwise recognised, with labels in place of looser patterns."""
     text = _NUMBERED.sub(_unnumbered, text)
     text = _INVOKED.sub(_invoked, _PARSED.sub(_run, text))
     text = _CLICKED.sub(r"Tool call: \1\nArguments: \2\nTool output:", _SEEN.sub("Thought: ", text))
@@ -195,7 +195,7 @@ def _event(event: re.Match[str]) -> str:
 
 
 def _as_written(part: re.Match[str]) -> str:
-    """Give a call or an answer that stands in a message's constructor."""
+    """Return a call or an answer from a message's `repr`, with labels."""
     if part[1]:
         return f"Tool call: {part[1]}\nArguments: {part[2]}\n"
     try:

@@ -1,7 +1,4 @@
-"""A recorded run of any form, and its turns as they are read: calls with what came back.
-
-Sub-agents are told apart.
-"""
+"""A recorded run of any format: its turns, calls paired with results and agents told apart."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ from typing import Any, Literal
 from guard.formats.fields import read_content
 from guard.turn import Role, Turn
 
-# What is wrong with an entry of a file.
+# Why an entry of a file could not be read.
 Why = Literal["empty", "not_json", "no_object", "too_long", "no_turn"]
 Row = Mapping[str, Any]
 
-# Sessions that are held against each other; a log of more is no run of sub-agents.
+# Sessions compared with each other; a log with more is not a run with sub-agents.
 _MOST = 200
 
 
@@ -26,7 +23,7 @@ class Unread:
     """One entry of a file that could not be read.
 
     Attributes:
-        entry: Its line, or its place in a JSON list; from 1.
+        entry: Its line number, or its place in a JSON list; from 1.
         why: What is wrong with it.
     """
 
@@ -39,19 +36,20 @@ class Recording:
     """One run as it was recorded.
 
     Attributes:
-        run: Its name: the header's, the session's, else the file's stem.
+        run: Its name, from the header, the session, or else the file's stem.
         turns: By position in the file, first turn 0; None: the line could not
             be read and still counts as a position.
         malformed: How many positions could not be read.
-        workspace: Paths that existed, where the header tells.
-        goal: What the run was for, where the header tells.
-        unread: The first few entries that could not be read, where the form counts them.
-        form: Which of `guard.formats.FORMATS` it was read as; empty: none of them.
+        workspace: Paths that existed, if the header lists them.
+        goal: The run's purpose, if the header states it.
+        unread: The first few entries that could not be read, if the format's reader lists them.
+        form: The format: a key of `guard.formats.FORMATS`, or "transcript", "log" or "shape"
+            for texts; empty: not read by `read_recording`.
     """
 
     run: str
     turns: tuple[Turn | None, ...]
-    # Counted, never a reason to refuse: a log that breaks off in a line is a run all the same.
+    # Counted, but no reason to refuse: a log that ends within a line is still a run.
     malformed: int = 0
     unread: tuple[Unread, ...] = ()
     workspace: tuple[str, ...] = ()
@@ -60,7 +58,7 @@ class Recording:
 
 
 class PairedTurns:
-    """Numbers turns in order, and finds the call that an answer is to by its id."""
+    """Base of readers that number turns in order and find an answer's call by its id."""
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
@@ -69,7 +67,7 @@ class PairedTurns:
 
     @classmethod
     def read(cls, rows: Iterable[Row | None], *, stem: str) -> Recording:
-        """Read a file's rows: each tool call one turn, with what came back."""
+        """Read a file's rows: each tool call becomes one turn with its result."""
         reader, malformed = cls(), 0
         for row in rows:
             if row is None:
@@ -86,24 +84,24 @@ class PairedTurns:
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Add what could not be told before the last row."""
+        """Add what could not be known before the last row."""
 
     def add(self, turn: Turn, *, call: str | None = None) -> None:
-        """Append a turn; `call` is the id by which its answer names it."""
-        # Kept by place, since the answer comes in a later record: in the user's name, with some.
+        """Append a turn; `call` is the id by which its answer refers to it."""
+        # The answer comes in a later record, in some formats with the role "user".
         if call:
             self._places[call] = len(self.turns)
         self.turns.append(replace(turn, seq=len(self.turns)))
 
     def take_result(self, block: Row) -> bool:
-        """Take a block of Anthropic's that holds what came back; False: no such call was read."""
+        """Take an Anthropic `tool_result` block; False: its call was not read."""
         text = read_content(block.get("content")) or ""
         call, failed = str(block.get("tool_use_id")), bool(block.get("is_error"))
         return self.answer(call, text, failed=failed)
 
     def answer(self, call: str, text: str, *, failed: bool) -> bool:
-        """Put what came back into its call; False: no such call was read."""
-        # A record may begin in the middle: an answer without its call is no turn.
+        """Add a result to its call; False: no such call was read."""
+        # A log may begin in the middle: an answer without its call is not a turn.
         place = self._places.get(call)
         if place is None:
             return False
@@ -111,8 +109,8 @@ class PairedTurns:
         return True
 
     def put(self, place: int, text: str, *, failed: bool) -> None:
-        """Put what came back into the call that stands there."""
-        # The same text as error and as result would say everything twice.
+        """Add a result to the call at `place`."""
+        # As both error and result, the same text would count twice.
         self.turns[place] = replace(
             self.turns[place],
             result=None if failed else text,
@@ -121,10 +119,10 @@ class PairedTurns:
 
 
 def tell_apart(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:
-    """Name agents of sessions that alternate after these, as one run's.
+    """Name agents after their sessions, as agents of one run, where the sessions alternate.
 
-    A session that follows another is a new beginning. Two of which each comes back after
-    the other run side by side, and neither begins anew each time the other has spoken.
+    A session that only follows another is a new beginning. Two sessions that both continue
+    after the other run in parallel: neither starts afresh when the other has spoken.
 
     >>> turn = Turn(role=Role.ASSISTANT, agent="coder", tool="Bash", session="a")
     >>> both = [turn, replace(turn, session="b")]
@@ -138,14 +136,14 @@ def tell_apart(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:
     for place, (session, _) in enumerate(groupby(sessions)):
         spans[session] = (spans[session][0] if session in spans else place, place)
     back = islice((one for one, (first, last) in spans.items() if last > first), _MOST)
-    pairs = combinations(back, 2)  # in the order in which they began
+    pairs = combinations(back, 2)  # each pair in the order of their beginnings
     parallel = {one for a, b in pairs if spans[b][0] < spans[a][1] < spans[b][1] for one in (a, b)}
     named: list[Turn | None] = []
     for turn in turns:
         if turn is None or turn.session not in parallel:
             named.append(turn)
             continue
-        # Without its session: one that changes would begin everything anew.
+        # Without `session`: a change of session would make detection start afresh.
         name = " ".join(filter(None, (turn.agent, turn.session)))
         agent = None if turn.role is Role.USER else name
         named.append(replace(turn, agent=agent, session=None))

@@ -1,14 +1,14 @@
-"""One record of any log: who speaks, what is said, what is called and what came back.
+"""One record of any log: its speaker, text, calls and answers.
 
-Models' interfaces and frameworks name these alike: a call has a name and arguments, an answer
-names its call or stands beside it, a message has a speaker. They are read by such names,
-wherever in the record they stand, `tool_call_id` and `toolCallId` being the same.
+APIs of models and frameworks use similar names: a call has a name and arguments, an answer names
+its call or is next to it, a message has a speaker. Fields are found by these names anywhere in
+the record; `tool_call_id` and `toolCallId` are the same name.
 
 Source: the messages of OpenAI (chat and Responses), Anthropic, Bedrock and Gemini, and what
 LangChain, AutoGen, PydanticAI, the AI SDK, OpenCode, OpenHands, smolagents, browser-use, Cline,
 Inspect, LangSmith, Langfuse, Phoenix, MLflow, Braintrust, Goose, Zed, Amazon Q, Copilot, Haystack,
-Letta, AutoGPT, LlamaIndex, Crush and Amp write of them; OpenTelemetry's conventions for generative
-AI; the traces of Bedrock's agents; JSON-RPC as the Model Context Protocol has it.
+Letta, AutoGPT, LlamaIndex, Crush and Amp write; OpenTelemetry's conventions for generative AI;
+the traces of Bedrock's agents; JSON-RPC in the Model Context Protocol.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from guard.turn import Role, Usage
 
 Row = Mapping[str, Any]
 
-# Under which names each thing stands, the surest first.
+# The names that each field has in different logs, the most reliable first.
 _TEXTS = (
     *("content", "value", "text", "parts", "thought", "message", "modeloutput", "nextgoal"),
     *("thinking", "finalanswer", "prompt", "output"),
 )
-# A person's words in the record of what was done about them.
+# A person's request in a record that also holds the work on it.
 _ASKED = ("utterance", "userquery", "userinput", "usermessage", "userprompt", "question")
 _SPEAKERS = (
     *("role", "from", "author", "actor", "speaker", "source", "sender", "agentname", "nodename"),
@@ -61,16 +61,16 @@ _SPEAKERS = (
 )
 _AGENTS = ("agent", "agentid")
 _STEPS = ("step", "stepnumber", "stepnum", "stepid", "stepindex", "iteration")
-# Whoever stands there says the message beside it; a source may be what logs one.
+# These fields name the speaker of `message`; a `source` may be the program that logged it.
 _SAY = ("speaker", "sender", "agentname", "agent")
-# What holds the rest of a record or a block, and is laid over it.
+# Fields that hold the rest of a record or a block and are merged into it.
 _ENVELOPES = (
     *("message", "llmmessage", "data", "kwargs", "info", "modeloutput", "stepdetails"),
     *("attributes", "spanattributes", "value", "content"),
 )
-_TRACED = ("attributes", "spanattributes")  # of a span, which has a name of its own
+_TRACED = ("attributes", "spanattributes")  # attributes of a span: its own fields take precedence
 _INNER = {"role", "parts", "content", "action", "toolcalls", "toolname", "jsonrpc"}
-# Through so many objects, each alone in the one around it, what a record holds is looked for.
+# How many nested single objects are searched for a call or an answer.
 _DEEPEST = 5
 _SIDES = frozenset({"user", "human", "assistant", "agent"})
 _SAID = frozenset({"content", "parts", "text", "message"})
@@ -85,11 +85,11 @@ _ROLES = {
 
 @dataclass(slots=True, kw_only=True)
 class Record:
-    """What a record holds; `text` is None where it has only other blocks than words."""
+    """The content of a record; `text` is None if it has no text, only other blocks."""
 
     role: Role | None = None
     agent: str | None = None
-    asked: str | None = None  # by a person, before all else
+    asked: str | None = None  # a person's words, before everything else
     text: str | None = None
     calls: list[Call] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Record:
     cost_usd: Decimal | None = None
     ts: datetime | None = None
     session: str | None = None
-    step: int | None = None  # its number in the run
+    step: int | None = None  # the step's number in the run
 
 
 def read_records(row: Row) -> Iterator[Record]:
@@ -111,13 +111,13 @@ def read_records(row: Row) -> Iterator[Record]:
 
 
 def _speaks(side: object) -> bool:
-    # Beside a call, who made it and for whom may be objects too: {"id": 3, "name": "Ada"}.
+    # `user` and `agent` of a call may also be plain objects: {"id": 3, "name": "Ada"}.
     fields = read_mapping(side)
     return untagged(fields) is not fields or not _SAID.isdisjoint(fields)
 
 
 def read_record(row: Row) -> Record | None:
-    """Read a record; None where nobody speaks in it, calls or answers.
+    """Read a record; None if it has no speaker, call or answer.
 
     >>> read_record({"tool_name": "look", "tool_input": {"at": "sky"}, "tool_output": "grey"}).calls
     ... # doctest: +ELLIPSIS
@@ -142,13 +142,13 @@ def read_record(row: Row) -> Record | None:
             return None
     if own is None and "role" not in fields:
         answer_beside(record.calls, fields)
-    # What came back is no word of the one in whose name it stands.
+    # A result's text is not the message of the speaker that the record names.
     if not isinstance(own, Answer):
         record.text = _read_message(fields, _TEXTS[:-1] if record.calls else _TEXTS)
     if record.text and SHOWN in record.text:
         record.calls += read_shown(record.text)
     if isinstance(own, Call) and not own.args and own.answer is None and record.text:
-        # Nothing else tells this call from the next of its name.
+        # Only the text distinguishes this call from others of the same tool.
         record.calls, record.text = [replace(own, args={"input": record.text})], None
     record.session = read_text(first(fields, ("sessionid", "conversationid", "episodeid")))
     step = first(fields, _STEPS)
@@ -164,9 +164,9 @@ def read_record(row: Row) -> Record | None:
 
 
 def _unwrap(row: Row) -> dict[str, Any]:
-    """Lay a record's envelopes open: {"message": {"role": …}} is the message."""
+    """Merge a record's envelopes into it: {"message": {"role": …}} is the message."""
     fields = plain(untagged(row))
-    if isinstance(listed := fields.get("attributes"), list):  # as OpenTelemetry writes them
+    if isinstance(listed := fields.get("attributes"), list):  # OpenTelemetry's notation
         fields["attributes"] = read_pairs(listed)
     for name in _ENVELOPES:
         if not isinstance(fields.get(name), dict):
@@ -178,16 +178,16 @@ def _unwrap(row: Row) -> dict[str, Any]:
             fields |= inner
         elif name in _TRACED:
             fields = inner | fields
-    # As LangChain streams them: one event when a tool begins, and one when it ends.
+    # LangChain streams one event when a tool begins and one when it ends.
     if phases := [kind for kind in kinds_of(fields) if kind.startswith("ontool")]:
         fields |= plain(read_mapping(fields.pop("data", None)))
         if phases[0] != "ontoolstart":
-            fields.pop("input", None)  # the same again
+            fields.pop("input", None)  # repeated from the first event
     return fields
 
 
 def _read_rpc(fields: Row) -> dict[str, Any]:
-    """Read a message of JSON-RPC, as servers of the Model Context Protocol have them."""
+    """Read a JSON-RPC message of the Model Context Protocol."""
     key = {"tool_call_id": str(fields.get("id"))}
     if fields.get("method") == "tools/call":
         return plain(read_mapping(fields.get("params")) | key)
@@ -198,13 +198,13 @@ def _read_rpc(fields: Row) -> dict[str, Any]:
 
 
 def _read_within(record: Record, fields: Row) -> bool:
-    """Read the call or answer that stands in objects, each alone in the one around it."""
+    """Read a call or an answer inside nested single objects; False: there is none."""
     for _ in range(_DEEPEST):
         inner = [name for name, value in fields.items() if isinstance(value, dict)]
         if len(inner) != 1:
             return False
         if inner[0] == "observation":
-            # Beside what came back, the ids of a trace are other ones each time.
+            # Only the result: the ids of a trace next to it are different each time.
             held = plain(fields["observation"])
             record.answers.append(answer_in(content_of(held) or held))
             return True
@@ -216,7 +216,7 @@ def _read_within(record: Record, fields: Row) -> bool:
 
 
 def _read_message(fields: Row, names: Sequence[str]) -> str | None:
-    """Give the words of a record; None where it holds none, only other blocks."""
+    """Return the text of a record; None if it has none, only other blocks."""
     found = None
     for name in names:
         value = fields.get(name)
@@ -230,7 +230,7 @@ def _read_message(fields: Row, names: Sequence[str]) -> str | None:
 
 
 def _read_asked(fields: Row) -> str | None:
-    """Give a person's words, where the record also tells of tools, whether one was called."""
+    """Return a person's words if the record also has fields for tools, called or not."""
     if not any(name in {"tool", "toolname"} or name.endswith("calls") for name in fields):
         return None
     inner = plain(read_mapping(fields.get("input")))
@@ -243,12 +243,12 @@ def _text_of(block: Row) -> str | None:
         return None
     named = "content" if word(fields.get("partkind")) in {"text", "userprompt"} else "text"
     text = fields.get(named) or read_mapping(fields.get("data")).get("text")
-    # The Assistants' interface of OpenAI has notes beside the text.
+    # OpenAI's Assistants API puts annotations next to the text.
     return read_text(text.get("value") if isinstance(text, dict) else text)
 
 
 def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:
-    """Give who speaks, and the name of one that is neither a person nor a tool."""
+    """Return the speaker's role, and its name if it is an agent."""
     speaks = any(name in fields for name in ("content", "value", "text", "parts", "output"))
     called = read_text(fields.get("name"))
     for place in (*_SPEAKERS, *_AGENTS):
@@ -265,7 +265,7 @@ def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:
     for kind in kinds_of(fields) if speaks else ():
         if role := _ROLES.get(kind.removesuffix("chunk").removesuffix("message")):
             return role, called if role is Role.ASSISTANT else None
-    # Who thinks acts.
+    # A record with a thought is the agent's.
     is_thought = any(read_text(fields.get(name)) for name in ("thought", "thinking", "modeloutput"))
     return (Role.ASSISTANT if is_thought else None), read_text(first(fields, _AGENTS))
 
@@ -278,7 +278,7 @@ def _read_usage(fields: Row) -> Usage | None:
     def count(*names: str) -> int:
         return read_count(first(counts, names))
 
-    # Anthropic's input is without what was cached, everybody else's with it.
+    # Anthropic's input excludes cached tokens; all others' includes them.
     cached = count("cachedtokens", "cachereadtokens", "cached", "cachedcontenttokencount")
     apart = count("cachereadinputtokens")
     asked = count("inputtokens", "prompttokens", "prompttokencount", "prompt", "input")

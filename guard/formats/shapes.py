@@ -1,8 +1,8 @@
-"""Logs in a form that nobody has described: how one is built is learnt from the log itself.
+"""Logs of unknown format, whose structure is learnt from the log itself.
 
-Lines that begin alike and recur are its labels. Which of them calls and which answers is told by
-their order: an answer follows its call, again and again. The words of a label, and what looks like
-a call, only say where to begin. Where nothing recurs so, the text is none of an agent's.
+Recurring beginnings of lines are its labels. Their order shows which are calls and which are
+answers: an answer follows its call, again and again. A label's words, and text that looks like a
+call, are only the starting point. If nothing recurs in this way, the text is not an agent's log.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from guard.formats.labels import ASKED, CAME, FRAME, GIVEN, THOUGHT, USER, Entry
 from guard.formats.recording import Recording
 from guard.turn import Role, Turn
 
-# Of so many calls with answers a log is one, and of so many of its calls and answers.
+# How many answered calls make a log, and shares of its calls and answers.
 _LEAST_PAIRS, _LEAST_OF, _MOST_OF, _REGULAR = 3, 0.6, 1.4, 0.9
-# How a line of code ends; a text of which so many do is no log.
+# The end of a line of code, the largest share of such lines in a log, and the length searched.
 _CODE, _MOST_CODE, _TAIL = re.compile(r"(?:[;{(,\\]|\):|[\])}][;,])\s{0,9}\Z"), 0.25, 12
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
-# A numbered step in a line. "[01] look(at='sky') -> fog"
+# A numbered step on one line: "[01] look(at='sky') -> fog"
 _LONGEST_STEP = 4000
 _STEP = re.compile(
     r"[^\w\n]{0,4}(?:[a-z]{4,9} )?#?(\d{1,5})[^\w\n]{1,4}([^\n]+?\)?) ?(?:->|=>|→|⇒|➜) (.*)"
 )
-# Signs of a label beside those that words have in any text; and what only tests have.
+# Signs that make a label, unlike those of ordinary text; and words that only tests have.
 _MARKED, _EXPECTS = re.compile(r"[^\w\s:\uff1a@$*#.-]"), re.compile(r"\b(?:expect|erwart)")
 
 
 def read_shaped(text: str, *, stem: str) -> Recording | None:
-    r"""Read a log by how it is built; None where nothing in it recurs as calls and answers do.
+    r"""Read a log by its structure; None if no calls and answers recur in it.
 
     >>> log = "".join(f"[DO] look at={n}\n[SEE] fog {n}\n" for n in range(3))
     >>> [(turn.tool, turn.args, turn.result) for turn in read_shaped(log, stem="a").turns][0]
@@ -42,7 +42,7 @@ def read_shaped(text: str, *, stem: str) -> Recording | None:
     """
     lines = _COLOURS.sub("", text).splitlines()
     filled = [line for line in lines if line.strip()]
-    code = (line for line in filled if line.lstrip()[0] != '"')  # else a field in JSON
+    code = (line for line in filled if line.lstrip()[0] != '"')  # those are fields in JSON
     if sum(_CODE.search(line[-_TAIL:]) is not None for line in code) > _MOST_CODE * len(filled):
         return None
     entries = entries_of(lines)
@@ -54,17 +54,17 @@ def read_shaped(text: str, *, stem: str) -> Recording | None:
 
 
 def _assign(entries: list[Entry]) -> bool:
-    """Tell each entry's part by the order in which they stand; False: nothing calls here."""
+    """Assign each entry's part of a step by the order of entries; False: this is not a run."""
     told = [entry for entry in entries if entry.part in (ASKED, CAME)]
     good, total = Counter[str](), Counter(entry.form for entry in told)
     for before, after in pairwise(told):
         if (before.part, after.part) == (ASKED, CAME):
             good.update([before.form, after.form])
-    for entry in told:  # labels that mostly call without an answer, or answer without a call
+    for entry in told:  # labels that are mostly calls without answers, or answers without calls
         if 2 * good[entry.form] < total[entry.form]:
             entry.part = None
     calls = [entry for entry in entries if entry.part == ASKED]
-    # What stands once in each round is of its frame, all else of what came back.
+    # A label that occurs about once per call belongs to the frame; others continue the entry above.
     counts = Counter(entry.form for entry in entries if entry.label)
     least, most = _LEAST_OF * len(calls), _MOST_OF * len(calls)
     rounds = {form for form, count in counts.items() if least <= count <= most}
@@ -76,13 +76,13 @@ def _assign(entries: list[Entry]) -> bool:
 
 
 def _is_run(entries: Sequence[Entry], beside: set[str | None]) -> bool:
-    """Tell whether calls and answers alternate, and look as an agent's do."""
+    """Return whether calls and answers alternate and look like an agent's."""
     told = [entry for entry in entries if entry.part in (ASKED, CAME)]
     calls, parts = [entry for entry in told if entry.part == ASKED], [entry.part for entry in told]
     pairs = sum(one == (ASKED, CAME) for one in pairwise(parts))
     answers = sum(one != CAME for one, after in pairwise([None, *parts]) if after == CAME)
     if 2 * sum(bool(entry.value.strip()) for entry in told if entry.part == CAME) < answers:
-        return False  # nothing came back
+        return False  # most answers are empty
     is_plain = {THOUGHT, GIVEN} <= beside
     if pairs < _LEAST_PAIRS - is_plain or pairs < _LEAST_OF * max(len(calls), answers):
         return False
@@ -92,18 +92,18 @@ def _is_run(entries: Sequence[Entry], beside: set[str | None]) -> bool:
     is_regular = pairs >= _REGULAR * max(len(calls), answers)
     if not all(entry.label and entry.label.closed for entry in told):
         return is_named and is_regular
-    # A word and a colon have minutes and recipes too, whose actions nobody thinks of or is given.
+    # Minutes and recipes also have words with colons, but neither thoughts nor arguments.
     is_marked = all(_MARKED.search(entry.form) for entry in calls)
     return is_named or not beside.isdisjoint({THOUGHT, GIVEN}) or (is_marked and is_regular)
 
 
 def _rounds(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """Part entries into rounds: what is said, a call with what it is given, and what came back."""
+    """Group entries into rounds: a message, a call with its arguments, and its result."""
     done, parts = list[Entry](), set[str | None]()
     for entry in entries:
         is_open = ASKED in parts and CAME not in parts
         if done and (entry.part is None or (entry.part == CAME and not is_open)):
-            # What is not understood is more of what stands before it.
+            # An entry without a part continues the one before it.
             done[-1].below += entry.text.splitlines()
             continue
         begins = not parts.isdisjoint({CAME, GIVEN}) if entry.part == ASKED else not is_open
@@ -116,7 +116,7 @@ def _rounds(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
 
 
 def _turn(entries: Sequence[Entry]) -> Turn:
-    """Give what one round tells."""
+    """Return the turn of one round."""
     told = defaultdict[str, list[str]](list)
     for entry in entries:
         if entry.part in (FRAME, None):
@@ -137,7 +137,7 @@ def _turn(entries: Sequence[Entry]) -> Turn:
 
 
 def _numbered(lines: Sequence[str]) -> list[Turn]:
-    """Read a list of steps, each a call and what came of it behind an arrow."""
+    """Read a list of steps, each a call with its result after an arrow."""
     turns, last, calls = list[Turn](), 0, 0
     for line in lines:
         found = _STEP.fullmatch(line.rstrip()[:_LONGEST_STEP])

@@ -1,4 +1,4 @@
-"""Trajectories as harnesses write them: ATIF documents, SWE-agent's, OpenHands' events."""
+"""Trajectories that harnesses write: ATIF and SWE-agent documents, OpenHands' events."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PASSED_OVER = frozenset({"change_agent_state", "null", "recall", "system"})
 
 
 def recognises(rows: Sequence[Row]) -> bool:
-    """Tell whether a trajectory's document or its events stand here."""
+    """Return whether an early row is a trajectory or one of its events."""
     return any(
         _is_atif(row)
         or _is_swe_agent(row)
@@ -76,7 +76,7 @@ class Reader(PairedTurns):
         )
         if isinstance(metrics := step.get("metrics"), dict):
             cached = read_count(metrics.get("cached_tokens"))
-            # Theirs includes what was cached, ours does not.
+            # ATIF's input includes cached tokens, `Usage.input` does not.
             usage = Usage(
                 input=max(0, read_count(metrics.get("prompt_tokens")) - cached),
                 cache_read=cached,
@@ -87,7 +87,7 @@ class Reader(PairedTurns):
         if not calls:
             self.add(turn)
         for number, call in enumerate(calls):
-            # What one model call used is told once.
+            # Text and usage of a model call belong to its first tool call only.
             base = turn if number == 0 else replace(turn, content=None, usage=None, cost_usd=None)
             tool = read_text(call.get("function_name")) or "unknown"
             args = read_args(call.get("arguments"))
@@ -95,7 +95,7 @@ class Reader(PairedTurns):
             self.add(replace(base, key=key, tool=tool, args=args), call=key)
         for result in read_rows(read_mapping(step.get("observation")).get("results")):
             key = read_text(result.get("source_call_id"))
-            # Some harnesses leave the id out where there was one call.
+            # Some harnesses omit the id if there was only one call.
             self._put(key or (str(calls[0].get("tool_call_id")) if calls else None), result)
 
     def _take_event(self, event: Row) -> None:
@@ -107,7 +107,7 @@ class Reader(PairedTurns):
         args = dict(read_mapping(event.get("args")))
         if action in _PASSED_OVER:
             return
-        # Out of the arguments: another thought makes no other call.
+        # Not an argument: a different thought does not make a different call.
         thought = read_text(args.pop("thought", None)) or None
         at = read_time(event.get("timestamp"))
         role = Role.USER if event.get("source") == "user" else Role.ASSISTANT
@@ -115,7 +115,7 @@ class Reader(PairedTurns):
             words = thought or read_text(args.get("content")) or read_text(event.get("message"))
             self.add(Turn(role=role, content=words or "", ts=at))
             return
-        # OpenHands writes every option of an action; those that are off say nothing.
+        # OpenHands writes every option of an action; unset ones carry no information.
         given = {name: value for name, value in args.items() if value not in (None, "", False)}
         tool = "bash" if action == "run" else action
         turn = Turn(role=role, tool=tool, args=given, content=thought, ts=at)
@@ -123,9 +123,9 @@ class Reader(PairedTurns):
 
     def _put(self, key: str | None, answer: Row) -> None:
         text = read_content(answer.get("content")) or ""
-        # By the version of OpenHands the exit code stands in the extras or in their metadata.
+        # Depending on OpenHands' version, the exit code is in the extras or in their metadata.
         extras = read_mapping(answer.get("extras"))
         code = (read_mapping(extras.get("metadata")) or extras).get("exit_code")
-        # -1 is a command that still runs.
+        # -1: the command is still running.
         failed = answer.get("observation") == "error" or (isinstance(code, int) and code > 0)
         self.answer(key or "", text, failed=failed)

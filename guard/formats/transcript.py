@@ -1,10 +1,10 @@
-"""Transcripts written for people: Markdown exports, captured terminals, verbose console logs.
+"""Transcripts for people: Markdown exports, captured terminals, verbose console logs.
 
-There are as many forms as programs that write them. All have lines that say what follows: who
-speaks, which tool is called, what it is given, what came back. Those lines are told by their
-words, whatever signs stand around them; only what has a form instead of words (a panel, an
-element, a bullet before a bracket) is told by that. What is said is cut there into turns; a call
-within what is said is read by `guard.reading.written`, as in any log.
+Every program has its own format, but all have lines that announce what follows: a speaker, a
+tool's call, its arguments, its result. These lines are recognised by their words, whatever
+punctuation surrounds them; only what is marked without words (a panel, an element, a bullet before
+a call) is recognised by its form. They divide the text into turns. A call inside a message is read
+by `guard.reading.written`, as in any log.
 
 Source: exports of SpecStory, Cline, Cursor, Copilot, Windsurf and OpenCode, chat histories of
 aider, captured terminals of Claude Code, Gemini CLI and Codex, logs of AutoGPT and CrewAI.
@@ -44,7 +44,7 @@ _ROLES = {
     **dict.fromkeys(_WORDS["agents"], Role.ASSISTANT),
     **dict.fromkeys(_WORDS["tools"], Role.TOOL),
 }
-# A longer line is never one that only says what follows.
+# In characters: a longer line never announces what follows.
 _LONGEST_LINE = 2000
 _LEAST, _MOST_WORDS, _MOST_BEFORE, _MOST_LOOKS = 2, 8, 3, 16
 _SPEAKER, _STAMP = re.compile(any_of("speaker")), re.compile(any_of("log_stamp"))
@@ -53,21 +53,21 @@ _CAME, _SAYS = (re.compile(any_of(name), re.IGNORECASE) for name in ("came_line"
 _SHOWN, _ENDED = re.compile(any_of("shown_call")), re.compile(any_of("ended_line"))
 _REFUSED = re.compile(r" is not a valid tool, try (?:another one|one of \[[^\]\n]*\])\.")
 _RAN = re.compile(any_of("ran_line"), re.IGNORECASE)
-# A tool that is only listed, several of them, and how a harness says that one is called.
+# A tool in a list, a list of tools on one line, instructions, and a harness's line for a call.
 _LISTED = re.compile(r"^Tool Name:(?=[^\n]{1,100}\nTool (?:Arguments|Description):)", re.MULTILINE)
 _LISTED_BESIDE = re.compile(r"\W{0,8}tools\b", re.IGNORECASE)
 _MANUAL = re.compile(any_of("manual"), re.IGNORECASE)
 _ASSIGNED = re.compile(any_of("assigned_call"), re.IGNORECASE)
-_BRACKETED = re.compile(r"([^\W\d]\w{0,60})\[([^\n]+)")  # as ReAct has it
-# A label that speaks of a call, not of a tool alone, which may stand in any text.
+_BRACKETED = re.compile(r"([^\W\d]\w{0,60})\[([^\n]+)")  # ReAct's notation
+# A label that names a call; one that only names a tool may occur in any text.
 _CALLED = re.compile(r"us(?:e|ing|ed)|call|invo", re.IGNORECASE)
-# Who speaks to whom, as AutoGen's console has it.
+# The addressee after a speaker, as AutoGen's console prints it.
 _ADDRESSED = re.compile(r" \(to [\w-]{1,60}\):$")
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
 _ELEMENT = re.compile(
     r"<(?!a\s)([a-z][\w-]{0,30})\s[^<>\n]{0,200}?\bname=\"([^\"\n]{1,80})\"[^<>\n]*>"
 )
-# How a call in a panel begins: how it went, and the tool's name. "✓  Shell ls"
+# The first line of a call in a panel: the outcome and the tool's name. "✓  Shell ls"
 _STATUS = re.compile(r"([^\w\s\"'`({\[<>#*+.$-]|x)[ \t]{1,3}([A-Z]\w{1,30})(?:[ \t]+(.*))?")
 _FAILED = frozenset("\u2717\u2718\u274c\u2716\u2a2fx!")
 _SIGNS = frozenset("\u2705\u2714\u2713\u274c\u2717\u2718")
@@ -77,42 +77,42 @@ _WRAPPED, _BELOW = (
     re.compile("[ \t]+\u2502[ \t]?(.*)"),
     re.compile("(?:[ \t]+[\u23bf\u2514]|\u23bf)[ \t]*(.*)"),
 )
-# What stands there until something came back.
+# The placeholder until a result arrives.
 _WAITS = re.compile(r"(?:\w{1,30}(?:…|\.\.\.))?")
 _TITLED = re.compile(any_of("titled"))
-# What a call is given begins with an item, an object, a tag or a bar.
+# Arguments begin with a list item, an object, a tag or a bar.
 _BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{ITEM.pattern}|[a-z][\w-]{{0,40}}: ")
-# Said by nobody: a rule, a date, a label with one, a heading behind one, a call's id, a number.
+# Lines of the frame: a rule, a date (labelled, or in a heading), a call's id, a number, a notice.
 _FRAME = re.compile(
     r"#{1,6} \[\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\][^\n]{0,40}|"
     r"[-*_═─=]{3,}|\W{0,4}(?:\w{2,12}\W{1,6})?\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\W{0,4}"
     rf"|[_*`]{{0,2}}(?i:(?:tool_)?call[_ ]id)[_*`]{{0,2}}:.*|(?i:{any_of('stamps')})"
     r"|>{6,} [A-Z][^\n]{0,200}|Next speaker: [^\n]{1,80}|For troubleshooting, visit: .*"
 )
-# Between a tool's name and what it is given, where both stand on one line.
+# The words between a tool's name and its arguments on the same line.
 _GIVEN_BESIDE = re.compile(r"[\"'`]? with (?:arguments|args|inputs?|parameters):? ", re.IGNORECASE)
 _ID = re.compile(r"[*_`]{0,4}[ \t]{0,4}\(ID: [^)\n]{1,80}\)")
 _OBJECT = re.compile(r"`[^`\n]+`|\[[^\[\]\n]*\]\([^()\n]+\)|: +\S|\"[^\"\n]+\"")
-# The head of a file in which headings are a person's words, and quotes what a program says.
+# The head of a file in which headings are a person's messages, and quotes a program's output.
 _QUOTES_TOOLS = re.compile(r"# aider chat started")
-# A fence that opens behind its label.
+# A fence that opens on the line of its label.
 _FENCE_BESIDE = re.compile(r"^([^`\n]{1,60}:[^`\w\n]{0,4})(`{3,}[\w+-]{0,20})[ \t]*$", re.MULTILINE)
-# OpenCode up to 1.0 encloses a call in a fence, and what it is given and what came back in others.
+# OpenCode up to 1.0 puts a call into a fence, with its arguments and result in inner fences.
 _CALL_FENCED = re.compile(r"(?<=\n\n)```\n(?=Tool: \S)")
 _FENCED_CALL_ENDS = re.compile(r"^```\n```$", re.MULTILINE)
-# What is done stands below its label where it is told in free words.
+# An action in plain words is on the line below its label.
 _ACT_BELOW = re.compile(r"^(Action:)[ \t]*\n(?=\w)(?!Action|Observation|Thought)", re.MULTILINE)
 _ACT = re.compile(r"\W{0,4}action:", re.IGNORECASE)
-# Gemini CLI's `/chat share` shows the parts of its API's messages one behind the other.
+# Gemini CLI's `/chat share` prints the parts of its API's messages in sequence.
 _PART, _PART_ENDS = re.compile(r"\*\*Tool (Command|Response)\*\*:\n```json\n"), "\n```"
 _PARTS = {"Command": "functionCall", "Response": "functionResponse"}
-# What is said begins behind a name's bracket; a time does not say anything.
+# A message may begin after the bracket around a name; a time there is not a message.
 _SAID_BESIDE = re.compile(r"\][*_]{0,3}[ \t]++(?![(\u2014\u2013-][\s\d:.,/TZAPMapm-]{0,40}\)?\Z)")
 _EDGE, _END = "\0panel", "\0end"
 
 
 def read_transcript(text: str, *, stem: str) -> Recording | None:
-    """Read a transcript; None where nothing in the text says that it is one."""
+    """Read a transcript; None if nothing in the text shows that it is one."""
     turns = _cut(text)
     if not turns and (loosely := as_labelled_loosely(text)) != text:
         turns = _cut(loosely)
@@ -120,7 +120,7 @@ def read_transcript(text: str, *, stem: str) -> Recording | None:
 
 
 def blocks_of(turns: Sequence[Turn | None]) -> list[dict[str, Any]]:
-    """Give what is said as an API's messages, where some is shown as their blocks in JSON."""
+    """Return the turns as an API's messages if any contains blocks in JSON; else none."""
     messages = list[dict[str, Any]]()
     for turn in filter(None, turns):
         said = turn.content or ""
@@ -136,7 +136,7 @@ def blocks_of(turns: Sequence[Turn | None]) -> list[dict[str, Any]]:
 
 
 def _parts_of(text: str) -> list[dict[str, Any]]:
-    """Read the calls and answers that Gemini CLI shows between what is said; none: no such."""
+    """Return the text, calls and answers of a message from Gemini CLI; empty: only text."""
     parts, at = list[dict[str, Any]](), 0
     for label in _PART.finditer(text):
         with suppress(ValueError, RecursionError):
@@ -150,12 +150,12 @@ def _parts_of(text: str) -> list[dict[str, Any]]:
 
 
 def _cut(text: str) -> Sequence[Turn]:
-    """Cut a text into turns; none if it is no transcript."""
+    """Divide a text into turns; empty: it is not a transcript."""
     text, enclosed = _CALL_FENCED.subn("", _COLOURS.sub("", text))
     text = _FENCED_CALL_ENDS.sub("```", text) if enclosed else text
     text = _LISTED.sub("-", _FENCE_BESIDE.sub(r"\1\n\2", text))
     lines = _ACT_BELOW.sub(r"\1 ", as_labelled(text)).splitlines()
-    # What a logger writes first is left out, where it does so in most lines.
+    # Remove a logger's prefix if most lines have one.
     ends = [found.end() if (found := _STAMP.match(line)) else 0 for line in lines]
     if 2 * sum(map(bool, ends)) >= len(lines):
         lines = [line[end:] for line, end in zip(lines, ends, strict=True)]
@@ -165,15 +165,15 @@ def _cut(text: str) -> Sequence[Turn]:
     cutter.flush()
     calls = sum(turn.tool is not None or turn.role is Role.TOOL for turn in cutter.turns)
     if len(cutter.turns) < _LEAST or (calls < _LEAST and not cutter.is_chat):
-        return ()  # one call or message alone may stand in any text
+        return ()  # any text may contain a single call or message
     roles = {turn.role for turn in cutter.turns}
     if roles == {Role.TOOL} or (not calls and cutter.is_tagged and len(roles) == 1):
-        return ()  # a program's log, each line of which begins with its name
+        return ()  # a program's log, with its name at the beginning of each line
     return cutter.turns
 
 
 def _unpanelled(lines: Sequence[str]) -> Iterator[str]:
-    """Give what stands in a terminal's panels, each between two marks of its own."""
+    """Return lines with each of a terminal's panels replaced by its content between two marks."""
     is_open = lines[:1] != [] and _within_walls(lines[0]) is not None
     if is_open:
         yield _EDGE
@@ -185,7 +185,7 @@ def _unpanelled(lines: Sequence[str]) -> Iterator[str]:
         elif not (is_open := bare[0] == "╭"):
             yield _END
         elif title := bare.strip("╭╮─ "):
-            # A call may have a panel for what it is given, and another for what came back.
+            # A panel with a title may hold a call's arguments or its result.
             yield f"{title}:"
         else:
             yield _EDGE
@@ -198,8 +198,8 @@ def _within_walls(line: str) -> str | None:
 
 
 def _speaker(line: str) -> tuple[str, str, str] | None:
-    """Tell a line that may name a speaker: in what form, whom, and what is said on it."""
-    # Further in stand the fields of a text in code.
+    """Return the form, speaker and message of a line that may name one; None: it does not."""
+    # Indented lines are fields in code.
     is_inner = line[:1].isspace() or len(line) > _LONGEST_LINE
     if is_inner or not (found := _SPEAKER.match(line)):
         return None
@@ -211,18 +211,18 @@ def _speaker(line: str) -> tuple[str, str, str] | None:
 
 
 def _role_of(name: str) -> Role | None:
-    """Tell whose name it is; None: it is none that is known."""
+    """Return the role of a speaker's name; None: the name is unknown."""
     words = [name] if name in _ROLES else re.split(r"[\s-]+", name)
     if has_noun := len(words) > 1 and words[-1] in _WORDS["nouns"]:
         words.pop()
     if not all(word in _ROLES or word in _WORDS["before"] for word in words):
         return None
     role = _ROLES.get(words[-1])
-    return None if has_noun and role is Role.TOOL else role  # "Tool input" is what it is given
+    return None if has_noun and role is Role.TOOL else role  # "Tool input" labels arguments
 
 
 def _speakers(lines: Sequence[str]) -> dict[tuple[str, str], Role]:
-    """Find who speaks, by form and name: in forms that name two sides, or one again and again."""
+    """Return speakers by form and name, of forms that name two roles, or one role repeatedly."""
     named: dict[str, Counter[str]] = {}
     first: tuple[str, str] | None = None
     speakers: dict[tuple[str, str], Role] = {}
@@ -240,8 +240,8 @@ def _speakers(lines: Sequence[str]) -> dict[tuple[str, str], Role]:
         roles = {name: role for name in names if (role := _role_of(name))}
         is_bare = not form.strip(":")
         if is_bare and names.total() <= len(names):
-            continue  # "model: gpt-5", in a head of settings
-        # Who begins, in the form of an agent's name, is the person it works for.
+            continue  # "model: gpt-5" among settings at the top
+        # If only agents are known by name, the first speaker in their form is the person.
         is_often = names.total() >= _LEAST
         if is_often and first and first[0] == form and {*roles.values()} == {Role.ASSISTANT}:
             roles.setdefault(first[1], Role.USER)
@@ -251,7 +251,7 @@ def _speakers(lines: Sequence[str]) -> dict[tuple[str, str], Role]:
 
 
 class _Cutter:
-    """Takes a transcript line by line, and cuts it into turns."""
+    """Divides a transcript into turns, line by line."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.turns: list[Turn] = []
@@ -260,13 +260,13 @@ class _Cutter:
         self.is_chat = self._quotes_tools or bool(self._speakers)
         forms = {form for form, _ in self._speakers}
         self.is_tagged = forms != set() and all("[" in form and ":" in form for form in forms)
-        # Bullets and prompts are a terminal's; elsewhere lists and quotes look so.
+        # Bullets and prompts count only in a terminal; elsewhere they are lists and quotes.
         bullets = sum(line.startswith(("⏺", "✦")) for line in lines)
         has_signs = any(_BELOW.match(line) or _TITLED.match(line) for line in lines)
         self._is_terminal = not self.is_chat and (bullets > 1 or has_signs)
-        # Then a fence ends where somebody speaks; else who speaks in one is only shown.
+        # If a fence is left open, a speaker ends it; otherwise speakers in a fence are quoted.
         self._leaves_open = leaves_open(lines)
-        # The first that takes a line is right.
+        # The first reading that accepts a line is used.
         self._readings = (
             self._take_element,
             self._take_fence,
@@ -288,9 +288,9 @@ class _Cutter:
             self._take_words,
             self._take_text,
         )
-        # What stands before the first speaker is the document's own head.
+        # The text before the first speaker is the document's head.
         self._role, self._agent = Role.SYSTEM if self.is_chat else Role.ASSISTANT, ""
-        self._waiting: list[int] = []  # calls whose answers come later, by place
+        self._waiting: list[int] = []  # places of calls whose answers come later
         self._fence, self._element, self._is_panel = "", "", False
         self._begin()
 
@@ -298,23 +298,23 @@ class _Cutter:
         self._said, self._given, self._came = list[str](), list[str](), list[str]()
         self._into = self._said
         self._tool, self._looks = "", 0
-        self._is_sure = False  # that it is a call
-        self._is_done = False  # what is said may be what was done
-        self._is_labelled = False  # what is given is announced
-        self._is_act = False  # the tool's name may be all that is done
-        # What is given, or came back, is complete: what follows is something else.
+        self._is_sure = False  # whether this is certainly a call
+        self._is_done = False  # whether the text may be an action
+        self._is_labelled = False  # whether a label announced the arguments
+        self._is_act = False  # whether the tool's name may be the whole action
+        # Whether the arguments or the result are complete: other text follows.
         self._is_complete = False
-        self._is_announced = self._has_failed = False  # what came back
-        # It may come without being announced, so far to the right at least.
+        self._is_announced = self._has_failed = False  # of the result
+        # Whether the result may come without a label, and its least indentation.
         self._may_follow, self._indent = False, 0
-        self._is_walled = False  # it ends with its panel
+        self._is_walled = False  # whether the result ends with its panel
 
     def take(self, line: str) -> None:
-        """Take the next line."""
+        """Take the next line of the transcript."""
         any(read(line) for read in self._readings)
 
     def flush(self) -> None:
-        """End the turn, and begin the next."""
+        """End the current turn and begin the next."""
         said, came = _joined(self._said), unfenced(_joined(self._came))
         if self._tool and (self._is_sure or self._given or self._into is self._came):
             self._add_call(said, came)
@@ -335,7 +335,7 @@ class _Cutter:
             tool, args = ACT, {"input": tool}
         last = self.turns[-1] if self.turns else None
         if not args and not said and last and last.tool == tool and came in (last.result or ""):
-            return  # what it was given is left out: nobody knows whether it is the same again
+            return  # without arguments, it may be the same call again
         if not args and not came and said:
             args = {"input": said.rpartition("\n\n")[2]}
         call = Turn(role=Role.ASSISTANT, tool=tool, args=args, content=said or None)
@@ -348,7 +348,7 @@ class _Cutter:
         self._add(call)
 
     def _speak(self, line: str) -> None:
-        """Go on with what is said: in a turn of its own, if a call stands before it."""
+        """Add a line to the message; after a call, begin a new turn for it."""
         if self._tool:
             self.flush()
         self._said.append(line)
@@ -362,7 +362,7 @@ class _Cutter:
 
     def _give(self, text: str) -> None:
         self._given.append(text)
-        # An object ends in a line of its own; who writes many such lines gets a few looks.
+        # An object ends with a line of its own; parsing is tried only so often for each call.
         self._looks += len(self._given) == 1 or text.startswith("}")
         if self._looks > _MOST_LOOKS or (len(self._given) > 1 and text[:1] != "}"):
             return
@@ -382,7 +382,7 @@ class _Cutter:
         self._came[:] = [text] if text else []
 
     def _take_element(self, line: str) -> bool:
-        """Take a line of an element that is named after a tool, and holds all of its call."""
+        """Take a line of an element that has a tool's name and holds the whole call."""
         if not self._element:
             found = (
                 _ELEMENT.match(line) if self._role is Role.ASSISTANT and not self._fence else None
@@ -401,7 +401,7 @@ class _Cutter:
         return True
 
     def _take_fence(self, line: str) -> bool:
-        """Take a line of a fenced text, or its fence."""
+        """Take a fence, or a line inside of one."""
         found = FENCE.match(line)
         if self._fence:
             may_end = self._leaves_open and line.startswith("#")
@@ -416,7 +416,7 @@ class _Cutter:
         if found is None or self._is_walled:
             return False
         if self._is_complete and self._into is self._given:
-            self._answer("")  # a second one, right below what is given
+            self._answer("")  # a second fence, directly below the arguments
         elif self._is_complete:
             self.flush()
         self._fence = found[1]
@@ -424,19 +424,19 @@ class _Cutter:
         return True
 
     def _take_speaker(self, line: str) -> bool:
-        """Take a line that says who speaks now."""
+        """Take a line that names the next speaker."""
         found = _speaker(line) if self._speakers else None
         if found is None or (role := self._speakers.get(found[:2])) is None:
             return False
         self.flush()
         self._role, said = role, found[2]
-        # "# Agent: Researcher" names one.
+        # "# Agent: Researcher" names an agent.
         self._agent = said if found[:2] == ("#:", "agent") else ""
         self._said.append("" if self._agent else said)
         return True
 
     def _take_quote(self, line: str) -> bool:
-        """Take a line of a chat in which headings are a person's and quotes a program's."""
+        """Take a line of a chat with a person's messages as headings and output as quotes."""
         if not self._quotes_tools:
             return False
         role, said = Role.ASSISTANT, line
@@ -453,16 +453,16 @@ class _Cutter:
         return True
 
     def _take_manual(self, line: str) -> bool:
-        """Take a line of what came back that only looks like more of the log."""
+        """Take a line of a result that repeats a prompt's instructions and looks like the log's."""
         if self._into is not self._came or not _MANUAL.match(line):
             return False
         self._came.append(line)
         return True
 
     def _take_panel(self, line: str) -> bool:
-        """Take a panel's edge, what came back in it, or its first line if that tells a call."""
+        """Take a panel's edge, a result in a panel, or its first line if that is a call."""
         if line in {_EDGE, _END}:
-            # What came back from a call in a panel may stand below it.
+            # The result of a call in a panel may follow below the panel.
             if self._tool and (line == _EDGE or self._into is self._came):
                 self.flush()
             self._is_panel = line == _EDGE
@@ -481,7 +481,7 @@ class _Cutter:
         return found is not None
 
     def _take_below(self, line: str) -> bool:
-        """Take a line below a bullet: more of what it says, or what came back."""
+        """Take a line below a bullet: the rest of its text, or a result."""
         if not self._is_terminal:
             return False
         if self._is_done and (wrapped := _WRAPPED.match(line)):
@@ -489,7 +489,7 @@ class _Cutter:
             return True
         below = _BELOW.match(line)
         if below and self._tool and self._into is self._came and len(self._came) <= _MOST_LOOKS:
-            # The end of what came back may be the next call: its sign blinks, and was away.
+            # A result may end with the next call: its sign blinks and was off when captured.
             came, done = _parted(self._came)
             if len(came) < len(self._came) and (called := _shown(done)):
                 self._came[:] = came
@@ -501,7 +501,7 @@ class _Cutter:
         return True
 
     def _take_bullet(self, line: str) -> bool:
-        """Take a line of a terminal's that begins with a sign, or a rule with a tool's name."""
+        """Take a terminal's line that begins with a sign, or is a rule with a tool's name."""
         if not self._is_terminal:
             return False
         if titled := _TITLED.match(line):
@@ -518,7 +518,7 @@ class _Cutter:
         return True
 
     def _take_done(self) -> bool:
-        """Take what a bullet says for what was done: something came back below it."""
+        """Make a bullet's text a call, since a result follows below; False: it cannot be one."""
         if not self._is_done or len(self._said) > _MOST_LOOKS:
             return False
         said, done = _parted(self._said)
@@ -533,7 +533,7 @@ class _Cutter:
         return True
 
     def _take_shown(self, line: str) -> bool:
-        """Take a call as code writes it, behind a sign."""
+        """Take a call in code that follows a sign."""
         found = _SHOWN.match(line) if self._calls(line) else None
         if found is None or not (given := found[2].rstrip(" \t\u2026")).endswith(")"):
             return False
@@ -543,7 +543,7 @@ class _Cutter:
         return True
 
     def _take_assigned(self, line: str) -> bool:
-        """Take a call whose name and arguments stand behind equals signs."""
+        """Take a call whose tool and arguments follow equals signs, or words such as "calling"."""
         found = _ASSIGNED.search(line) if self._calls(line) else None
         tool, given = [*filter(None, found.groups()), "", ""][:2] if found else ("", "")
         if not given:
@@ -554,7 +554,7 @@ class _Cutter:
         return True
 
     def _take_ended(self, line: str) -> bool:
-        """Take a command with where it ran and how it ended."""
+        """Take a command with its directory and outcome."""
         ended = _ENDED.search(line) if self._calls(line) else None
         typed = line[: ended.start()].rpartition(" in ")[0] if ended else ""
         if ended and typed:
@@ -563,7 +563,7 @@ class _Cutter:
         return typed != ""
 
     def _take_ran(self, line: str) -> bool:
-        """Take a line that says which command is run."""
+        """Take a line that names a command being run."""
         found = _RAN.match(line) if self._calls(line) else None
         if found:
             self._call("bash", found[1].strip("` "))
@@ -573,7 +573,7 @@ class _Cutter:
         return found is not None
 
     def _take_called(self, line: str) -> bool:
-        """Take a line that says which tool is called."""
+        """Take a line that names the tool of a call."""
         found = _CALL.match(line) if self._calls(line) else None
         told, *beside = _GIVEN_BESIDE.split(found[1], maxsplit=1) if found else [""]
         name = _ID.sub("", told).replace("`", "").strip("*_'\"] ")
@@ -590,7 +590,7 @@ class _Cutter:
         return True
 
     def _take_deed(self, line: str) -> bool:
-        """Take a line that says what was done to what: the tool by its verb, and what follows."""
+        """Take a line that describes an action: its verb gives the tool, the rest the arguments."""
         if not self.is_chat or len(line) >= _LONGEST_LINE or not self._calls(line):
             return False
         is_slanted = line[:1] in "*_" and line.rstrip()[-1:] in "*_"
@@ -615,12 +615,12 @@ class _Cutter:
         return self._role is Role.ASSISTANT and len(line) < LONGEST_ARGUMENTS
 
     def _take_given(self, line: str) -> bool:
-        """Take a line that says what a call is given."""
+        """Take a line that announces a call's arguments."""
         if not self._tool or self._into is not self._given:
             return False
         if found := GIVEN.match(line[:LONGEST_ARGUMENTS]):
             self._is_sure = self._is_labelled = True
-            self._may_follow = self._may_follow or "ction" in line[:12]  # as ReAct has it
+            self._may_follow = self._may_follow or "ction" in line[:12]  # ReAct's "Action Input:"
             told = found[1] or ""
             refused = _REFUSED.search(told)
             at = refused.start() - len(self._tool) if refused else -1
@@ -632,7 +632,7 @@ class _Cutter:
         return found is not None
 
     def _take_sign(self, line: str) -> bool:
-        """Take a line with a sign of how the call behind a sign right above it went."""
+        """Take a line with a sign for the outcome of the call directly above it."""
         is_told = line[:1] in _SIGNS and self._may_follow and self._is_complete
         if not is_told or self._into is not self._given:
             return False
@@ -640,20 +640,20 @@ class _Cutter:
         return True
 
     def _take_answer(self, line: str) -> bool:
-        """Take a line that says what came back."""
+        """Take a line that announces a result."""
         if (found := _CAME.match(line)) is None:
             return False
         told = next(filter(None, found.groups()), "").strip(" *_`")
         has_failed = "rror" in line[: len(line) - len(told)] or line[:1] in _FAILED - {"x"}
         if self._tool:
-            if not self._is_announced:  # what stands before it was said of the call
+            if not self._is_announced:  # unannounced lines before it were about the call
                 self._into = self._given
             self._is_sure = self._is_announced = True
             self._answer(told, has_failed=has_failed)
             return True
         is_agents = self._role is Role.ASSISTANT and not self.is_chat and not self._waiting
         if is_agents and told and line.startswith("Observation:"):
-            self.flush()  # a harness refuses what is said
+            self.flush()  # a harness rejects the agent's message
             self._add(Turn(role=Role.TOOL, content=told))
             return True
         may_tell = self._role is not Role.ASSISTANT or line.startswith("***")
@@ -664,11 +664,11 @@ class _Cutter:
         return True
 
     def _take_words(self, line: str) -> bool:
-        """Take a line at which an agent speaks again, or one that nobody says."""
+        """Take a line at which an agent speaks again, or one of the frame."""
         is_said = _SAYS.match(line) or (line.startswith("> ") and not self.is_chat)
         is_open = self._may_follow and self._into is self._given and not self._is_complete
         if is_said and is_open and "answer" in line[:20].lower():
-            self._said.append(line)  # before anything came back
+            self._said.append(line)  # before the result
             return True
         if self._role is Role.ASSISTANT and is_said:
             self._speak(line)
@@ -682,7 +682,7 @@ class _Cutter:
         return self._into is self._said
 
     def _take_text(self, line: str) -> bool:
-        """Take any other line, as more of what the lines before it are."""
+        """Take any other line as a continuation of the lines before it."""
         is_right = line.startswith(" " * self._indent)
         if not line.strip():
             self._into.append(line)
@@ -698,7 +698,7 @@ class _Cutter:
         ):
             self._give(line)
         elif self._is_terminal and self._role is Role.USER and line[:1] != " ":
-            self.flush()  # what a person typed goes on indented
+            self.flush()  # further lines of a person's input are indented
             self._role = Role.ASSISTANT
             self._said.append(line)
         else:
@@ -711,7 +711,7 @@ def _joined(lines: Sequence[str]) -> str:
 
 
 def _parted(lines: Sequence[str]) -> tuple[list[str], str]:
-    """Give the last paragraph on a line of its own, and the lines before it."""
+    """Return the lines before the last paragraph, and that paragraph joined to one line."""
     filled = [at for at, line in enumerate(lines) if line.strip()]
     end = filled[-1] + 1 if filled else 0
     at = max((at for at in range(end) if not lines[at].strip()), default=0)
@@ -719,5 +719,5 @@ def _parted(lines: Sequence[str]) -> tuple[list[str], str]:
 
 
 def _shown(text: str) -> re.Match[str] | None:
-    """Tell a call as code writes it: its name, and what it is given with the bracket behind."""
+    """Match a call in code: group 1 is its name, group 2 its arguments with the parenthesis."""
     return _SHOWN.match(f"-> {text}") if text.endswith(")") else None

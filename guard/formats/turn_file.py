@@ -1,4 +1,4 @@
-"""Turn files: JSON Lines, an optional header, then one turn a line."""
+"""Turn files: JSON Lines with an optional header, then one turn per line."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _TELLING = frozenset({"run", "role", "tool"})
 
 
 def recognises(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether the first readable lines look like a header or a turn."""
+    """Return whether the first readable lines look like a header or a turn."""
     return any(_TELLING & row.keys() for row in rows[:3])
 
 
 def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
-    """Read the lines of a turn file; None stands for a line that is no object.
+    """Read the lines of a turn file; a row is None if the line was not an object.
 
-    The header's label is left unread: no detector may see it.
+    The header's label is not read: no detector may see it.
     """
-    # The header is optional: a first line with a role is a turn.
+    # The header is optional: a first line with `role` is a turn.
     lines, header = iter(rows), dict[str, Any]()
     for first in islice(lines, 1):
         if first is not None and "run" in first and "role" not in first:
@@ -38,7 +38,7 @@ def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
     for position, row in enumerate(lines):
         turns.append(None if row is None else read_turn(row, seq=position))
         if row is not None and turns[-1] is None:
-            # Entries are counted from 1 as editors do, and the header is a line of the file.
+            # Entries count from 1, as in editors, and include the header's line.
             unread.append(Unread(entry=position + (2 if header else 1), why="no_turn"))
     return Recording(
         run=str(name) if isinstance(name, str | int) and name != "" else stem,

@@ -1,1 +1,1 @@
-"""Loops in past sessions: what repeated, and what it cost. No server needed."""
+"""Report of loops in past sessions: what repeated, and what it cost. Needs no server."""

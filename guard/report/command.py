@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look through every session; 2 for a wrong policy or path, 1 where there is none."""
+    """Report on every session; return 2 for a wrong policy or path, 1 if there are no sessions."""
     try:
         policy = choose_policy(args.preset, args.policy)
     except GuardError as error:
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     totals = add_up(paths, policy)
     if args.html:
         try:
-            # A transcript may hold half a surrogate pair, which UTF-8 cannot write.
+            # A transcript may contain half a surrogate pair, which UTF-8 cannot encode.
             args.html.write_text(as_page(totals), encoding="utf-8", errors="replace")
         except OSError as error:
             sys.stderr.write(f"guard report: {printable(str(args.html))}: {error.strerror}\n")
@@ -66,11 +66,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
-    """Look through the sessions of folders and files, one at a time."""
+    """Analyse the sessions in folders and files one at a time, and add them up."""
     totals = Totals()
-    # Twice through the folders, so that progress can say of how many.
+    # The folders are listed twice, so that progress can show the total.
     total = sum(len(folder) for folder in find_sessions(paths))
-    # Remembered by folder: a resumed session repeats only its neighbours.
+    # Per folder: a resumed session repeats only files in its own folder.
     sessions = (
         (path, earlier)
         for folder in find_sessions(paths)
@@ -80,7 +80,7 @@ def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
     for path, earlier in progress(sessions, total=total, what="sessions"):
         try:
             recording = read_recording(path)
-        # Folders hold other files too: they are counted, and none stops the report.
+        # Folders also hold other files, which are counted but do not stop the report.
         except GuardError:
             totals.skipped += 1
             continue
@@ -89,19 +89,19 @@ def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
 
 
 def session_folders(home: Path) -> list[Path]:
-    """Give the agents' transcript folders that exist under a home."""
+    """Return the agents' transcript folders that exist in a home directory."""
     return [folder for where in session_places() if (folder := home / where).is_dir()]
 
 
 def find_sessions(paths: Iterable[Path]) -> Iterator[list[Path]]:
-    """Give the session files folder by folder, oldest file first.
+    """Yield the session files of each folder, the oldest first.
 
-    A session that was resumed is told again in a later file of its folder, so
-    that files of one folder belong together.
+    A resumed session is repeated in a later file of its folder, so the files of
+    one folder belong together.
     """
 
     def written_at(path: Path) -> tuple[float, str]:
-        # A file may go while others are looked at; it then only sorts first.
+        # A file may be deleted in the meantime; it then just sorts first.
         try:
             return path.stat().st_mtime, path.name
         except OSError:
@@ -112,14 +112,14 @@ def find_sessions(paths: Iterable[Path]) -> Iterator[list[Path]]:
             yield [path]
             continue
         for folder, below, names in os.walk(path):
-            below.sort()  # os.walk follows this list: the same order on every file system
+            below.sort()  # os.walk visits these in order: the same on every file system
             found = [Path(folder, name) for name in names if name.endswith(_ENDINGS)]
             if found:
                 yield sorted(found, key=written_at)
 
 
 def as_text(totals: Totals) -> str:
-    """Say it in a page."""
+    """Return the report as a page of text."""
     if not totals.sessions:
         where = f"Agents keep them in {_USUAL_FOLDERS}; name another place: guard report PATH\n"
         return f"No sessions found.\n{_not_counted(totals)}{where}"

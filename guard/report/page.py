@@ -1,4 +1,4 @@
-"""The report as one HTML file: its charts are drawn in it, and it loads nothing. Pure."""
+"""The report as one HTML file with inline charts, which loads nothing. Pure."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from html import escape
 
 from guard.report.totals import Totals, counted, dollars
 
-# Two months of days: more could not be told apart.
+# Two months of days: more bars could not be distinguished.
 MOST_BARS = 62
 WIDTH, HEIGHT = 880, 130
-# Below the bars, so that they do not touch on a phone.
+# Labels below the bars: more would touch on a phone.
 MOST_LABELS = 5
 SEEN_AS = {
     "budget": "Budget used up",
@@ -77,7 +77,7 @@ code {
 
 
 def as_page(totals: Totals) -> str:
-    """Draw what all sessions come to."""
+    """Return the totals as an HTML page."""
     share = f"{totals.wasted_share:.1%} of all turns"
     figures = [
         ("Sessions", f"{totals.sessions:,}", f"{counted(totals.turns, 'turn')}"),
@@ -124,10 +124,10 @@ class _Bar:
 def _over_time(totals: Totals) -> str:
     if not totals.days:
         return ""
-    # Dollars only where they tell of most sessions: the rest would look free.
+    # Dollars only if most sessions have a price: the others would look free.
     in_dollars = totals.priced > totals.unpriced
     unit = "Dollars" if in_dollars else "Turns"
-    # Days are added up until they can be told apart: to weeks, then to months.
+    # Days are grouped into weeks, then months, until few enough bars remain.
     steps: dict[str, Callable[[date], date]] = {
         "day": lambda day: day,
         "week": lambda day: day - timedelta(day.weekday()),
@@ -138,7 +138,7 @@ def _over_time(totals: Totals) -> str:
         every = sorted({begins(first + timedelta(n)) for n in range((last - first).days + 1)})
         if len(every) <= MOST_BARS or step == "month":
             break
-    # Those without a session too: a gap in the work is a gap in the drawing.
+    # Periods without sessions too: a gap in the work shows as a gap in the chart.
     added = {moment: [Decimal(0), Decimal(0)] for moment in every}
     for moment, day in totals.days.items():
         of_it = added[begins(moment)]
@@ -156,10 +156,10 @@ def _over_time(totals: Totals) -> str:
 
 
 def _columns(bars: Sequence[_Bar], *, in_dollars: bool) -> str:
-    # Where nothing has a price every bar is 0, and so would be what they are divided by.
+    # If every bar is 0, the divisor must not be.
     most = max((bar.all for bar in bars), default=Decimal(0)) or Decimal(1)
     pitch = WIDTH / len(bars)
-    # A single day would fill the page.
+    # A single bar would otherwise fill the page.
     wide = min(pitch * 0.75, 40)
     drawn = []
     for place, bar in enumerate(bars):
@@ -168,7 +168,7 @@ def _columns(bars: Sequence[_Bar], *, in_dollars: bool) -> str:
         amounts = [_amount(part, in_dollars) for part in (bar.wasted, bar.all)]
         drawn.append(
             f"<g><title>{bar.label}: {amounts[0]} wasted of {amounts[1]}</title>"
-            # Upon the wasted part, so that both heights add up to the whole.
+            # On top of the wasted part, so that both heights add up to the whole.
             + _column("all", left, HEIGHT - whole, wide, whole - wasted)
             + _column("wasted", left, HEIGHT - wasted, wide, wasted)
             + "</g>"
@@ -202,7 +202,7 @@ def _amount(amount: Decimal, in_dollars: bool) -> str:
 def _by_detector(totals: Totals) -> str:
     if not totals.by_detector:
         return "<h2>No loops found</h2>" if totals.sessions else ""
-    # By name where they are even: the same sessions give the same page.
+    # Ties are sorted by name: the same sessions give the same page.
     ranked = sorted(totals.by_detector.items(), key=lambda one: (-one[1], one[0]))
     most = ranked[0][1]
     rows = "".join(
@@ -222,7 +222,7 @@ def _worst(totals: Totals) -> str:
     rows = []
     for found in totals.worst:
         loop = found.loop
-        # A call may write a whole file: cut before it is escaped, so that no entity is halved.
+        # A call may write a whole file. Cut it before escaping, so that no entity is split.
         call = f"<br><code>{escape(loop.call[:400])}</code>" if loop.call else ""
         when = f"{loop.at.day} {loop.at:%b %Y, %H:%M}, " if loop.at else ""
         spent = "unpriced" if loop.usd is None else dollars(loop.usd)

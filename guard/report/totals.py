@@ -1,6 +1,6 @@
-"""Loops of recorded sessions, what each wasted, and many sessions added up.
+"""Loops of recorded sessions, what each wasted, and totals of many sessions.
 
-One at a time: memory does not grow with their number.
+Sessions are added one at a time: memory does not grow with their number.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from guard.signals import Assessment, Signal
 from guard.turn import Role, Turn
 
 WORST = 10
-# A clock that was never set tells of an earlier one.
+# A clock that was never set gives an earlier year.
 _FIRST_YEAR = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """One stretch of a session that got nowhere.
+    """One stretch of a session without progress.
 
     Attributes:
         first: Position of the first turn of the evidence, first turn 0.
         alarm: Position of the turn at which a card would have opened.
         turns: Turns wasted: those of the evidence, and all after the alarm until
-            something new came, a person spoke, or the session ended.
-        usd: What the model calls behind them cost; None: not known.
-        detector: Which detector saw it.
+            there was something new, a person spoke, or the session ended.
+        usd: Cost of the model calls behind these turns; None: not known.
+        detector: The detector that found it.
         summary: What repeated, in one sentence.
-        call: The repeated call; "" where messages repeated.
-        at: When it began, where the transcript tells.
+        call: The repeated call; "" if messages repeated.
+        at: When it began; None: the transcript has no time.
     """
 
     first: int
@@ -56,16 +56,16 @@ class Loop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One recorded session, looked through.
+    """The analysis of one recorded session.
 
     Attributes:
-        turns: How many were told here first: those of a resumed session that stand
-            in an earlier file of the folder are not counted again.
-        usd: What they cost; None: not one model call could be priced.
-        unpriced_calls: Model calls with tokens and no known price.
+        turns: Turns that no earlier file of the folder holds: those of a resumed
+            session are not counted again.
+        usd: What they cost; None: no model call could be priced.
+        unpriced_calls: Model calls with tokens but without a known price.
         malformed: Lines that could not be read.
-        dismissed: Trips that the judge found to be no loop.
-        began: When its first turn was; None: it tells no time.
+        dismissed: Trips that the judge ruled to be no loop.
+        began: The first known time of a turn; None: there is none.
     """
 
     run: str
@@ -80,22 +80,22 @@ class Session:
 
 @dataclass(slots=True)
 class EarlierFiles:
-    """What earlier files of one folder told already: tool calls and model calls."""
+    """Ids of the tool calls and model calls in earlier files of one folder."""
 
     keys: set[str] = field(default_factory=set)
     paid: set[str] = field(default_factory=set)
 
     def knows(self, turn: Turn) -> bool:
-        """Tell whether an earlier file told this turn: its tool call, or its message."""
+        """Return whether an earlier file holds this turn: its tool call, or its message."""
         return turn.key in self.keys or (turn.key is None and turn.call_id in self.paid)
 
 
 def look_through(
     recording: Recording, policy: Policy = DEFAULT_POLICY, earlier: EarlierFiles | None = None
 ) -> Session:
-    """Find the loops of a session; what `earlier` knows is neither counted nor charged."""
+    """Find the loops of a session; turns in `earlier` are neither counted nor charged."""
     earlier = earlier or EarlierFiles()
-    # First of all: what is noted below would make its own turns known.
+    # Before the lines below, which add this file's own turns to `earlier`.
     new = {
         place
         for place, turn in enumerate(recording.turns)
@@ -104,7 +104,7 @@ def look_through(
     costs = price_turns(recording.turns, paid=earlier.paid)
     earlier.keys.update(turn.key for turn in recording.turns if turn and turn.key)
     judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
-    # `dismissed`: where the judge found a trip to be no loop.
+    # `dismissed`: places of trips that the judge ruled to be no loop.
     stretches, dismissed, places = list[_Stretch](), set[int](), dict[int, int]()
     for moment in play(recording, Engine(policy), judge, closes=_ends):
         place = places[moment.assessment.seq] = moment.position
@@ -115,7 +115,7 @@ def look_through(
             stretches.append(_Stretch(trip, place, sorted(wasted)))
         elif moment.was_open and not moment.closes:
             stretches[-1].wasted.append(place)
-    # A loop that an earlier file told already is that file's.
+    # A loop that an earlier file holds is counted there.
     loops = tuple(
         stretch.as_loop(recording.turns, costs, new)
         for stretch in stretches
@@ -138,7 +138,7 @@ def look_through(
 
 @dataclass(slots=True)
 class _Stretch:
-    """A loop while it lasts: its alarm and the positions it wasted."""
+    """A loop in progress: its alarm and the positions that it wasted."""
 
     signal: Signal
     alarm: int
@@ -147,10 +147,10 @@ class _Stretch:
     def as_loop(
         self, turns: Sequence[Turn | None], costs: Sequence[Decimal | None], new: set[int]
     ) -> Loop:
-        """Say what it repeated and wasted; `new` are the turns that no earlier file told."""
+        """Return what it repeated and wasted; `new` are the turns in no earlier file."""
         evidence, wasted, first = self.signal.evidence, set(self.wasted), self.wasted[0]
-        # A model call that says something and then uses a tool is two turns, and its cost
-        # stands at the first: it is wasted with either.
+        # A model call with a message and a tool call is two turns, with its cost at the
+        # first: it is wasted if either turn is.
         behind = (turns[place] for place in self.wasted)
         calls = {turn.call_id for turn in behind if turn and turn.call_id}
         spent = [
@@ -162,7 +162,7 @@ class _Stretch:
         return Loop(
             first=first,
             alarm=self.alarm,
-            # Those that an earlier file told are counted there.
+            # Turns in an earlier file are counted there.
             turns=len(new & wasted),
             usd=_total(spent),
             detector=self.signal.detector,
@@ -173,26 +173,26 @@ class _Stretch:
 
 
 def _ends(turn: Turn, assessment: Assessment) -> bool:
-    """Tell whether a stretch ends: with a person's words, or with news."""
+    """Return whether a stretch ends: a person spoke, or the agent got on."""
     return turn.role is Role.USER or gets_on(turn, assessment)
 
 
 def _total(costs: Sequence[Decimal | None]) -> Decimal | None:
-    # Not a sum of nothing: "$0" would say that it was free.
+    # None instead of an empty sum: "$0" would mean that it was free.
     known = [cost for cost in costs if cost is not None]
     return sum(known, Decimal(0)) if known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One loop, and the file it stands in."""
+    """One loop, and the file in which it was found."""
 
     loop: Loop
     path: Path
     run: str
 
     def as_row(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         loop = self.loop
         return {
             "run": self.run,
@@ -210,7 +210,7 @@ class Found:
 
 @dataclass(slots=True)
 class Day:
-    """What the sessions that began on a day come to, and their loops."""
+    """Sums over the sessions that began on one day, and over their loops."""
 
     turns: int = 0
     wasted_turns: int = 0
@@ -220,15 +220,15 @@ class Day:
 
 @dataclass(slots=True)
 class Totals:
-    """What all sessions come to.
+    """Sums over all sessions.
 
     Attributes:
         priced: Sessions of which at least one model call has a price.
-        unpriced: Sessions without one: their dollars are in no figure here.
-        unpriced_calls: Model calls with tokens and no known price, in any session.
-        dismissed: Trips that the judge found to be no loop.
-        skipped: Files that hold no session in a known form, or cannot be read.
-        days: By the day in UTC; sessions that tell no time are in none.
+        unpriced: All other sessions: no figure here includes their dollars.
+        unpriced_calls: Model calls with tokens but no known price, in any session.
+        dismissed: Trips that the judge ruled to be no loop.
+        skipped: Files without a session in a known format, or unreadable.
+        days: By day in UTC; sessions without a time are in none.
     """
 
     sessions: int = 0
@@ -248,7 +248,7 @@ class Totals:
     by_detector: dict[str, int] = field(default_factory=dict)
     days: dict[date, Day] = field(default_factory=dict)
     _worst: list[tuple[Decimal, int, int, Found]] = field(default_factory=list)
-    # Downwards: a heap throws its smallest out, and of equals that is to be the later one.
+    # Descending: a heap drops its smallest item, which of equal loops is to be the later one.
     _order: count[int] = field(default_factory=lambda: count(0, -1))
 
     def add(self, session: Session, path: Path) -> None:
@@ -258,12 +258,12 @@ class Totals:
         self.malformed += session.malformed
         self.dismissed += session.dismissed
         self.unpriced_calls += session.unpriced_calls
-        # Counted on either side: a share of the sessions cannot be told from the sum alone.
+        # Both are counted: the sum of dollars does not show how many sessions have a price.
         self.priced += session.usd is not None
         self.unpriced += session.usd is None
         self.usd += session.usd or 0
         self.looping += bool(session.loops)
-        # A turn that tells no zone is taken in this machine's, as `astimezone` does.
+        # `astimezone` reads a time without a zone as this machine's local time.
         if session.began is not None and session.began.year >= _FIRST_YEAR:
             day = self.days.setdefault(session.began.astimezone(UTC).date(), Day())
             day.turns += session.turns
@@ -273,18 +273,18 @@ class Totals:
         for loop in session.loops:
             self.loops += 1
             self.wasted_turns += loop.turns
-            # An unpriced loop is counted beside: here it would look free.
+            # Unpriced loops are counted separately: in this sum they would look free.
             self.wasted_usd += loop.usd or 0
             self.unpriced_loops += loop.usd is None
             self.by_detector[loop.detector] = self.by_detector.get(loop.detector, 0) + 1
-            # The order breaks ties, the earlier found first, so that loops are never compared.
+            # The order breaks ties, earlier loops first, so that `Found` is never compared.
             rank = (
                 loop.usd or Decimal(0),
                 loop.turns,
                 next(self._order),
                 Found(loop=loop, path=path, run=session.run),
             )
-            # A heap of ten: the report reads tens of thousands of sessions.
+            # A heap of `WORST` loops: a report may read tens of thousands of sessions.
             if len(self._worst) < WORST:
                 heapq.heappush(self._worst, rank)
             else:
@@ -292,11 +292,11 @@ class Totals:
 
     @property
     def wasted_share(self) -> float:
-        """The part of all turns that was wasted, 0 to 1."""
+        """The share of all turns that was wasted, in [0, 1]."""
         return self.wasted_turns / max(1, self.turns)
 
     def left_out(self) -> list[str]:
-        """Say what the figures leave out, a line each."""
+        """Return what the figures leave out, one line for each kind."""
         whose = "its" if self.unpriced == 1 else "their"
         lines = [
             (self.unpriced, "session", f" without a known price: {whose} dollars are not counted"),
@@ -309,11 +309,11 @@ class Totals:
 
     @property
     def worst(self) -> list[Found]:
-        """The loops that wasted most, dollars before turns, worst first."""
+        """The loops that wasted most, by dollars and then by turns, worst first."""
         return [found for *_, found in sorted(self._worst, reverse=True)]
 
     def as_mapping(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {
             "sessions": self.sessions,
             "turns": self.turns,
@@ -334,7 +334,7 @@ class Totals:
 
 
 def counted(number: int, what: str) -> str:
-    """Write a number of things.
+    """Return a number with its noun in the singular or plural.
 
     >>> counted(1, "turn"), counted(1200, "turn")
     ('1 turn', '1,200 turns')
@@ -343,8 +343,8 @@ def counted(number: int, what: str) -> str:
 
 
 def dollars(amount: Decimal) -> str:
-    """Write dollars to the cent, less than a cent to a hundredth of it."""
-    # A loop of a cheap model costs less than a cent, and is not free.
+    """Return dollars to the cent, and amounts below a cent to a hundredth of a cent."""
+    # A loop of a cheap model costs less than a cent, but is not free.
     if not amount or amount >= Decimal("0.01"):
         return f"${amount:,.2f}"
     return f"${amount:.4f}" if amount >= LEAST_SHOWN else f"under ${LEAST_SHOWN}"
