@@ -31,10 +31,10 @@ from guard.sdk.transport import (
 from guard.turn import Role
 from guard.wire import Escalation
 
-# # No connection, a broken connection, or bytes that are not HTTP.
+# No connection, a broken connection, or bytes that are not HTTP.
 _NO_ANSWER = (OSError, EOFError, ValueError, LookupError, asyncio.LimitOverrunError)
 logger = logging.getLogger("guard")
-# # How long after its time-out a request of the background thread may still return.
+# How long after its time-out a request of the background thread may still return.
 LOOP_LAG_S = 10.0
 
 
@@ -49,14 +49,14 @@ class AsyncSession(BaseSession[AsyncTransport]):
     def _connect(
         self, where: tuple[str, str], transport: AsyncTransport | None
     ) -> tuple[Send, Send]:
-        # # Created when a plain function first asks: most programs have none among their tools.
+        # Created when a plain function first asks: most programs have none among their tools.
         self._twin: Session | None = None
         self._transport = transport or AsyncHttpTransport(*where)
-        # # For heartbeats and the outbox: a loop that a tool blocks does not mean that the agent is
+        # For heartbeats and the outbox: a loop that a tool blocks does not mean that the agent is
         # dead, and a loop that has ended can send nothing.
         self._beside_the_loop = HttpTransport(*where)
         self._loop: asyncio.AbstractEventLoop | None = None
-        # # A test's transport replaces the only server: no request may bypass it.
+        # A test's transport replaces the only server: no request may bypass it.
         send = self._send_in_background if transport else self._beside_the_loop.send
         return send, send
 
@@ -77,7 +77,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
         """End the run."""
         await self._drive(self._conversation.end(status))
         await self._transport.close()
-        # # Closed last: the heartbeats use it, and stop with the run.
+        # Closed last: the heartbeats use it, and stop with the run.
         self._beside_the_loop.close()
 
     def is_here(self) -> bool:
@@ -159,7 +159,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
             return go.text
         try:
             result = await function(**args)
-        # # Reported and raised again: the host decides how to handle a tool's failure.
+        # Reported and raised again: the host decides how to handle a tool's failure.
         except Exception as error:
             await self.after(go, error=f"{type(error).__name__}: {error}")
             raise
@@ -167,7 +167,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
 
     async def _drive(self, flow: Flow[T]) -> T:
         """Run a flow over the transport, in this task."""
-        # # Set at each call: a program may use asyncio.run more than once.
+        # Set at each call: a program may use asyncio.run more than once.
         self._loop = asyncio.get_running_loop()
         go_on = partial(flow.send, None)
         while True:
@@ -183,7 +183,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
                 await asyncio.sleep(step.seconds)
                 go_on = partial(flow.send, None)
             elif isinstance(step, Do):
-                # # It may read a disk or ask at a terminal: other tasks continue meanwhile.
+                # It may read a disk or ask at a terminal: other tasks continue meanwhile.
                 go_on = partial(flow.send, await asyncio.to_thread(step.work))
             else:
                 try:
@@ -195,12 +195,12 @@ class AsyncSession(BaseSession[AsyncTransport]):
         """Call the callback from a plain function; start a coroutine in the event loop."""
         answer = hand_over(escalation, self._on_escalation)
         if inspect.isawaitable(answer) and self._loop is not None:
-            # # Not awaited: the event loop may be busy with this very plain function.
+            # Not awaited: the event loop may be busy with this very plain function.
             asyncio.run_coroutine_threadsafe(_logged(answer), self._loop)
 
     def _send_in_background(self, request: Request) -> Answer:
         """Send from the background thread, over the loop that owns the connections."""
-        # # A connection works only in the event loop that opened it.
+        # A connection works only in the event loop that opened it.
         loop = self._loop
         if loop is None or loop.is_closed() or not loop.is_running():
             raise ServerAway("the event loop has ended")
@@ -208,7 +208,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
         try:
             return sending.result(request.timeout_s + LOOP_LAG_S)
         except (TimeoutError, CancelledError) as error:
-            # # Nobody waits for the answer any more, and the request would occupy its connection.
+            # Nobody waits for the answer any more, and the request would occupy its connection.
             sending.cancel()
             raise ServerAway("the event loop did not answer") from error
 
@@ -244,13 +244,12 @@ class AsyncHttpTransport:
         idle = self._idle_here()
         try:
             if idle:
-                # # A connection that the server closed meanwhile is retried; see
-                # HttpTransport.send.
+                # A connection that the server closed meanwhile is retried; see HttpTransport.send.
                 with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
                     return await self._exchange(idle.pop(), request)
             secure = ssl.create_default_context() if self._endpoint.scheme == "https" else None
             host, port = self._endpoint.host, self._endpoint.port
-            # # Not `wait_for`: before Python 3.12 it may lose the cancellation of its caller.
+            # Not `wait_for`: before Python 3.12 it may lose the cancellation of its caller.
             async with asyncio.timeout(CONNECT_S):
                 stream = _Stream(*await asyncio.open_connection(host, port, ssl=secure))
             keep_alive(stream.writer.get_extra_info("socket"))
@@ -282,7 +281,7 @@ class AsyncHttpTransport:
             target = self._endpoint.target(request)
             head = "".join(f"{name}: {value}\r\n" for name, value in asked.items())
             sent = f"{request.method} {target} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body
-            # # One time-out for the whole answer: a server that sends byte by byte must not extend
+            # One time-out for the whole answer: a server that sends byte by byte must not extend
             # it.
             async with asyncio.timeout(request.timeout_s):
                 stream.writer.write(sent)
@@ -292,7 +291,7 @@ class AsyncHttpTransport:
                 status = int(first.split()[1])
                 pairs = (line.partition(":") for line in lines if line)
                 headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-                # # How the end of a body is found, in the standard's order (RFC 9112, 6.3).
+                # How the end of a body is found, in the standard's order (RFC 9112, 6.3).
                 if status in {204, 304}:
                     raw = b""
                 elif "chunked" in headers.get("transfer-encoding", "").lower():
@@ -304,7 +303,7 @@ class AsyncHttpTransport:
                     raw = await stream.reader.read()
                 answer = answer_of(status, raw, headers.get("retry-after"))
         except BaseException:
-            # # After a cancellation, too: the rest of this answer would be read as the next one's.
+            # After a cancellation, too: the rest of this answer would be read as the next one's.
             await _closed(stream)
             raise
         ends = headers.get("connection", "").lower() == "close"

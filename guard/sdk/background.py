@@ -24,9 +24,9 @@ logger = logging.getLogger("guard")
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
-# # The server reports a client as gone after 45 s without a request.
+# The server reports a client as gone after 45 s without a request.
 BEATS_EVERY_S = 20.0
-# # For how long a closed session still tries to deliver, and in how many threads at once: a process
+# For how long a closed session still tries to deliver, and in how many threads at once: a process
 # that closes a session each second during an outage must not have a thread for each.
 STAYS_S = 600.0
 MOST_STAYING = 8
@@ -106,7 +106,7 @@ class BackgroundTask:
                 _staying[self] = time.monotonic() + STAYS_S
             self._lock.notify_all()
             self._lock.wait_for(lambda: self._thread is None or self._stays, timeout_s)
-        # # Otherwise the thread calls it, once it has stopped.
+        # Otherwise the thread calls it, once it has stopped.
         if idle:
             self._leave()
 
@@ -120,19 +120,19 @@ class BackgroundTask:
             except ServerAway as error:
                 away = error
             except ServerRefused as refused:
-                # # Logged once: a revoked key would refuse every turn with the same line.
+                # Logged once: a revoked key would refuse every turn with the same line.
                 if not self._refused:
                     logger.warning("%s; what waits for it is kept", refused)
                 self._refused = True
-            # # The thread's outermost loop: a failed try must not end it, nor raise into the agent.
+            # The thread's outermost loop: a failed try must not end it, nor raise into the agent.
             except Exception:
                 logger.exception("delivering to Mission Control failed; the agent goes on")
             with self._lock:
                 self._ended += 1
-                # # A call made during the try counts: it remains wanted.
+                # A call made during the try counts: it remains wanted.
                 self._wanted = self._wanted or away is not None
                 self._lock.notify_all()
-            # # The server is there: the next outage begins with a short pause again.
+            # The server is there: the next outage begins with a short pause again.
             if away is None:
                 pause_s = FIRST_PAUSE_S
                 continue
@@ -176,7 +176,7 @@ class BackgroundTask:
         return time.monotonic() < _staying.get(self, 0.0)
 
 
-# # The deadline of each, by `time.monotonic`.
+# The deadline of each, by `time.monotonic`.
 _staying: dict[BackgroundTask, float] = {}
 
 
@@ -201,14 +201,14 @@ class Heartbeat:
     def start_afresh(self) -> None:
         """Forget all sessions: a forked child does not have the thread."""
         self._changed = threading.Condition()
-        # # Weak references: a session that its host dropped must not stay alive, nor seem to.
+        # Weak references: a session that its host dropped must not stay alive, nor seem to.
         self._due: WeakKeyDictionary[Living, float] = WeakKeyDictionary()
         self._thread: threading.Thread | None = None
 
     def start(self, session: Living) -> None:
         """Send heartbeats for a session from now on."""
         with self._changed:
-            # # Due at once: the server counts from the first heartbeat, not from the run's opening.
+            # Due at once: the server counts from the first heartbeat, not from the run's opening.
             self._due[session] = 0.0
             self._changed.notify()
             if self._thread is None:
@@ -230,7 +230,7 @@ class Heartbeat:
     def _work(self) -> None:
         while True:
             with self._changed:
-                # # A copy: a session may be dropped, and leave this dictionary, at any moment.
+                # A copy: a session may be dropped, and leave this dictionary, at any moment.
                 due = list(self._due.items())
                 if not due:
                     self._thread = None
@@ -241,7 +241,7 @@ class Heartbeat:
                     del session, due  # while we wait, only its host keeps it alive
                     self._changed.wait(left_s)
                     continue
-                # # Set before the heartbeat: one that is slow or fails must not be followed by
+                # Set before the heartbeat: one that is slow or fails must not be followed by
                 # another at once.
                 self._due[session] = time.monotonic() + self._every_s
                 del due
@@ -255,5 +255,5 @@ class Heartbeat:
             del session
 
 
-# # One for this process.
+# One for this process.
 heartbeat = Heartbeat()

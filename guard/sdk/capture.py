@@ -19,7 +19,7 @@ from typing import Any
 from guard.redact import redact_json
 from guard.sdk.wording import cut, text_of
 
-# # True: every argument. False: none. A collection: the arguments with these names.
+# True: every argument. False: none. A collection: the arguments with these names.
 Keep = bool | Sequence[str]
 
 MOST_CHARS = 2_000
@@ -46,19 +46,19 @@ def captured_args(
         bound = signature.bind_partial(*args, **kwargs).arguments if signature else None
     except TypeError:
         bound = None  # the call is wrong; the function itself will raise
-    # # Without a usable signature, arguments are named by position, so that calls still differ.
+    # Without a usable signature, arguments are named by position, so that calls still differ.
     named = {**{f"arg{n}": value for n, value in enumerate(args)}, **kwargs}
     if bound is not None and signature is not None:
         named = {}
         for position, (name, value) in enumerate(bound.items()):
-            # # The content of **kwargs is placed among the other arguments, as the caller wrote it.
+            # The content of **kwargs is placed among the other arguments, as the caller wrote it.
             if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
                 named |= value
             elif position > 0 or name not in OWN:
                 named[name] = value
     wanted = named if keep is True else {name: named[name] for name in keep if name in named}
     plain = {name: plain_data(value, MOST_CHARS) for name, value in wanted.items()}
-    # # Masked here, before it leaves the process: the server may be somebody else's machine.
+    # Masked here, before it leaves the process: the server may be somebody else's machine.
     masked: dict[str, Any] = redact_json(plain)
     return masked
 
@@ -95,7 +95,7 @@ def _plain_group(value: Any, most: int, depth: int) -> Any:
         return _type_of(value)
     if isinstance(value, dict):
         shown = {}
-        # # Copied first: the host may change it in another thread meanwhile.
+        # Copied first: the host may change it in another thread meanwhile.
         for key, item in list(value.items())[:MOST_ITEMS]:
             if isinstance(key, str):
                 name = _word(key, MOST_CHARS)
@@ -106,7 +106,7 @@ def _plain_group(value: Any, most: int, depth: int) -> Any:
     if isinstance(value, list | tuple):
         return [plain_data(v, most, depth + 1) for v in value[:MOST_ITEMS]] + _rest(value, [])
     if isinstance(value, set | frozenset):
-        # # A set has no order; sorted, equal sets look equal.
+        # A set has no order; sorted, equal sets look equal.
         texts = (json.dumps(plain_data(v, most, depth + 1), default=str) for v in value)
         return sorted(texts)[:MOST_ITEMS] + _rest(value, [])
     return _type_of(value)
@@ -121,7 +121,7 @@ def _rest(group: Any, kind: Any) -> Any:
 
 
 def _word(text: str, most: int) -> str:
-    # # Not str(): a subclass's `__str__` may run the host's code.
+    # Not str(): a subclass's `__str__` may run the host's code.
     return str(cut(str.__str__(text), most))
 
 

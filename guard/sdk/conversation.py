@@ -46,20 +46,20 @@ __all__ = ["UNREACHABLE", "Conversation", "Fail", "Go", "new_key"]
 
 logger = logging.getLogger("guard")
 
-# # How long a proposed call waits for detection. Detection usually takes milliseconds; the turn of
-# a killed worker is judged again within seconds.
+# How long a proposed call waits for detection. Detection usually takes milliseconds; the turn of a
+# killed worker is judged again within seconds.
 VERDICT_S = 20
 
 # One long poll of a held call; the server allows at most 60.
 POLL_S = 50
 
-# # What the network may add to the server's own waiting time.
+# What the network may add to the server's own waiting time.
 NETWORK_S = 10.0
 
-# # How long a held call asks a server that is gone before `fail` decides.
+# How long a held call asks a server that is gone before `fail` decides.
 GIVE_UP_S = 300.0
 
-# # The longest pause between two requests of a held call whose server is gone.
+# The longest pause between two requests of a held call whose server is gone.
 ASK_AGAIN_S = 5.0
 
 MEANWHILE: Mapping[Fail, str] = {"open": "going on without it", "closed": "tools are blocked"}
@@ -70,7 +70,7 @@ REFUSED_WHILE_HELD = (
 ANSWERED_ELSEWHERE = "Mission Control answered another call instead; this one was not run."
 
 
-# # Compared by identity, not by its fields: a forked child finds it among the live objects.
+# Compared by identity, not by its fields: a forked child finds it among the live objects.
 @dataclass(slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Conversation:
     """One run's side of the protocol. May be used by several threads at once."""
@@ -122,7 +122,7 @@ class Conversation:
         self._stop_if_stopped()
         self.offline.memory.note(turn)
         if self.offline.away and self.fail == "closed":
-            # # No tool may run without the server: wait some seconds to see whether it returns.
+            # No tool may run without the server: wait some seconds to see whether it returns.
             yield Do(work=self.offline.hurry)
         if self.offline.away:
             return (yield from self._propose_alone(turn))
@@ -136,7 +136,7 @@ class Conversation:
         """
         self._stop_if_stopped()
         self.offline.memory.note(turn)
-        # # None: the server came back in between, and is told of this turn directly.
+        # None: the server came back in between, and is told of this turn directly.
         if self.offline.away:
             nudges = yield from self._offline_answers.report(turn)
             if nudges is not None:
@@ -153,7 +153,7 @@ class Conversation:
 
     def end(self, status: Literal["completed", "failed"]) -> Flow[None]:
         """End the run. A run that was stopped becomes terminated."""
-        # # If no server was ever told of this run, there is none to end.
+        # If no server was ever told of this run, there is none to end.
         if not self._end_later(status) and self.run_id is not None:
             try:
                 yield from self._mark_delivered()
@@ -173,7 +173,7 @@ class Conversation:
         try:
             directive = yield from self._post(turn, wait_s=VERDICT_S)
             was_held = directive.action is DirectiveAction.HOLD
-            # # Asked again as long as it is held: only a person or the project's limit ends a hold,
+            # Asked again as long as it is held: only a person or the project's limit ends a hold,
             # never a time-out of ours.
             while directive.action is DirectiveAction.HOLD:
                 asking = urlencode({"wait": POLL_S, "after": directive.version, "call": turn.key})
@@ -187,7 +187,7 @@ class Conversation:
             return (yield from self._propose_alone(turn))
         except ServerRefused as error:
             if was_held:
-                # # The hold was not lifted: revoking a key must not let the held call run.
+                # The hold was not lifted: revoking a key must not let the held call run.
                 logger.warning("%s: the held call is not run", error)
                 return Go(turn=turn, run=False, text=REFUSED_WHILE_HELD)
             self._note_refused(error)
@@ -232,7 +232,7 @@ class Conversation:
         return directive
 
     def _ask(self, request: Request) -> Flow[Mapping[str, Any]]:
-        # # If the server is there and says when to ask again, wait for it, some seconds in all.
+        # If the server is there and says when to ask again, wait for it, some seconds in all.
         left_s = AGAIN_WITHIN_S
         answer = yield request
         while (pause_s := comes_again_in(answer, left_s=left_s)) is not None:
@@ -240,7 +240,7 @@ class Conversation:
             left_s -= pause_s
             answer = yield request
         body = body_of(speaking(answer))
-        # # A good answer: the next refusal is logged again.
+        # A good answer: the next refusal is logged again.
         self._refused = False
         return body
 
@@ -250,12 +250,12 @@ class Conversation:
         except Stopped as ended:
             self.stopped = ended.reason
             raise
-        # # None: the server came back meanwhile, and decides again.
+        # None: the server came back meanwhile, and decides again.
         return (yield from self._propose_there(turn)) if go is None else go
 
     def _end_later(self, status: str) -> bool:
         """Put the end into the outbox if turns wait there; False: report it now."""
-        # # After the turns that wait: an end that overtook them would close the run too early.
+        # After the turns that wait: an end that overtook them would close the run too early.
         if self.run_id is None and not self.offline.has_mail:
             return self.offline.away
         return self.offline.keep({"end": status})
@@ -266,8 +266,7 @@ class Conversation:
         while True:
             try:
                 answer: Answer = yield request
-                # # An empty object is an answer to hooks and delivery notes, but not to a held
-                # call.
+                # An empty object is an answer to hooks and delivery notes, but not to a held call.
                 if is_page(answer) or answer.body == {}:
                     raise not_now(answer)
             except ServerAway as error:
@@ -278,10 +277,10 @@ class Conversation:
                 retry_after_s = error.retry_after_s
             else:
                 if not is_passing(answer.status):
-                    # # The server is back: the outbox need not wait for the end of its pause.
+                    # The server is back: the outbox need not wait for the end of its pause.
                     self.offline.hurry(0)
                     return answer
-                # # The server is there and says that it is busy: its hold stands.
+                # The server is there and says that it is busy: its hold stands.
                 away_since, retry_after_s = None, answer.retry_after_s
             yield Wait(seconds=pause_of(pause_s, retry_after_s))
             pause_s = min(pause_s * 2, ASK_AGAIN_S)
@@ -290,9 +289,9 @@ class Conversation:
         if directive.action is DirectiveAction.STOP:
             self.stopped = directive.reason or "stopped by Mission Control"
         self._stop_if_stopped()
-        # # Under the lock: if two threads share the session, only one is given a message.
+        # Under the lock: if two threads share the session, only one is given a message.
         with self._lock:
-            # # A message may be for one agent of the run: turns of other agents leave it. A turn
+            # A message may be for one agent of the run: turns of other agents leave it. A turn
             # without an agent is stored under the run's own agent, and answered as that agent's.
             new = [
                 message
@@ -320,7 +319,7 @@ class Conversation:
 
     def _mark_delivered(self) -> Flow[None]:
         while self._unmarked:
-            # # Dropped only once the server answered: otherwise the next turn marks them.
+            # Dropped only once the server answered: otherwise the next turn marks them.
             message_id = self._unmarked[0]
             path = f"runs/{self.run_id}/messages/{quote(message_id, safe='')}/delivered/"
             speaking((yield Request(method="POST", path=path, body={})))

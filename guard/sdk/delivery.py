@@ -51,7 +51,7 @@ class Delivery:
             ServerAway: It went away; what was taken is recorded, the rest stays.
             ServerRefused: It does not know our key; all stays.
         """
-        # # Repeated: the agent continues meanwhile, and keeps more turns.
+        # Repeated: the agent continues meanwhile, and keeps more turns.
         while self._source.pending:
             batch = self._source.batch()
             for letter in letters(batch.records):
@@ -65,12 +65,12 @@ class Delivery:
         except ServerRefused as refused:
             if refused.status in KEY_REFUSED:
                 raise
-            # # Any other refusal would be repeated: it must not block what follows.
+            # Any other refusal would be repeated: it must not block what follows.
             logger.warning("Mission Control refused a part of the outbox: %s", refused)
         except NotTheServer as page:
             if self.run_id is None:
                 raise
-            # # If the server answers another request, the content of the turn was rejected: a
+            # If the server answers another request, the content of the turn was rejected: a
             # firewall would reject it each time, and nothing after it would ever arrive.
             post(self._send, "GET", f"runs/{self.run_id}/", None)
             if len(letter) == 1:
@@ -84,7 +84,7 @@ class Delivery:
         if "open" in first:
             opened = post(self._send, "POST", "runs/", first["open"])
             self.run_id = quote(str(opened["id"]), safe="")
-        # # A kill cut the opening short, or it has a form that we do not know.
+        # A kill cut the opening short, or it has a form that we do not know.
         elif self.run_id is None:
             logger.warning("an outbox does not say which run it is of; passed over")
         elif "turn" in first:
@@ -92,7 +92,7 @@ class Delivery:
         elif "choice" in first:
             post(self._send, "POST", f"runs/{self.run_id}/choices/", first["choice"])
         elif "dropped" in first:
-            # # The run shows its own gap; delivered twice, it is the same turn.
+            # The run shows its own gap; delivered twice, it is the same turn.
             count = first["dropped"]
             text = f"Mission Control was away: at least {count} turns did not fit into the outbox."
             key = f"dropped:{self.run_id}:{count}"
@@ -125,10 +125,10 @@ def deliver_leftovers(send: Send, folder: Path) -> Iterator[int]:
         try:
             taken = Delivery(send, left).run()
         except BaseException:
-            # # Unlocked again: otherwise nobody could deliver it while this process lives.
+            # Unlocked again: otherwise nobody could deliver it while this process lives.
             left.close()
             raise
-        # # Only now: a partly delivered file is continued where delivery stopped.
+        # Only now: a partly delivered file is continued where delivery stopped.
         left.remove()
         yield taken
 
@@ -158,7 +158,7 @@ def post(send: Send, method: str, path: str, body: Any, *, wait_s: int = 0) -> A
         ServerAway: No answer, or one that only says "later".
         ServerRefused: It said no.
     """
-    # # Nobody reads the answer to a late delivery: it must not carry texts for the model.
+    # Nobody reads the answer to a late delivery: it must not carry texts for the model.
     headers = {"Prefer": f"wait={wait_s}, return=minimal"} if wait_s else {}
     request = Request(
         method=method, path=path, body=body, headers=headers, timeout_s=wait_s + NETWORK_S

@@ -21,7 +21,7 @@ class Request:
     path: str
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    # # Time-out of the whole request; one that waits for a directive sets a longer one.
+    # Time-out of the whole request; one that waits for a directive sets a longer one.
     timeout_s: float = 10.0
 
 
@@ -38,7 +38,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-# # Flows yield waits and blocking work as they yield requests: so one flow serves both sessions.
+# Flows yield waits and blocking work as they yield requests: so one flow serves both sessions.
 class Wait:
     """Wait this many seconds, then continue the flow."""
 
@@ -53,7 +53,7 @@ class Do:
 
 
 Step = Request | Wait | Do
-# # The driver sends an `Answer` for a `Request`, None for a `Wait`, the result for a `Do`.
+# The driver sends an `Answer` for a `Request`, None for a `Wait`, the result for a `Do`.
 Flow = Generator[Step, Any, T]
 
 

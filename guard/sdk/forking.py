@@ -19,8 +19,8 @@ class Forked(Protocol):
         """Let go of what belongs to the parent."""
 
 
-# # Held during late imports and while forking: a child would wait for ever for a module that
-# another thread of its parent was importing. Re-entrant, so that an import may fork.
+# Held during late imports and while forking: a child would wait for ever for a module that another
+# thread of its parent was importing. Re-entrant, so that an import may fork.
 importing = threading.RLock()
 
 _known: WeakSet[Forked] = WeakSet()
@@ -46,7 +46,7 @@ class ProcessLock:
 def _start_afresh() -> None:
     importing.release()
     for forked in list(_known):
-        # # If another thread was just closing one's file, the others must get their locks all the
+        # If another thread was just closing one's file, the others must get their locks all the
         # same.
         with contextlib.suppress(Exception):
             forked.start_afresh()
