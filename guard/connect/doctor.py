@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def examine(client: str, project_dir: str | None) -> list[Finding]:
-    """Check the settings, make a real round trip, and print what follows from them.
+    """Check the settings, make a real round trip, and return what follows from them.
 
     Raises:
         ConnectRefused: The settings file cannot be read.
