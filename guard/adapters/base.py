@@ -182,8 +182,8 @@ class Adapter:
         advice: What the person still has to do after `guard connect`, which shows it.
         look_up: Returns what our forwarder adds to a body from this machine's files: what the
             agent's own record contains and its hooks do not.
-        examine: Checks what else must be right on this machine for the sessions in a folder; `guard
-            doctor` shows it.
+        examine: Checks what else must be right on this machine for the sessions in a folder;
+            `guard doctor` shows it.
         vias: The ways in which its hooks can reach us, the usual one first.
         misses: Returns whether a body reports a path that does not exist; then our forwarder lists
             the files again.

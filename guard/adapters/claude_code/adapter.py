@@ -150,7 +150,7 @@ SETTINGS = ClaudeCodeSettings()
 
 def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
     """Return what an event calls, and what happens if that fails."""
-    # The terminal shows its dialog meanwhile: no answer from here does no harm.
+    # The terminal shows its dialog meanwhile: it does no harm if nobody answers here.
     asks = event == ASKS and wiring.via == "http"
     timeout_s = START_TIMEOUT_S if event == "SessionStart" else REPORT_HOOK_S
     timeout_s = wiring.hold_s if asks or event in claude_code.HOLDING else timeout_s
@@ -265,7 +265,7 @@ def rests(environment: Mapping[str, str]) -> bool:
     """Return whether this session lives on after the model has stopped.
 
     `claude -p` waits for our hook before it ends, so we must not wait there; a host that keeps its
-    session open (stream-json) sets a variable.
+    session open (stream-json) sets `MISSIONCONTROL_WAKE`.
     """
     asked = environment.get("MISSIONCONTROL_WAKE")
     return asked == "1" if asked else environment.get(STARTED_BY) == "cli"

@@ -6,8 +6,8 @@ over OTLP, or our forwarder reads them from the transcript.
 A permission question is answered by the allowlist or by people. A rule that is added for the
 session lets the same command run without another question. Claude Code's dialog is open at the
 terminal while our hook waits, and the first answer wins: if the person refuses or leaves the
-dialog, our request is cut off; if they permit the call, it stays open. A hook that answers nothing,
-or fails, leaves the dialog as it is.
+dialog, our request is cut off; if they permit the call, our request stays open. A hook that answers
+nothing, or fails, leaves the dialog as it is.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ MODEL_READS = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostT
 # The beginning of a prompt that no person typed: a background task is done, or a hook woke the
 # session. It does not reset a streak, and does not name a run.
 NOTIFICATION = "<task-notification>"
-# Characters that are not literal in a rule of Claude Code: `rm *` as a rule would permit `rm
-# anything`.
+# Characters that are not literal in a rule of Claude Code: the rule `rm *` would permit
+# `rm anything`.
 WILD = frozenset("*()\\\n\r")
 # A hold ends this long before the hook's time-out: its answer must arrive, and if we answer
 # nothing, it must be known who ended it.
