@@ -82,7 +82,7 @@ class BaseSession(Generic[TransportT]):
             "workspace": list(workspace) or None,
             "capabilities": dict(CAPABILITIES),
         }
-        # Absent, not null: then the server's defaults apply, and older servers accept it.
+        # Absent, not null: then the server's defaults apply; older servers know nothing else.
         given = {field: value for field, value in body.items() if value is not None}
         # The process that started this one may name a parent; the caller's arguments win.
         own = opening_under(given, os.environ) | opening

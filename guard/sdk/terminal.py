@@ -27,10 +27,10 @@ class Question:
     """What a person is asked while the server is away.
 
     Attributes:
+        run: The run's name.
+        reason: What repeats, in one sentence.
         call: The call that waits.
         limit_s: How long to wait for an answer.
-        call: The call that waits.
-        limit_s: How long it waits for an answer.
     """
 
     run: str

@@ -15,7 +15,7 @@ from guard.errors import ServerAway
 from guard.sdk.exchange import Answer, Request
 from guard.sdk.forking import start_afresh_in_children
 
-# Most that a dead host costs its caller.
+# Longest wait for a connection to a dead host.
 CONNECT_S = 5.0
 
 IDLE_CONNECTIONS = 4

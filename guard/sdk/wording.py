@@ -73,7 +73,7 @@ def is_passing(status: int) -> bool:
 
 
 def is_page(answer: Answer) -> bool:
-    """Whether something between answered: every refusal of the server itself has a code."""
+    """Whether a program in between answered: each refusal of the server itself has a code."""
     # What is too large for a proxy will be too large later: that is a refusal.
     if answer.status in {NO_CONTENT, TOO_LARGE}:
         return False
