@@ -4,8 +4,8 @@ Every method is a flow (see `guard.sdk.exchange`). The important rules are writt
 the synchronous and the asynchronous session:
 
 - the host is never broken: if the server is away, one log line is written, and either the run
-continues under the same engine in this process (`fail="open"`) or its tools wait (`"closed"`); its
-turns are reported later;
+  continues under the same engine in this process (`fail="open"`) or its tools wait (`"closed"`);
+  its turns are reported later;
 - a held call asks again as long as it is held, even across a restart of the server;
 - a message is given to the caller once, then marked delivered.
 """
