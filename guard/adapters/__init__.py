@@ -1,6 +1,6 @@
-"""How each agent speaks: its hook bodies in, its hook answers out. Pure.
+"""How each agent speaks: reads its hook bodies, writes its hook answers. Pure.
 
-The files of frameworks (langchain, …) need their framework; nothing here imports one.
+The modules for frameworks (langchain, …) need their framework; nothing here imports them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from guard.adapters.base import Adapter
 
-# Client -> the module that holds its `ADAPTER`; a hook loads only the one it needs.
+# Client -> the module with its `ADAPTER`; a hook loads only the one it needs.
 ADAPTERS: dict[str, str] = {
     "claude-code": "guard.adapters.claude_code.adapter",
     "gemini": "guard.adapters.gemini.adapter",
@@ -24,7 +24,7 @@ def adapter_of(client: str) -> Adapter:
     """Return a client's adapter.
 
     Raises:
-        KeyError: There is none of this name.
+        KeyError: There is no client with this name.
     """
     adapter: Adapter = importlib.import_module(ADAPTERS[client]).ADAPTER
     return adapter

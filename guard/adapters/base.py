@@ -1,7 +1,7 @@
-"""What an adapter offers: one agent's hooks read, answered, set up and examined; what all say.
+"""The interface of an adapter: one agent's hooks read, answered, set up and examined.
 
-In a settings file hooks lie as Claude Code introduced them and others took over: event -> groups
--> hooks. A group may have a `matcher`, and has `hooks`.
+A settings file lists hooks in the form that Claude Code introduced and others adopted: event ->
+groups -> hooks. A group has `hooks`, and may have a `matcher`.
 """
 
 from __future__ import annotations
@@ -21,58 +21,59 @@ Settings = dict[str, Any]
 Hooks = dict[str, Any]
 NO_MORE = "This session has ended: call no more tools."
 STOPPED = "Stopped by Mission Control."
-# A hold that could not be waited out: the server is going down.
+# For a hold that could not be waited out: the server is shutting down.
 STILL_HELD = (
     "Mission Control still holds this session, so the call was not run. "
     "Make the same call again to go on waiting."
 )
-# A second held call: the correction stands in the first one's answer.
+# For a second held call: the correction is in the first one's answer.
 NOT_RUN = "Mission Control answered another call of yours instead; this one was not run."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wiring(Connection):
-    """What a settings file needs to know to reach us.
+    """What a settings file needs in order to reach us.
 
-    `forwarder` is the command that runs `guard`, by absolute path: an agent's hooks run
-    with whatever `PATH` its own shell has.
+    `forwarder` is the command that runs `guard`, with its absolute path: an agent's hooks run with
+    the `PATH` of its own shell.
     """
 
     forwarder: Sequence[str]
 
 
 class HookSettings(abc.ABC):
-    """The settings of one agent; what is there and not ours is kept as it is, however odd."""
+    """The settings of one agent; entries that are not ours are kept as they are, however odd."""
 
     # The events that `guard connect` subscribes to.
     events: ClassVar[tuple[str, ...]]
 
     @abc.abstractmethod
     def path(self, project: Path | None) -> Path:
-        """Name the file in a project's directory; None: the person's own."""
+        """Return the path of the file in a project's directory; None: the user's own."""
 
     @abc.abstractmethod
     def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
-        """Write what stands under an event for us."""
+        """Return our entry for an event."""
 
     @abc.abstractmethod
     def is_ours(self, hook: Any) -> bool:
         """Whether `guard connect` wrote this entry, for whatever server."""
 
     def connected(self, settings: Settings, wiring: Wiring) -> Settings:
-        """Return settings with our hooks in, whatever else they hold kept."""
-        # Ours out first: twice is as once, and another forwarder, server or key replaces ours.
+        """Return settings with our hooks added; everything else in them is kept."""
+        # Ours are removed first: connecting twice changes nothing, and a new forwarder, server or
+        # key replaces the old one.
         return self.added(self.disconnected(settings), wiring)
 
     def added(self, settings: Settings, wiring: Wiring) -> Settings:
-        """Put our hooks into settings that have none of ours."""
+        """Add our hooks to settings that have none of ours."""
         hooks = settings.setdefault("hooks", {})
         for event in self.events:
             hooks.setdefault(event, []).append(self.group(event, wiring))
         return settings
 
     def disconnected(self, settings: Settings) -> Settings:
-        """Return settings without our hooks; groups and events of ours alone go with them."""
+        """Return settings without our hooks, and without groups and events that held only ours."""
         written = copy.deepcopy(settings)
         hooks = written.get("hooks")
         if not isinstance(hooks, dict):
@@ -83,13 +84,13 @@ class HookSettings(abc.ABC):
             kept = []
             for group in groups:
                 others = [hook for hook in self.hooks_of(group) if not self.is_ours(hook)]
-                # One that holds none of ours stays the very object it was, however odd.
+                # A group without hooks of ours stays the same object, however odd.
                 if len(others) == len(self.hooks_of(group)):
                     kept.append(group)
                 elif others:
                     kept.append({**group, "hooks": others})
             hooks[event] = kept
-            # What we alone had filled goes as well: disconnected, the file reads as before.
+            # Events that held only our hooks are removed, too: the file reads as before.
             if groups and not kept:
                 del hooks[event]
         if settings["hooks"] and not hooks:
@@ -108,11 +109,11 @@ class HookSettings(abc.ABC):
         }
 
     def event_of(self, event: str, hook: Any) -> str:
-        """Name what a hook of ours is told of, where it stands under an event."""
+        """Return the event that a hook of ours, found under an event, is told of."""
         return event
 
     def hooks_of(self, group: Any) -> list[Any]:
-        """Give the hooks of a group."""
+        """Return the hooks of a group."""
         hooks = group.get("hooks") if isinstance(group, dict) else None
         return hooks if isinstance(hooks, list) else []
 
@@ -122,9 +123,9 @@ Answer = dict[str, Any]
 
 
 class Session(Protocol):
-    """A session that can be spoken to from beside it, without its hooks.
+    """A session that can be reached by other means than its hooks.
 
-    Each call answers whether it was done; nothing is raised.
+    Each call returns whether it succeeded; nothing is raised.
     """
 
     def stop(self) -> bool: ...
@@ -133,29 +134,29 @@ class Session(Protocol):
 
 
 class Finding(NamedTuple):
-    """One thing looked at: does it work, and how we know."""
+    """The result of one check: whether it works, and how we know."""
 
     what: str
     works: bool
     because: str
 
     def line(self) -> str:
-        """Show it in one line."""
+        """Format it as one line."""
         return f"{'ok' if self.works else 'NO':>3}  {self.what:<10} {self.because}"
 
 
 def hold_reason(holding: Hooks, *, minutes: int, over: str = "", blocks: bool | None = None) -> str:
-    """Say how long a hook before a tool keeps it waiting, and what it does without us.
+    """Say how long a hook before a tool makes it wait, and what happens without the server.
 
     Args:
-        holding: The hook, as it stands in the settings; empty: there is none.
+        holding: The hook as it is in the settings; empty: there is none.
         minutes: The longest wait.
-        over: What else the wait outlasts.
+        over: What else the wait survives.
         blocks: Whether tools are blocked while the server is away; None: not in the settings.
     """
     if not holding:
         return "no hook before a tool runs"
-    # Only where the settings tell it: a guess here would be read as a promise.
+    # Only if the settings say it: a guess here would be read as a promise.
     does = {None: "", True: "are blocked", False: "run on"}[blocks]
     away = does and f"; without the server, tools {does}"
     return f"before a tool runs, up to {minutes} min{over}{away}"
@@ -168,35 +169,33 @@ class Adapter:
     Attributes:
         client: Its name in run keys, addresses and commands: "claude-code".
         title: Its name for a person: "Claude Code".
-        holding: Those whose answer may take as long as a person does. Connected
-            to fail closed, these alone are blocked while we are away.
-        starts: The events that begin a session; our forwarder adds the names of
-            the files there are.
-        read: Read one hook body; raises `UnreadableHook`.
-        answer: Say in the agent's words what the directive asks.
-        capabilities: Say what can truly be done to the session of this event:
-            `hold`, `inject` (where), `terminate` ("hook", "signal" or "not").
+        holding: The events whose answer may take as long as a person does. If connected to fail
+            closed, these alone are blocked while we are away.
+        starts: The events that begin a session; our forwarder adds the names of existing files.
+        read: Reads one hook body; raises `UnreadableHook`.
+        answer: Writes a directive as the agent's hook answer.
+        capabilities: Returns what can really be done to this event's session: `hold`, `inject`
+            (where), `terminate` ("hook", "signal" or "not").
         settings: Its settings file.
-        settings_hold_key: The agent key stands in that file, so git must never take it up.
-        abilities: Say what its hooks, as set, can do; `guard doctor` shows it.
-        advice: What is left to the person once it is connected; shown after
-            `guard connect`.
-        look_up: Say what our forwarder adds to a body from this machine's files:
-            what the agent's own record tells and its hooks do not.
-        examine: Look at what else must be right on this machine for the sessions in
-            a folder; `guard doctor` shows it.
-        vias: The ways its hooks can reach us, the usual one first.
-        misses: Say whether a body tells of a path that is not there; our forwarder
-            then lists the files again.
-        started_by: The environment variable in which the agent says how it was started.
-        program: Its executable's name, by which our forwarder finds it above itself; "":
-            nobody stands by its sessions.
-        reach: Return the session of a hook body where it can be spoken to from beside it.
-        idle_event: Our name for the event `guard hook AGENT --idle` sends; "": it has none.
-        asks_for_s: Say how many seconds a permission question may be kept open for an
-            answer from here; None: the agent asks its own person only once we have answered.
-        rests: Say from the environment whether a session lives on while it rests, so that
-            our forwarder may wait beside it.
+        settings_hold_key: Whether that file contains the agent key, so that git must never take it.
+        abilities: Returns what its hooks, as set, can do; `guard doctor` shows it.
+        advice: What the person still has to do after `guard connect`, which shows it.
+        look_up: Returns what our forwarder adds to a body from this machine's files: what the
+            agent's own record contains and its hooks do not.
+        examine: Checks what else must be right on this machine for the sessions in a folder;
+            `guard doctor` shows it.
+        vias: The ways in which its hooks can reach us, the usual one first.
+        misses: Returns whether a body reports a path that does not exist; then our forwarder lists
+            the files again.
+        started_by: The environment variable in which the agent reports how it was started.
+        program: Its executable's name, by which our forwarder finds it among its parent processes;
+            "": its sessions have no watcher.
+        reach: Returns a hook body's session if it can be reached by other means than its hooks.
+        idle_event: Our name for the event that `guard hook AGENT --idle` sends; "": it has none.
+        asks_for_s: Returns how many seconds a permission question may wait for an answer from
+            Mission Control; None: the agent asks its own person only after our answer.
+        rests: Returns, from the environment, whether a session lives on while it rests, so that our
+            forwarder may wait for messages to it.
     """
 
     client: str
@@ -210,7 +209,7 @@ class Adapter:
     abilities: Callable[[Hooks], tuple[Finding, ...]]
     settings_hold_key: bool = False
     advice: tuple[str, ...] = ()
-    # Defaults are functions that do nothing, so that no caller asks whether there is one.
+    # The defaults do nothing, so that no caller needs to check for None.
     look_up: Callable[[dict[str, Any]], dict[str, Any]] = lambda _body: {}
     examine: Callable[[Path], tuple[Finding, ...]] = lambda _folder: ()
     vias: tuple[Literal["http", "command"], ...] = ("command",)
@@ -229,7 +228,7 @@ def texts_of(directive: Directive) -> str:
 
 
 def why_not_run(event: HookEvent, directive: Directive) -> str:
-    """Say why a held call is not run, as its model reads it; "": it is, or nothing is held."""
+    """Return why a held call is not run, for its model; "": it is run, or nothing is held."""
     if event.holds and directive.action is DirectiveAction.HOLD:
         return STILL_HELD
     if event.holds and directive.call is CallAction.SKIP:
@@ -238,10 +237,10 @@ def why_not_run(event: HookEvent, directive: Directive) -> str:
 
 
 def deny(event: HookEvent, reason: str) -> dict[str, Any]:
-    """Keep a call from running, as Claude Code and Codex are told; the model reads why."""
+    """Deny a call in the form of Claude Code and Codex; the model reads the reason."""
     return specific(event, permissionDecision="deny", permissionDecisionReason=reason)
 
 
 def specific(event: HookEvent, **fields: str) -> dict[str, Any]:
-    """Answer an event with fields of its own."""
+    """Answer an event with its specific fields."""
     return {"hookSpecificOutput": {"hookEventName": event.name, **fields}}

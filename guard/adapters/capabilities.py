@@ -1,7 +1,7 @@
-"""What can truly be done to an agent: one vocabulary for adapters, server and screen.
+"""What can really be done to an agent: the same words for adapters, server and screen.
 
-An adapter reports it when it opens a run and again when it learns more. Silence means
-it can: an agent that says nothing of `terminate` gets the button. Meaning and shapes:
+An adapter reports its capabilities when it opens a run, and again when it learns more. An absent
+one counts as a yes: an agent that does not mention `terminate` gets the button. Meaning and shapes:
 docs/protocol.md, *Capabilities*.
 """
 
@@ -25,7 +25,7 @@ class InjectAt(StrEnum):
 
 
 class EndBy(StrEnum):
-    """What ends the agent: its own hook's answer, a signal, our SDK's exception, nothing."""
+    """What ends the agent: its own hook's answer, a signal, our SDK's exception, or nothing."""
 
     HOOK = "hook"
     SIGNAL = "signal"
@@ -34,7 +34,7 @@ class EndBy(StrEnum):
 
 
 class WhenAway(StrEnum):
-    """What becomes of a held call when the server goes away: it waits on, runs, is blocked."""
+    """What becomes of a held call when the server goes away: it waits, runs or is blocked."""
 
     WAITS = "waits"
     RUNS = "runs"
@@ -43,20 +43,20 @@ class WhenAway(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What one agent can do, as far as its adapter said so.
+    """What one agent can do, as far as its adapter reported it.
 
     Attributes:
         hold: It can be made to wait before a tool runs.
-        inject: When a text reaches its model, soonest first; None: unsaid, () : never.
-        terminate: What ends it; None: unsaid.
+        inject: When a text reaches its model, soonest first; None: not reported, (): never.
+        terminate: What ends it; None: not reported.
         cost: Where its token counts come from: "otlp", "turns", "transcript", "events",
-            "not"; None: unsaid.
-        away: What becomes of a held call when the server goes away; None: unsaid.
-        patience_s: Seconds it waits for an answer at most; None: as long as it takes.
-        why: Capability -> a sentence for the person on why it is not there.
+            "not"; None: not reported.
+        away: What becomes of a held call when the server goes away; None: not reported.
+        patience_s: How many seconds at most it waits for an answer; None: without a limit.
+        why: Capability -> a sentence for people on why it is missing.
     """
 
-    # Silence means yes: an SDK that says nothing of itself asks before each call.
+    # The default is yes: an SDK that reports nothing asks before each call.
     hold: bool = True
     inject: tuple[InjectAt, ...] | None = None
     terminate: EndBy | None = None
@@ -67,7 +67,7 @@ class Capabilities:
 
     @classmethod
     def read(cls, report: Mapping[str, Any]) -> Capabilities:
-        """Read what an adapter told; a word we do not know is as if it were unsaid.
+        """Read an adapter's report; unknown words count as not reported.
 
         >>> Capabilities.read({"hold": False, "inject": ["at_stop", "now"], "terminate": "not"})
         ... # doctest: +ELLIPSIS
@@ -77,19 +77,19 @@ class Capabilities:
         {'terminate': 'codex cannot be ended from here.', 'inject': 'codex takes no text...
         """
         why, cost = report.get("why"), report.get("cost")
-        # True is no word: so an absent one is unsaid, and not a no.
+        # An absent field reads as True, which is not one of the words: not reported, not a no.
         end = report.get("terminate", True)
         patience: Any = report.get("patience_s")
-        # "No" is said in two ways: by a word of ours, or as JSON says it.
+        # "No" has two forms: a word of ours, or JSON's false.
         terminate = EndBy.NOT if end in (False, None) else read_word(end, EndBy)
         inject = report.get("inject", True)
         inject = () if inject in (False, None) else [inject] if isinstance(inject, str) else inject
         known: tuple[InjectAt, ...] | None = None
         if isinstance(inject, list | tuple):
             known = tuple(moment for moment in InjectAt if moment.value in inject)
-            # Words that are all new to us are unsaid; to say none is to say never.
+            # If all words are unknown, nothing is reported; an empty list means never.
             known = known if known or not inject else None
-        # A bool is an int for Python, and no number of seconds.
+        # In Python a bool is an int, but it is not a number of seconds.
         is_number = isinstance(patience, int | float) and not isinstance(patience, bool)
         return cls(
             hold=report.get("hold", True) is not False,
@@ -102,7 +102,7 @@ class Capabilities:
         )
 
     def as_mapping(self) -> dict[str, Any]:
-        """Write what was said, in the form `POST runs/` takes."""
+        """Return what was reported, in the form of `POST runs/`."""
         report: dict[str, Any] = {"hold": self.hold}
         if self.inject is not None:
             report["inject"] = [moment.value for moment in self.inject]
@@ -114,22 +114,22 @@ class Capabilities:
 
     @property
     def takes_text(self) -> bool:
-        """A text can reach the model at all."""
+        """Whether a text can reach the model at all."""
         return self.inject is None or bool(self.inject)
 
     @property
     def can_end(self) -> bool:
-        """The agent can be ended from here."""
+        """Whether the agent can be ended from here."""
         return self.terminate is not EndBy.NOT
 
     def unavailable(self, agent: str) -> dict[str, str]:
-        """Name the actions that cannot be done to this agent, each with the reason."""
+        """Return the actions that are impossible for this agent, each with the reason."""
         who, refused = agent or "This agent", {}
         if not self.can_end:
             refused["terminate"] = self._reason("terminate", f"{who} cannot be ended from here.")
         if not self.takes_text:
             reason = self._reason("inject", f"{who} takes no text from here.")
-            # To finish is asked by a text as well.
+            # "Finish" is also sent as a text.
             refused["inject"] = refused["finish"] = reason
         if not self.hold:
             refused["pause"] = self._reason("hold", f"{who} cannot be held.")

@@ -36,26 +36,26 @@ CAPABILITIES: Mapping[str, Any] = {
     "terminate": "hook",
     "cost": "turns",
     "away": "waits",
-    # Less than the hook's own time-out, or the answer would not get through any more.
+    # Less than the hook's own time-out; otherwise the answer would come too late.
     "patience_s": HOOK_HOLD_S - GIVES_UP_EARLY_S,
 }
 
-# No `SessionEnd`: the context manager says when it is over.
+# No `SessionEnd`: the context manager reports the end.
 HOOKS = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop")
 
 
 class MissionControl:
-    """Reports one session of the Claude Agent SDK, and does what people say.
+    """Reports one session of the Claude Agent SDK, and follows its directives.
 
-    A tool call waits in its hook, a socket and no thread, as long as a hook may
-    wait (65 minutes); a correction stands where the result would; a run that is
-    ended denies the call, ends Claude's loop and raises `guard.Stopped` after the
-    last message. The run's key is `claude-code:SESSION_ID`, as for Claude Code.
+    A tool call waits in its hook, on a socket without a thread, as long as a hook may wait (65
+    minutes). A correction takes the place of the result. When a run is stopped, the call is denied,
+    Claude's loop ends, and `guard.Stopped` is raised after the last message. The run's key is
+    `claude-code:SESSION_ID`, as for Claude Code.
 
     Args:
         name: What people call this run.
-        opening: As for `guard.AsyncSession`: `url`, `key`, `agent`, `goal`, `workspace`,
-            `mode`, `fail`, `budget`, … Without a `goal`, what the person asked is it.
+        opening: As for `guard.AsyncSession`: `url`, `key`, `agent`, `goal`, `workspace`, `mode`,
+            `fail`, `budget`, … The default `goal` is what the person asked.
     """
 
     def __init__(self, name: str, **opening: Any) -> None:
@@ -77,7 +77,7 @@ class MissionControl:
     def options(self, options: ClaudeAgentOptions | None = None) -> ClaudeAgentOptions:
         """Add our hooks to your options, after your own."""
         options = options or ClaudeAgentOptions()
-        # What the SDK does where our own hook fails: the person's choice holds there too.
+        # What the SDK does if our own hook fails: the person's choice applies there, too.
         blocks = "block" if self._opening.get("fail") == "closed" else "continue"
         ours = HookMatcher(hooks=[self._hook], timeout=HOOK_HOLD_S, on_failure=blocks)
         theirs = options.hooks or {}
@@ -85,22 +85,22 @@ class MissionControl:
         return dataclasses.replace(options, hooks=hooks)
 
     async def messages(self, messages: AsyncIterable[Any]) -> AsyncIterator[Any]:
-        """Pass messages on as they are; tell what a result says the session cost.
+        """Pass messages on unchanged; report the cost that a result states.
 
         Raises:
-            Stopped: The run was ended; after the last message.
+            Stopped: The run was stopped; raised after the last message.
         """
         async for message in messages:
             if isinstance(message, ResultMessage):
                 await self._tell_cost(message)
             yield message
-        # Last: whoever reads the messages gets all of them before the end.
+        # Last: the caller gets all messages before the exception.
         if self._stopped is not None:
             raise self._stopped
 
     async def _hook(self, body: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:
         event = claude_code.read(body)
-        # The first hook that speaks names the session, and so the run; no option tells it before.
+        # The first hook names the session, and so the run; no option does so earlier.
         if self._session is None:
             self._key = event.run_key
             opening: dict[str, Any] = {"run_key": self._key, "goal": event.prompt}
@@ -113,7 +113,7 @@ class MissionControl:
         return dict(claude_code.answer(event, directive))
 
     async def _directive(self, session: AsyncSession, event: HookEvent) -> Directive:
-        """Tell what a hook is about; answers what to do, in the server's words."""
+        """Report a hook's event; return what to do, as a directive."""
         if not event.turns:
             return _directive()
         turn, agent = event.turns[0], event.subagent or session.agent
@@ -121,11 +121,11 @@ class MissionControl:
             go = await session.before(turn.tool or "", turn.args, agent=agent, files=turn.files)
             if not go.run:
                 return _directive(go.text, call=CallAction.SKIP)
-            # Kept for its outcome, which another hook brings.
+            # Kept for its outcome, which another hook reports.
             self._gone[turn.key or ""] = go
             return _directive(texts=go.messages)
         if turn.tool is not None:
-            # A call that was denied was never run, so that nothing came of it.
+            # A denied call never ran, so it has no outcome.
             asked = self._gone.pop(turn.key or "", None)
             outcome = {"result": turn.result, "error": turn.error}
             return _directive(texts=await session.after(asked, **outcome) if asked else ())
@@ -133,13 +133,13 @@ class MissionControl:
         return _directive(texts=notes)
 
     async def _tell_cost(self, result: Any) -> None:
-        """Tell what was spent since the last result; of an ended run too."""
+        """Report the cost since the last result, even for a run that was stopped."""
         if self._session is None or result.total_cost_usd is None:
             return
-        if self._stopped is not None:  # an ended session is silent; one that joins its run speaks
+        if self._stopped is not None:  # a stopped session is silent; a new one joins its run
             await self._session.close()
             self._session = AsyncSession(**self._opening | {"run_key": self._key})
-        # A result's total grows over a session, and starts anew in a new process.
+        # A result's total grows over a session, and starts again in a new process.
         total = round(Decimal(str(result.total_cost_usd)), 9)
         before = self._charged.get(result.session_id, Decimal(0))
         self._charged[result.session_id] = total
@@ -163,5 +163,5 @@ def _directive(
     texts: tuple[str, ...] = (),
 ) -> Directive:
     messages = tuple(Message(id=str(place), text=text) for place, text in enumerate(texts))
-    # No version: nothing waits for the next one here.
+    # No version: nothing here waits for the next one.
     return Directive(version=0, action=action, call=call, reason=reason, messages=messages)

@@ -1,4 +1,4 @@
-"""Token counts as each framework writes them, in ours. Pure: no framework is needed."""
+"""Each framework's token counts, converted to ours. Pure: no framework is needed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from guard.turn import Usage
 
 
 def langchain_usage(counts: Mapping[str, Any] | None) -> Usage | None:
-    """Read LangChain's `usage_metadata`, whose input includes what was cached.
+    """Read LangChain's `usage_metadata`, whose input includes cached tokens.
 
-    What was written to a cache comes as one count, or as one for each lifetime in
-    its place (langchain-anthropic).
+    Tokens written to a cache come as one count, or instead as one for each lifetime
+    (langchain-anthropic).
 
     >>> langchain_usage({"input_tokens": 10_500, "output_tokens": 42, "input_token_details": {
     ...     "cache_read": 9_000, "cache_creation": 300}})
@@ -26,7 +26,7 @@ def langchain_usage(counts: Mapping[str, Any] | None) -> Usage | None:
     answered = counts.get("output_token_details") or {}
     cached, hourly = _count(read, "cache_read"), _count(read, "ephemeral_1h_input_tokens")
     tiered = _count(read, "ephemeral_5m_input_tokens") + hourly
-    # Not their sum: each is the whole of what was written, told in its own way.
+    # Not their sum: each is the whole of what was written, in another form.
     written = max(_count(read, "cache_creation"), tiered)
     return Usage(
         input=max(0, _count(counts, "input_tokens") - cached - written),
@@ -39,7 +39,7 @@ def langchain_usage(counts: Mapping[str, Any] | None) -> Usage | None:
 
 
 def responses_usage(counts: Any) -> Usage | None:
-    """Read the OpenAI Agents SDK's `Usage`, whose input includes what was cached.
+    """Read the OpenAI Agents SDK's `Usage`, whose input includes cached tokens.
 
     >>> from types import SimpleNamespace as Counts
     >>> responses_usage(Counts(input_tokens=10_500, output_tokens=42,
@@ -47,7 +47,7 @@ def responses_usage(counts: Any) -> Usage | None:
     ...     output_tokens_details=Counts(reasoning_tokens=20))).reasoning
     20
     """
-    # The SDK makes an empty one where the provider told nothing: that is not a call for 0
+    # The SDK creates an empty one if the provider reported nothing: this is not a call with 0
     # tokens.
     if not counts or not (counts.input_tokens or counts.output_tokens):
         return None
@@ -64,7 +64,7 @@ def responses_usage(counts: Any) -> Usage | None:
 
 
 def litellm_usage(counts: Mapping[str, Any]) -> Usage:
-    """Read LiteLLM's counts: OpenAI's, with what was written to a cache inside the prompt.
+    """Read LiteLLM's counts: OpenAI's, with tokens written to a cache as part of the prompt.
 
     >>> litellm_usage({"prompt_tokens": 10_500, "completion_tokens": 42,
     ...     "prompt_tokens_details": {"cached_tokens": 9_000, "cache_creation_tokens": 300}})
@@ -83,5 +83,5 @@ def litellm_usage(counts: Mapping[str, Any]) -> Usage:
 
 
 def _count(counts: Mapping[str, Any], name: str) -> int:
-    # Null as well as absent: providers write either.
+    # Null as well as absent: providers send either.
     return int(counts.get(name) or 0)

@@ -24,35 +24,34 @@ try:
 except ImportError as missing:
     raise FrameworkMissing("guard.adapters.crewai", "crewai", missing) from missing
 
-# How long a call waits for the bus to tell what the model call before it cost.
+# How long a call waits for the bus to report the cost of the model call before it.
 FLUSH_S = 10.0
 
-# How CrewAI's own text for a tool that raised begins.
+# The beginning of CrewAI's text for a tool that raised.
 FAILED = "Error executing tool"
 
-# Stands in the answer of a model that calls tools in plain text.
+# Part of the answer of a model that calls tools in plain text.
 ACTS = "Action Input:"
 
 _watching: ContextVar[MissionControl | None] = ContextVar("guard_crewai", default=None)
 
 
 class RunEnded(Stopped, HookAborted):
-    """The run was ended: `kickoff` raises it as it is, a `guard.Stopped`."""
+    """The run was stopped: `kickoff` raises this unchanged; it is a `guard.Stopped`."""
 
 
 class MissionControl:
-    """Reports what crews do inside its `with` block, and does what people say.
+    """Reports what crews do inside its `with` block, and follows their directives.
 
-    A tool call waits in its hook while the run is held, in the thread of its agent;
-    a correction stands where the result would, or joins that agent's next model call;
-    a run that is ended raises `guard.Stopped` out of `kickoff`. One block is one
-    run; agents are told apart by their roles. Other crews of the process are
-    not touched.
+    A tool call waits in its hook while the run is held, in its agent's thread. A correction takes
+    the place of the result, or is added to that agent's next model call. When a run is stopped,
+    `guard.Stopped` is raised out of `kickoff`. One block is one run; agents are told apart by their
+    roles. Other crews of the process are not affected.
 
     Args:
         name: What people call this run.
-        opening: As for `guard.Session`: `url`, `key`, `goal`, `workspace`, `mode`,
-            `fail`, `budget`, … Without a `goal`, the first task's description is it.
+        opening: As for `guard.Session`: `url`, `key`, `goal`, `workspace`, `mode`, `fail`,
+            `budget`, … The default `goal` is the first task's description.
     """
 
     def __init__(self, name: str, **opening: Any) -> None:
@@ -64,12 +63,12 @@ class MissionControl:
         self._unreported: dict[str, tuple[str, dict[str, Any]]] = {}
         self._gone: dict[int, Go] = {}
         self._instead: dict[int, str] = {}
-        # By role: a text about one agent's call is for that agent.
+        # By role: a text about one agent's call is for that agent only.
         self._notes: defaultdict[str, list[str]] = defaultdict(list)
         self._scope = ExitStack()
 
     def __enter__(self) -> Self:
-        # Scoped, so that other crews of this process are not touched.
+        # Scoped, so that other crews of this process are not affected.
         self._scope.enter_context(scoped_hooks())
         register_scoped(InterceptionPoint.PRE_MODEL_CALL, self._before_llm_call)
         register_scoped(InterceptionPoint.PRE_TOOL_CALL, self._before_tool_call)
@@ -81,17 +80,17 @@ class MissionControl:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        # Before the handlers go: what the last model calls cost may still be on its way.
+        # Before the handlers are removed: the cost of the last model calls may still arrive.
         crewai_event_bus.flush(FLUSH_S)
         self._scope.close()
-        # A model call that led to no turn has cost money all the same.
+        # A model call without a turn still has a cost.
         for role, facts in self._unreported.values():
             self._say("(called no tool)", role, facts)
         if self._session is not None:
             self._session.close("failed" if kind else "completed")
 
     def _before_llm_call(self, context: Any) -> None:
-        """Add what this agent must read, or end here."""
+        """Add what this agent must read, or raise if the run was stopped."""
         if self._stopped is not None:
             raise RunEnded(self._stopped.reason)
         for note in self._notes.pop(_role(context.agent), ()):
@@ -99,13 +98,13 @@ class MissionControl:
             context.messages.append(message)
 
     def _before_tool_call(self, context: Any) -> bool | None:
-        """Ask whether a call may run, and wait here while it is held."""
-        # The bus tells of the model call in threads of its own: its cost must have come in.
+        """Ask whether a call may run; wait here while it is held."""
+        # The bus reports the model call in threads of its own: wait until its cost has arrived.
         crewai_event_bus.flush(FLUSH_S)
         role = _role(context.agent)
         facts = self._facts.get(role, {})
         self._unreported.pop(facts.get("call_id", ""), None)
-        # A call has no id, but both of its hooks are given the same object.
+        # A call has no id, but both of its hooks get the same object.
         call = id(context.tool_input)
         session = self._open(context.task)
         try:
@@ -122,9 +121,9 @@ class MissionControl:
         return None
 
     def _after_tool_call(self, context: Any) -> str | None:
-        """Tell what a call gave, or give what stands in its place."""
+        """Report a call's outcome, or return the text in place of its result."""
         call = id(context.tool_input)
-        # It did not run: why stands in the place of what CrewAI says of that.
+        # It did not run: the reason replaces CrewAI's own text.
         if (go := self._gone.pop(call, None)) is None:
             return self._instead.pop(call, None)
         text = str(context.tool_result)
@@ -136,14 +135,14 @@ class MissionControl:
         return None
 
     def _on_llm_call(self, source: Any, event: Any) -> None:
-        """Keep what a call cost for the turn it leads to; tell an answer."""
-        # The bus is the whole process's, and tells of other crews' calls too.
+        """Keep a model call's cost for the turn it leads to; report an answer."""
+        # The bus belongs to the whole process, and reports other crews' calls, too.
         if _watching.get() is not self:
             return
         role = (event.agent_role or "agent").strip()
         facts = _facts(event)
         text = event.response if isinstance(event.response, str) else ""
-        # An answer in plain text may be a call: then the tool's own hook tells of it.
+        # An answer in plain text may be a tool call: then the tool's own hook reports it.
         if text and ACTS not in text:
             self._say(text, role, facts)
             return
@@ -157,7 +156,7 @@ class MissionControl:
             self._stopped = stopped
 
     def _open(self, task: Any) -> Session:
-        """The session; it opens the run with its first turn."""
+        """Return the session; its first turn opens the run."""
         if self._session is None:
             own: dict[str, Any] = {"goal": getattr(task, "description", None)}
             self._session = Session(self._name, **own | self._opening)
@@ -169,9 +168,9 @@ def _role(agent: Any) -> str:
 
 
 def _facts(event: Any) -> dict[str, Any]:
-    """What a model call was and cost; counted once, by its id."""
+    """Return the fields of a model call, with its cost; its id makes it count once."""
     provider, _, model = (event.model or "").rpartition("/")
-    # Read any vendor's counts, as CrewAI itself does: its prompt includes what was cached.
+    # Reads any vendor's counts, as CrewAI itself does: its prompt includes cached tokens.
     read = UsageMetrics.from_provider_dict(event.usage)
     if read is None or not read.total_tokens:
         usage = None

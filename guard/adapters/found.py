@@ -1,4 +1,4 @@
-"""Which agents this machine has, and when each was last used: what its own files tell."""
+"""Which agents this machine has, and when each was last used, according to its own files."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
-# Files and folders of one agent: a board that opens must not wait for a large home.
+# Most files and folders read for one agent: a dashboard must not wait for a large home.
 MOST_LOOKED_AT = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Where an agent shows that it is here.
+    """Where an agent leaves traces.
 
     Attributes:
         program: Its executable, on PATH.
-        folder: What it makes in the home directory.
-        sessions: Where in it sessions are kept; "": nothing there tells when it was used.
-        depth: How many folders below that their files lie.
+        folder: What it creates in the home directory.
+        sessions: Where sessions are kept in that folder; "": nothing shows when it was used.
+        depth: How many folders below that the files are.
     """
 
     program: str
@@ -40,13 +40,13 @@ TRACES: dict[str, Trace] = {
 
 
 def session_places() -> list[str]:
-    """Name the folders in a home directory in which agents keep their sessions."""
+    """Return the folders of a home directory in which agents keep their sessions."""
     return [f"{trace.folder}/{trace.sessions}" for trace in TRACES.values() if trace.sessions]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundAgent:
-    """An agent that is here; `used_at` is None where nothing tells."""
+    """An agent on this machine; `used_at` is None if nothing shows it."""
 
     client: str
     used_at: datetime | None
@@ -55,12 +55,12 @@ class FoundAgent:
 def found_agents(home: Path, *, path: str | None = None) -> list[FoundAgent]:
     """Return the agents of a home directory, the last used first.
 
-    `path`: where programs are looked for; None: on PATH.
+    `path`: where to look for programs; None: on PATH.
     """
     here = []
     for client, trace in TRACES.items():
         folder = home / trace.folder
-        # Either will do: one just installed has no folder yet, and some are on no PATH of ours.
+        # Either is enough: a new agent has no folder yet, and some programs are not on our PATH.
         if folder.is_dir() or shutil.which(trace.program, path=path):
             changes = _changes(folder / trace.sessions, trace.depth) if trace.sessions else ()
             newest = max(islice(changes, MOST_LOOKED_AT), default=None)
@@ -77,7 +77,7 @@ def _changes(folder: Path, depth: int) -> Iterator[float]:
             found = [(entry.stat().st_mtime, entry) for entry in entries]
     except OSError:
         return
-    # The newest first: the count of what is looked at must not run out among old sessions.
+    # The newest first: the limit must not be reached among old sessions.
     for changed, entry in sorted(found, key=lambda one: one[0], reverse=True):
         if entry.is_file():
             yield changed

@@ -1,8 +1,8 @@
-"""What a hook told us, in one shape for every agent, and how it is wired.
+"""What a hook reported, in one form for every agent, and how the hook is configured.
 
-The server cannot see an agent's settings. What they say of waiting and of failing travels with
-each request, in one header that `guard connect` writes, so that cards never promise what the
-settings do not keep.
+The server cannot see an agent's settings. What they say about waiting and failing is sent with each
+request, in one header that `guard connect` writes, so that cards never promise what the settings do
+not keep.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from typing import Literal
 from guard.turn import Turn, Usage
 
 HEADER = "X-MissionControl-Hook"
-# The event name `guard doctor` sends; no agent has one of this name.
+# The event name that `guard doctor` sends; no agent has one of this name.
 PROBE = "Probe"
-# The body that asks whether anyone is there.
+# The body that asks whether a server is there.
 PROBING = {"hook_event_name": PROBE, "session_id": ""}
-# The event name of our own process that stands by a session (`guard.hooks.watcher`).
+# The event name of our own process that watches a session (`guard.hooks.watcher`).
 BESIDE = "Beside"
 NAME_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookWiring:
-    """What one hook request says of its wiring; empty where it says nothing.
+    """How one hook is configured, from its request; fields are empty where it says nothing.
 
     Attributes:
-        via: "http" (the agent asks by itself) or "command" (our forwarder asks).
+        via: "http" (the agent sends the request) or "command" (our forwarder sends it).
         fail: "open" or "closed": what happens to a call while the server is away.
         timeout_s: Seconds after which the agent gives up on this hook.
-        entry: How the agent was started, in its own word: "cli", "sdk-cli".
+        entry: How the agent was started, in its own words: "cli", "sdk-cli".
         defer_s: Seconds of holding after which a headless session is parked.
-        answer_s: Seconds that the hook of a permission question waits for an answer; None:
-            it only reports.
+        answer_s: Seconds that the hook of a permission question waits for an answer; None: it only
+            reports.
     """
 
     via: str = ""
@@ -46,18 +46,18 @@ class HookWiring:
 
     @property
     def is_headless(self) -> bool:
-        """No person sits at it: its process may end and be resumed."""
+        """Whether no person uses it directly: its process may end and be resumed."""
         # Claude Code's own word for `claude -p` and its SDKs.
         return self.entry == "sdk-cli"
 
     @classmethod
     def read(cls, header: str) -> HookWiring:
-        """Read the header's text; what cannot be read is as if unsaid.
+        """Read the header's text; unreadable fields count as absent.
 
         >>> HookWiring.read("via=http; fail=closed; timeout=3900; entry=cli").timeout_s
         3900.0
         """
-        # Names that are not known are passed over: a newer forwarder may say more.
+        # Unknown names are skipped: a newer forwarder may send more.
         parts = (part.partition("=") for part in header.split(";"))
         fields = {name.strip(): value.strip() for name, _, value in parts}
         return cls(
@@ -70,11 +70,11 @@ class HookWiring:
         )
 
     def headers(self) -> dict[str, str]:
-        """Write it as a request's header."""
+        """Return it as a request's header."""
         return {HEADER: self.header()}
 
     def header(self) -> str:
-        """Write it as the header's text.
+        """Return it as the header's text.
 
         >>> HookWiring(via="command", fail="open", timeout_s=3900, entry="cli").header()
         'via=command; fail=open; timeout=3900; entry=cli'
@@ -95,22 +95,21 @@ def _seconds(text: str | None) -> float | None:
         seconds = float(text or "")
     except ValueError:
         return None
-    # float() reads "inf" and "nan", too.
+    # float() accepts "inf" and "nan", too.
     return seconds if 0 < seconds < float("inf") else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """A model call that a hook tells of, apart from any turn.
+    """A model call that a hook reports apart from any turn.
 
-    `source` is where it was read: "transcript", or "turns" where the hook itself
-    says it. `agent` is whose it was; empty: who speaks. `turn_key` names the first tool
-    call its answer asked for. A call told twice under one
-    `call_id` counts once.
+    `source` is where it was read: "transcript", or "turns" if the hook itself reports it. `agent`
+    is whose call it was; empty: the speaker's. `turn_key` names the first tool call that its answer
+    asked for. A call reported twice under one `call_id` counts once.
     """
 
     call_id: str
-    # Where two sources tell of the same call, the server believes one of them by this.
+    # If two sources report the same call, this decides which one the server believes.
     source: str
     usage: Usage
     agent: str = ""
@@ -129,38 +128,37 @@ class HookEvent:
         name: The agent's own name of the event: "PreToolUse".
         session: The agent's session id; empty for a probe.
         cwd: The directory it works in.
-        prompt: What the person asked, where this event says so.
-        subagent: Who inside the session speaks; None is the main agent.
-        workspace: File names of `cwd`, where our forwarder listed them.
+        prompt: What the person asked, if this event says so.
+        subagent: The speaker inside the session; None is the main agent.
+        workspace: File names of `cwd`, if our forwarder listed them.
         turns: What to store, oldest first: none or one for the hooks we know.
-        calls: Model calls it tells of, to be counted once each.
+        calls: Model calls it reports, each to be counted once.
         holds: The agent waits for this answer: a verdict may take its time.
         takes_messages: A message in this answer reaches the model.
-        denial_is_read: The model reads why a call was not run: that answer takes
-            messages even where one that lets the call run cannot.
+        denial_is_read: The model reads why a call was not run: such an answer takes messages even
+            if one that lets the call run cannot.
         ends: The session is over.
-        asks: The call whose permission the agent asks for.
+        asks: The call for which the agent asks for permission.
         idles: The agent is at rest; this answer waits until there is a message for it.
-        wiring: How this hook is wired.
-        grant: Set by the server where `asks`: people allow this call, for once or for
-            the rest of the session.
-        answered: Set by the server where `asks`: what people said to this very question.
-        answer_text: With "deny": what the model is to read.
-        stop_hook_active: The agent goes on only because a stop hook made it.
-        outcome_of: This is how a call ended, and the agent gives calls no id: what
-            the key of its proposal begins with.
-        shown_to_model: The result as the model reads it, where an answer cannot add
-            to it but only stand in its place.
-        forwarded: Our forwarder sent it: it goes on waiting over a server's restart.
+        wiring: How this hook is configured.
+        grant: Set by the server if `asks`: people allow this call, once or for the rest of the
+            session.
+        answered: Set by the server if `asks`: people's answer to this very question.
+        answer_text: With "deny": the text for the model.
+        stop_hook_active: The agent continues only because of a stop hook.
+        outcome_of: For an outcome of an agent that gives calls no id: the beginning of its
+            proposal's key.
+        shown_to_model: The result as the model reads it, if an answer can only replace it and not
+            add to it.
+        forwarded: Our forwarder sent it, and keeps waiting across a restart of the server.
         agent_pid: The session's own process, which the forwarder may signal.
-        parent_key: The run this session belongs to, by key or id, where our forwarder
-            knows it.
-        relation: How: that run's agent started it, or a person went on from there.
-        kept: It runs under `guard run`, which ends it.
-        steered: `guard run` puts messages before its model; hooks need not.
-        presence: What the session does from now on, where this event tells it and its
-            turns do not: rest until a prompt, or wait for its person's permission.
-        daemon: Our process beside it can speak to the server that holds the session.
+        parent_key: The run this session belongs to, by key or id, if our forwarder knows it.
+        relation: In which way: that run's agent started it, or a person continued from there.
+        kept: It runs under `guard run`, which can end it.
+        steered: `guard run` gives messages to its model; hooks need not.
+        presence: What the session does from now on, if this event says so and its turns do not: it
+            rests until a prompt, or waits for its person's permission.
+        daemon: Our watcher can reach the server that holds the session.
     """
 
     client: str
@@ -179,12 +177,12 @@ class HookEvent:
     stop_hook_active: bool = False
     outcome_of: str = ""
     shown_to_model: str = ""
-    # An agent that asks by itself gives up when the server restarts; the forwarder asks again.
+    # An agent's own request fails when the server restarts; the forwarder asks again.
     forwarded: bool = False
     agent_pid: int | None = None
     asks: Turn | None = None
     idles: bool = False
-    # It travels with each request: settings of an older `guard connect` are still out there.
+    # Sent with each request: settings of an older `guard connect` are still in use.
     wiring: HookWiring = field(default_factory=HookWiring)
     grant: Literal["once", "session"] | None = None
     answered: Literal["allow_once", "deny"] | None = None
@@ -198,12 +196,12 @@ class HookEvent:
 
     @property
     def is_probe(self) -> bool:
-        """`guard doctor` asks whether anyone is there: answer, store nothing."""
+        """Whether `guard doctor` asks if a server is there: answer, store nothing."""
         return self.name == PROBE
 
     @property
     def stands_by(self) -> bool:
-        """Our process beside the session speaks, not the session."""
+        """Whether the sender is our watcher of the session, not the session."""
         return self.name == BESIDE
 
     @property
@@ -211,21 +209,21 @@ class HookEvent:
         """Seconds of holding after which this call is put off and the agent's process
         ends; resumed, the session asks again. None: never.
         """
-        # Where a person sits at the terminal, they see the wait and may end it themselves.
+        # A person at the terminal sees the wait and may end it.
         return self.wiring.defer_s if self.holds and self.wiring.is_headless else None
 
     @property
     def run_key(self) -> str:
         """The run's `key`, the same for hook, OTLP and SDK."""
-        # The client too: two agents count their sessions alike.
+        # With the client: two agents may use the same session ids.
         return f"{self.client}:{self.session}"
 
     @property
     def run_name(self) -> str:
-        """A name a person knows the run by: its folder and what was asked."""
-        # An agent on Windows names it with backslashes.
+        """A name by which people recognize the run: its folder and what was asked."""
+        # On Windows an agent sends backslashes.
         folder = self.cwd.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or self.client
-        # One line: it stands in lists and notices.
+        # On one line: it is shown in lists and notices.
         asked = " ".join((self.prompt or "").split())
         if not asked:
             return folder
@@ -233,5 +231,5 @@ class HookEvent:
 
     @property
     def call(self) -> str | None:
-        """The key of the call this event is about, where there is one."""
+        """The key of the call that this event is about, if there is one."""
         return self.turns[0].key if self.turns and self.turns[0].tool else None

@@ -2,7 +2,7 @@
 
     agent = create_agent(model, tools, middleware=[MissionControl("fix-auth")])
 
-Every tool call is asked for before it runs and waits there while the run is held.
+Every tool call is proposed before it runs, and waits while the run is held.
 """
 
 from __future__ import annotations
@@ -34,102 +34,101 @@ except ImportError as missing:
     raise FrameworkMissing("guard.adapters.langchain", "langchain", missing) from missing
 
 T = TypeVar("T")
-# Characters of the calls that no tool of ours ran.
+# Most characters shown of calls that none of our tools ran.
 LONGEST_ASKED = 500
-# Steps that are the same whether awaited or not; each yields what to call next.
+# The same steps for sync and async: each yields what to call next.
 Play = Generator[Callable[[], Any], Any, T]
 
 
 class WatchedState(AgentState):
-    """The agent's state with its run's key: a resumed graph finds its run by it."""
+    """The agent's state with its run's key, by which a resumed graph finds its run."""
 
-    # Private: it is kept by a checkpointer, and shown to no model.
+    # Private: a checkpointer keeps it, but no model sees it.
     guard_run: NotRequired[Annotated[str, PrivateStateAttr]]  # type: ignore[valid-type]
 
 
 class MissionControl(AgentMiddleware):
-    """Reports each invocation of an agent as a run, and does what people say.
+    """Reports each invocation of an agent as a run, and follows its directives.
 
-    A graph with a checkpointer is one run a thread (`langgraph:THREAD_ID`), any other
-    one run an invocation. `invoke` and `ainvoke`, threads and tasks, may share it.
-    A held call waits in its place; a correction stands where its result would, or
-    joins the next model call; a run that is ended jumps to the agent's end, and its
-    last message says why.
+    In a graph with a checkpointer each thread is a run (`langgraph:THREAD_ID`), in any other each
+    invocation. `invoke` and `ainvoke`, threads and tasks, may share it. A held call waits where it
+    is. A correction takes the place of the result, or is added to the next model call. A run that
+    is stopped jumps to the agent's end, and its last message gives the reason.
 
     Args:
         name: What people call these runs.
-        opening: As for `guard.Session`: `url`, `key`, `agent`, `goal`, `workspace`,
-            `mode`, `fail`, `budget`, … Without a `goal`, what the person asked is it.
+        opening: As for `guard.Session`: `url`, `key`, `agent`, `goal`, `workspace`, `mode`, `fail`,
+            `budget`, … The default `goal` is what the person asked.
     """
 
     state_schema = WatchedState
 
     def __init__(self, name: str, **opening: Any) -> None:
         super().__init__()
-        # What the caller says wins over what is ours to fill in.
+        # The caller's values take precedence over our defaults.
         self._opening = {"name": name, **opening}
         self._watches: dict[tuple[Kind, str], _Watch] = {}
 
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
-        """Open the run and tell what the person asked."""
+        """Open the run and report what the person asked."""
         return _played(self._begin(Session, state, runtime))
 
     @hook_config(can_jump_to=["end"])
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
-        """Open the run and tell what the person asked."""
+        """Open the run and report what the person asked."""
         return await _awaited(self._begin(AsyncSession, state, runtime))
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Add what Mission Control says, or end here."""
+        """Add Mission Control's messages, or end the graph."""
         return self._watch(Session, state).before_model()
 
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Add what Mission Control says, or end here."""
+        """Add Mission Control's messages, or end the graph."""
         return self._watch(AsyncSession, state).before_model()
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        """Keep what a model call was, for the turn it leads to."""
+        """Keep a model call's facts for the turn it leads to."""
         return _played(self._watch(Session, request.state).think(partial(handler, request)))
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Keep what a model call was, for the turn it leads to."""
+        """Keep a model call's facts for the turn it leads to."""
         watch = self._watch(AsyncSession, request.state)
         return await _awaited(watch.think(partial(handler, request)))
 
     @hook_config(can_jump_to=["model", "end"])
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Tell an answer; a message that comes back is one more thing to do."""
+        """Report an answer; if a message comes back, the agent goes on."""
         return _played(self._watch(Session, state).answer(state))
 
     @hook_config(can_jump_to=["model", "end"])
     async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
-        """Tell an answer; a message that comes back is one more thing to do."""
+        """Report an answer; if a message comes back, the agent goes on."""
         return await _awaited(self._watch(AsyncSession, state).answer(state))
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        """Ask, run, tell; a call that may not run is answered in its place."""
+        """Ask, run, report; a call that may not run gets an answer in place of its result."""
         return _played(self._watch(Session, request.state).act(request, handler))
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Ask, run, tell; a call that may not run is answered in its place."""
+        """Ask, run, report; a call that may not run gets an answer in place of its result."""
         return await _awaited(self._watch(AsyncSession, request.state).act(request, handler))
 
     def after_agent(self, state: Any, runtime: Any) -> None:
-        """Say that the run is over."""
+        """End the run."""
         _played(self._end(Session, state))
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
-        """Say that the run is over."""
+        """End the run."""
         await _awaited(self._end(AsyncSession, state))
 
     def _begin(self, kind: Kind, state: Any, runtime: Any) -> Play[dict[str, Any]]:
         info = runtime.execution_info
-        # One run a thread, where the graph remembers threads.
+        # One run for each thread, if the graph remembers threads.
         known = {"guard_run": f"langgraph:{(info and info.thread_id) or uuid.uuid4().hex}"}
-        # What the person says now; nothing if the last word is another's.
+        # What the person says now; nothing if the last message is not a person's.
         messages = state["messages"]
         last = messages[-1] if messages else None
         asked = last.text if isinstance(last, HumanMessage) else ""
@@ -140,22 +139,22 @@ class MissionControl(AgentMiddleware):
 
     def _end(self, kind: Kind, state: Any) -> Play[None]:
         watch = self._watch(kind, state)
-        # A thread that goes on later opens its run again, by the same key.
+        # A thread that continues later opens its run again, by the same key.
         del self._watches[kind, state["guard_run"]]
         yield from watch.settle()
         yield watch.session.close
 
     def _fail(self, kind: Kind, key: str) -> Play[None]:
-        # One that was ended in order is not here any more.
+        # A run that ended normally is no longer here.
         if (watch := self._watches.pop((kind, key), None)) is not None:
             yield from watch.fail()
 
     def _watch(self, kind: Kind, state: Any, **more: Any) -> _Watch:
-        """Find the run of this state; a graph resumed elsewhere joins it by its key."""
+        """Return the run of this state; a graph resumed elsewhere joins it by its key."""
         key = state["guard_run"]
         if (kind, key) not in self._watches:
             session = kind(**{"run_key": key} | more | self._opening)
-            # Two threads may come here at once: both then speak for one session.
+            # Two threads may arrive here at once: both then use one session.
             self._watches.setdefault((kind, key), _Watch(session))
         _invocations.on_failure((id(self), kind, key), partial(self._fail, kind, key))
         return self._watches[kind, key]
@@ -163,17 +162,17 @@ class MissionControl(AgentMiddleware):
 
 @dataclass(slots=True)
 class _Watch:
-    """One run that goes on now."""
+    """One run in progress."""
 
     session: Session | AsyncSession
     notes: list[str] = field(default_factory=list)
     stopped: str = ""
     interrupted: dict[str, Go] = field(default_factory=dict)
-    # What a model said that no turn has reported yet.
+    # The model's last message, if no turn has reported it yet.
     unreported: AIMessage | None = None
 
     def before_model(self) -> dict[str, Any] | None:
-        """Give what the model must read first."""
+        """Return what the model must read first."""
         if self.stopped:
             return self.ending()
         notes, self.notes = self.notes, []
@@ -182,7 +181,7 @@ class _Watch:
 
     def think(self, call: Callable[[], Any]) -> Play[Any]:
         """Call the model."""
-        # Of the call before, another middleware may have answered every tool.
+        # Another middleware may have answered every tool of the previous call.
         yield from self.settle()
         response = yield call
         said = (m for m in getattr(response, "result", ()) if isinstance(m, AIMessage))
@@ -190,27 +189,27 @@ class _Watch:
         return response
 
     def settle(self) -> Play[None]:
-        """Tell of a model call that led to no turn: it has cost money all the same."""
+        """Report a model call that led to no turn: it still has a cost."""
         message, self.unreported = self.unreported, None
         if message is None or self.stopped or not (facts := _facts(message)):
             return
-        # With what it asked for: calls that differ are no agent that repeats itself.
+        # With what it asked for: calls that differ are no repetition.
         asked = ", ".join(f"{call['name']} {call['args']}" for call in message.tool_calls)
         yield from self.say(
             message.text or f"(asked for {asked or 'no tool'})"[:LONGEST_ASKED], **facts
         )
 
     def fail(self) -> Play[None]:
-        """Say that the run is over, and no answer came of it."""
+        """End the run as failed."""
         yield from self.settle()
         yield partial(self.session.close, "failed")
 
     def answer(self, state: Any) -> Play[dict[str, Any] | None]:
-        """Tell what the model said, where it calls no tool."""
+        """Report what the model said if it calls no tool."""
         message = next(m for m in reversed(state["messages"]) if isinstance(m, AIMessage))
-        # A structured answer comes as a call of a tool that nobody runs: it is what was said.
+        # A structured answer comes as a call of a tool that nobody runs: it is the model's answer.
         if message.tool_calls and "structured_response" not in state:
-            return None  # its calls tell of it
+            return None  # its calls report it
         self.unreported = None
         yield from self.say(message.text or "(no text)", **_facts(message))
         if self.stopped:
@@ -224,7 +223,7 @@ class _Watch:
         try:
             go = self.interrupted.pop(call["id"], None)
             if go is None:
-                # The message that asked for this call tells what the model call behind it cost.
+                # The message that asked for this call has the facts of the model call.
                 asking = (
                     message
                     for message in reversed(request.state["messages"])
@@ -234,7 +233,7 @@ class _Watch:
                 self.unreported = None
                 go = yield partial(self.session.before, call["name"], call["args"], **facts)
         except Stopped as stopped:
-            # Not raised: other calls of the same answer are under way, and the graph ends in order.
+            # Not raised: other calls of the same answer are under way, and the graph ends normally.
             self.stopped = stopped.reason
             return _instead(call, stopped.reason)
         if not go.run:
@@ -249,7 +248,7 @@ class _Watch:
             why = f"{type(error).__name__}: {error}"
             yield from self._tell(partial(self.session.after, go, error=why))
             raise
-        # What a tool gave: a message, or a command with its messages.
+        # What a tool returned: a message, or a command with messages.
         if isinstance(result, ToolMessage):
             outcome = {"error" if result.status == "error" else "result": result.text}
         else:
@@ -260,7 +259,7 @@ class _Watch:
         return result
 
     def say(self, text: str, **facts: Any) -> Play[None]:
-        """Tell what was said."""
+        """Report what was said."""
         yield from self._tell(partial(self.session.say, text, **facts))
 
     def _tell(self, telling: Callable[[], Any]) -> Play[None]:
@@ -270,7 +269,7 @@ class _Watch:
             self.stopped = stopped.reason
 
     def ending(self) -> dict[str, Any]:
-        """End the graph; its last message says why."""
+        """End the graph; its last message gives the reason."""
         message = f"[Mission Control] This run was ended: {self.stopped}"
         return {"messages": [AIMessage(message)], "jump_to": "end"}
 
@@ -279,39 +278,39 @@ Kind = type[Session] | type[AsyncSession]
 
 
 class _Invocations(BaseCallbackHandler):
-    """Hears which invocations fail: past their limit, cancelled, left in mid-stream, by an error.
+    """Learns which invocations fail: by their limit, cancellation, a closed stream or an error.
 
-    LangChain calls no `after_agent` then, nor any other hook of a middleware.
+    LangChain then calls neither `after_agent` nor any other hook of a middleware.
     """
 
-    # Not in a thread: what is set here is found by the nodes of the graph that begins.
+    # Not in a thread: the nodes of the graph must see the context variable that is set here.
     run_inline = True
-    # Of chains alone: to tell us of a model call LangChain writes out all its messages, and fails
-    # the call where it cannot.
+    # For chains only: to report a model call, LangChain serializes all its messages, and fails the
+    # call if it cannot.
     ignore_llm = ignore_chat_model = ignore_agent = ignore_retriever = True
     ignore_custom_event = ignore_retry = True
 
     def __init__(self) -> None:
         self._current = ContextVar[UUID | None]("guard_invocation", default=None)
-        # By the invocation: the one around it, and what to do if it fails.
+        # By invocation: the surrounding one, and what to do if it fails.
         self._known: dict[UUID | None, tuple[UUID | None, dict[Any, Callable[[], Play[None]]]]] = {}
 
     def on_failure(self, key: object, play: Callable[[], Play[None]]) -> None:
-        """Play this if the invocation we are in fails; once for a key."""
+        """Run these steps if the current invocation fails; once for each key."""
         if (known := self._known.get(self._current.get())) is not None:
             known[1].setdefault(key, play)
 
     def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **_: Any) -> None:
-        """A graph begins, or any other chain."""
+        """A graph, or any other chain, begins."""
         self._known[run_id] = self._current.get(), {}
         self._current.set(run_id)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
-        """It ended in order, or was interrupted and will be resumed."""
+        """It ended normally, or was interrupted and will be resumed."""
         self._leave(run_id)
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
-        """It failed; `GraphBubbleUp` out of a graph within another one is no failure."""
+        """It failed; a `GraphBubbleUp` from a nested graph is not a failure."""
         left = self._leave(run_id)
         if not isinstance(error, GraphBubbleUp):
             for play in left:
@@ -324,12 +323,12 @@ class _Invocations(BaseCallbackHandler):
 
 
 _invocations = _Invocations()
-# By this way alone a handler comes to invocations whose caller names none.
+# Only in this way does a handler reach invocations whose caller names no handler.
 register_configure_hook(ContextVar("guard_invocations", default=_invocations), inheritable=False)
 
 
 def _played(play: Play[T]) -> T:
-    """Take the steps in this thread."""
+    """Run the steps in this thread."""
     go_on = partial(play.send, None)
     while True:
         try:
@@ -343,7 +342,7 @@ def _played(play: Play[T]) -> T:
 
 
 async def _awaited(play: Play[T]) -> T:
-    """Take the steps in this task."""
+    """Run the steps in this task."""
     go_on = partial(play.send, None)
     while True:
         try:
@@ -358,13 +357,13 @@ async def _awaited(play: Play[T]) -> T:
 
 
 def _instead(call: Any, text: str) -> Any:
-    """What the model reads where a result would stand."""
-    # As an error, or the model would take it for what the tool gave.
+    """Return what the model reads in place of a result."""
+    # As an error; otherwise the model would take it for the tool's result.
     return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
 
 
 def _facts(message: Any) -> dict[str, Any]:
-    """What the model call behind a turn was and cost; counted once, by its id."""
+    """Return the facts of the model call behind a turn; its id makes it count once."""
     metadata = message.response_metadata
     facts = {
         "call_id": message.id or metadata.get("id"),

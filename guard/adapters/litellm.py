@@ -1,10 +1,10 @@
-"""LiteLLM under Mission Control: a callback that reads a loop from its model calls.
+"""LiteLLM under Mission Control: a callback that watches a loop through its model calls.
 
     litellm.callbacks = [MissionControl("fix-auth")]        # litellm.acompletion
     callbacks: ["guard.adapters.litellm.proxy"]             # the proxy's config.yaml
 
-LiteLLM sees what an agent asks of its model, not its tools: a call is proposed when
-the model asks for it, and done when its result comes with the next request.
+LiteLLM sees what an agent asks of its model, not its tools: a call is proposed when the model asks
+for it, and complete when its result comes with the next request.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ except ImportError as missing:
     raise FrameworkMissing("guard.adapters.litellm", "litellm", missing) from missing
 
 CHAT = frozenset({"completion", "acompletion"})
-# That a proxy remembers; the one unheard for longest is forgotten, and joined again by its key.
+# Most runs a proxy remembers; the least recently used is forgotten, and joined again by its key.
 MOST_RUNS = 1000
 
-# What a repeated request does not take over.
+# What a repeated request does not copy.
 OURS = ("messages", "litellm_call_id", "litellm_logging_obj")
 
-# The run of a request whose messages are ready: the proxy's, or one asked again.
+# The run of a request whose messages are prepared: by the proxy's hook, or for a second try.
 _prepared: ContextVar[str | None] = ContextVar("guard_prepared", default=None)
 
 
 class MissionControl(CustomLogger):
-    """Reports the loops that run over `litellm.acompletion`, and does what people say.
+    """Reports loops that run over `litellm.acompletion`, and follows their directives.
 
-    A tool call waits here, before its agent hears of it. A corrected call never
-    reaches the agent: the model is asked again with the correction, and the agent
-    hears what it says then. A run that is ended gets an answer without a call that
-    says so; further requests raise `guard.Stopped` (the proxy: status 403).
+    A tool call waits here before its agent sees it. A corrected call never reaches the agent: the
+    model is asked again with the correction, and the agent gets its new answer. A stopped run gets
+    an answer without a call, which gives the reason; further requests raise `guard.Stopped` (the
+    proxy: status 403).
 
-    Calls of one `litellm_session_id` (or `metadata["session_id"]`) are one run; those
-    without are one run of this object.
+    Calls with the same `litellm_session_id` (or `metadata["session_id"]`) are one run; those
+    without it are one run for this object.
 
     Args:
         name: What people call these runs.
-        opening: As for `guard.AsyncSession`: `url`, `key`, `agent`, `goal`, `workspace`,
-            `mode`, `fail`, `budget`, … Without a `goal`, what the person asked is it.
+        opening: As for `guard.AsyncSession`: `url`, `key`, `agent`, `goal`, `workspace`, `mode`,
+            `fail`, `budget`, … The default `goal` is what the person asked.
     """
 
     def __init__(self, name: str, **opening: Any) -> None:
@@ -71,19 +71,19 @@ class MissionControl(CustomLogger):
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        # A copy: loops beside it go on meanwhile, and each request moves its run in the order.
+        # A copy: other loops continue meanwhile, and each request changes the order of the runs.
         for run in tuple(self._runs.values()):
             await run.session.close("failed" if kind else "completed")
 
     async def async_pre_call_hook(
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
     ) -> dict[str, Any]:
-        """The proxy's: a run that is over is refused before a deployment is chosen."""
+        """The proxy's hook: refuses a run that is over before a deployment is chosen."""
         if call_type not in CHAT:
             return data
         key = _session_of(data)
         if key is None:
-            # A conversation without a name is known by whose it is and how it begins.
+            # A conversation without a name is identified by its key's owner and its beginning.
             spoken = takewhile(lambda one: _get(one, "role") != "assistant", data["messages"])
             known_by = f"{getattr(user_api_key_dict, 'token', '')} {_digest(list(spoken))}"
             key = f"litellm:{hashlib.sha256(known_by.encode()).hexdigest()[:32]}"
@@ -93,14 +93,14 @@ class MissionControl(CustomLogger):
             from fastapi import HTTPException
 
             raise HTTPException(403, f"Mission Control ended this run: {stopped.reason}") from None
-        # The deployment's hook runs below this one, and must not tell the same turns again.
+        # The deployment's hook runs below this one, and must not report the same turns again.
         _prepared.set(key)
         return data | {"messages": messages}
 
     async def async_pre_call_deployment_hook(
         self, kwargs: dict[str, Any], call_type: Any
     ) -> dict[str, Any] | None:
-        """Tell what came since the last model call, and add what the model must read.
+        """Report what is new since the last model call, and add what the model must read.
 
         Raises:
             Stopped: The run is over.
@@ -113,14 +113,15 @@ class MissionControl(CustomLogger):
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: Any, call_type: Any
     ) -> Any:
-        """Hold the calls the model asks for; the agent hears of those that may run."""
+        """Hold the calls that the model asks for; the agent gets those that may run."""
         if _name(call_type) not in CHAT or not getattr(response, "choices", None):
             return None
         key = _prepared.get() or _session_of(request_data) or self._own_key
         run = self._run(key, request_data["messages"])
         if await run.judge(response, request_data):
             return response
-        # Asked again, with answers to the calls that were not run: the agent sees only what may be.
+        # Asked again, with answers to the calls that were not run: the agent sees only permitted
+        # ones.
         exchange = run.answered_instead(response.choices[0].message)
         run.place(request_data["messages"], exchange)
         again = {name: value for name, value in request_data.items() if name not in OURS}
@@ -140,7 +141,7 @@ class MissionControl(CustomLogger):
 
     def _run(self, key: str, messages: Sequence[Any]) -> _Run:
         if key not in self._runs:
-            # No heartbeat: that this proxy lives says nothing of an agent elsewhere.
+            # No heartbeat: this proxy's life says nothing about an agent elsewhere.
             own: dict[str, Any] = {"run_key": key, "goal": _opening(messages), "heartbeat": False}
             self._runs[key] = _Run(AsyncSession(**own | self._opening))
             if len(self._runs) > MOST_RUNS:
@@ -151,7 +152,7 @@ class MissionControl(CustomLogger):
 
 @dataclass(slots=True)
 class _Run:
-    """One loop, as its model calls tell it."""
+    """One loop, as its model calls show it."""
 
     session: AsyncSession
     asked: set[str] = field(default_factory=set)
@@ -162,10 +163,10 @@ class _Run:
     stopped: Stopped | None = None
 
     async def prepare(self, messages: Sequence[Any]) -> list[Any]:
-        """Tell what is new in a request; answers its messages, with ours."""
+        """Report what is new in a request; return its messages, with ours."""
         if self.stopped:
             raise self.stopped
-        # Each request repeats the conversation: told again, it would reset every streak.
+        # Each request repeats the conversation: reported again, it would reset every streak.
         if (asked := _opening(messages)) and asked not in self.asked:
             self.asked.add(asked)
             self.notes += await self.session.say(asked, role=Role.USER)
@@ -174,7 +175,8 @@ class _Run:
                 self.notes += await self.session.after(go, result=_text(message))
         request = list(messages)
         for place, begins, items in self.placed:
-            # The agent sends its own history, without ours; a shortened one has no place for it.
+            # The agent sends its own history, without ours; a shortened one has no place for our
+            # messages.
             if place <= len(request) and _digest(request[:place]) == begins:
                 request[place:place] = items
         if self.notes:
@@ -185,7 +187,7 @@ class _Run:
         return request
 
     def place(self, messages: Sequence[Any], items: list[Any]) -> None:
-        """Remember what the model is told after these messages."""
+        """Remember what the model is to read after these messages."""
         self.placed.append((len(messages), _digest(messages), items))
 
     async def judge(self, response: Any, request: Mapping[str, Any]) -> bool:
@@ -209,8 +211,8 @@ class _Run:
             if not calls:
                 self.notes += await self.session.say(_text(message) or "(no text)", **facts)
                 return True
-            # Asked together: one after the other, people would see the second held call only
-            # when they have answered the first.
+            # Asked together: in sequence, people would see the second held call only after they
+            # answered the first.
             going = await asyncio.gather(*(self._propose(call, facts) for call in calls))
         except Stopped as stopped:
             self.stopped = stopped
@@ -218,7 +220,7 @@ class _Run:
             return True
         if not any(going):
             return False
-        # Those that may run reach the agent; why the others did not is in the next request.
+        # Those that may run reach the agent; the reasons for the others are in the next request.
         message.tool_calls = [call for call, goes in zip(calls, going, strict=True) if goes]
         self.notes += [self.instead.pop(call.id) for call in calls if call.id in self.instead]
         return True
@@ -234,7 +236,7 @@ class _Run:
         return go.run
 
     def answered_instead(self, message: Any) -> list[Any]:
-        """What the model called, and what it reads in place of the results."""
+        """Return the model's calls, and the texts in place of their results."""
         calls = list(message.tool_calls)
         exchange = [message.model_dump(exclude_none=True)]
         for call in calls:
@@ -244,7 +246,7 @@ class _Run:
 
 
 def _session_of(kwargs: Mapping[str, Any]) -> str | None:
-    """The session an agent names, as a run's key."""
+    """Return the session that an agent names, as a run's key."""
     named = kwargs.get("litellm_session_id")
     for where in ("metadata", "litellm_metadata"):
         named = named or (kwargs.get(where) or {}).get("session_id")
@@ -252,16 +254,16 @@ def _session_of(kwargs: Mapping[str, Any]) -> str | None:
 
 
 def _digest(messages: Sequence[Any]) -> str:
-    """Tell one beginning of a conversation from another."""
+    """Return a digest that distinguishes one beginning of a conversation from another."""
     parts = [(_get(one, "role"), _text(one), _get(one, "tool_call_id")) for one in messages]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _answer(response: Any, text: str) -> None:
-    """Turn an answer into one that calls nothing."""
+    """Turn an answer into one without calls."""
     choice = response.choices[0]
     choice.message.tool_calls, choice.message.content = None, text
-    # Left at "tool_calls", an agent would look for the calls that are gone.
+    # With "tool_calls" an agent would look for the calls that were removed.
     choice.finish_reason = "stop"
 
 
@@ -281,10 +283,10 @@ def _text(message: Any) -> str:
 
 
 def _opening(messages: Sequence[Any]) -> str:
-    """What the person asks, before the model has spoken.
+    """Return what the person asks, before the model has spoken.
 
-    Later messages of role `user` may be a loop's own ("Observation: …", "go on"): taken
-    for a person's they would start every streak afresh.
+    Later messages with the role `user` may be the loop's own ("Observation: …", "go on"): taken for
+    a person's, they would begin every streak afresh.
     """
     if any(_get(message, "role") == "assistant" for message in messages):
         return ""
@@ -293,7 +295,7 @@ def _opening(messages: Sequence[Any]) -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """Make `proxy`, the callback for a proxy's config.yaml, when it is asked for."""
+    """Create `proxy`, the callback for a proxy's config.yaml, on first access."""
     if name != "proxy":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()["proxy"] = MissionControl("litellm proxy")

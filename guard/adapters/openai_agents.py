@@ -26,33 +26,33 @@ except ImportError as missing:
 
 T = TypeVar("T")
 
-# How the SDK's own text for a tool that raised begins.
+# The beginning of the SDK's text for a tool that raised.
 FAILED = "An error occurred while running the tool"
 
 
 class RunEnded(Stopped, AgentsException):
-    """The run was ended: `Runner.run` raises it as it is, a `guard.Stopped`."""
+    """The run was stopped: `Runner.run` raises this unchanged; it is a `guard.Stopped`."""
 
 
 class CannotAnswer(AgentsException):
-    """A held call was corrected, but this kind of tool cannot be answered in its place."""
+    """A held call was corrected, but this kind of tool allows no answer in place of its result."""
 
 
 class MissionControl(RunHooks):
-    """Reports one run, and does what people say.
+    """Reports one run, and follows its directives.
 
-    A held call waits in `on_tool_start`, a hand-off in `on_handoff`; a correction stands
-    where the result would, or joins the next model call; a run that is ended
-    raises `guard.Stopped` out of `Runner.run`. Each hand-off is a turn of its agent.
+    A held call waits in `on_tool_start`, a hand-off in `on_handoff`. A correction takes the place
+    of the result, or is added to the next model call. When a run is stopped, `guard.Stopped` is
+    raised out of `Runner.run`. Each hand-off is a turn of its agent.
 
-    Use it as `async with` to have a run that raised marked as failed; without, a run
-    is over when its last agent has answered, and goes on when it is used again.
+    Used as `async with`, a run that raised is marked as failed; otherwise a run is over when its
+    last agent has answered, and continues when it is used again.
 
     Args:
         name: What people call this run.
-        run_config: Your own; `run_config` is it with our filter after yours.
-        opening: As for `guard.AsyncSession`: `url`, `key`, `goal`, `workspace`, `mode`,
-            `fail`, `budget`, … Without a `goal`, what the person asked is it.
+        run_config: Your own; the property `run_config` adds our filter after yours.
+        opening: As for `guard.AsyncSession`: `url`, `key`, `goal`, `workspace`, `mode`, `fail`,
+            `budget`, … The default `goal` is what the person asked.
     """
 
     def __init__(self, name: str, *, run_config: RunConfig | None = None, **opening: Any) -> None:
@@ -64,7 +64,7 @@ class MissionControl(RunHooks):
         self._facts: dict[str, dict[str, Any]] = {}
         self._gone: dict[str, Go] = {}
         self._notes: list[str] = []
-        # Our messages and where they stand: see `_filter`.
+        # Our messages and their places: see `_filter`.
         self._placed: list[tuple[int, Any]] = []
 
     @property
@@ -81,20 +81,20 @@ class MissionControl(RunHooks):
             await self._session.close("failed" if kind else "completed")
 
     async def on_agent_start(self, context: Any, agent: Any) -> None:
-        """Tell what the person asked, once; nothing if the last word is another's."""
+        """Report what the person asked, once; nothing if the last message is not a person's."""
         last: Any = context.turn_input[-1] if context.turn_input else None
         is_person = isinstance(last, dict) and last.get("role") == "user"
         asked = last.get("content") or "" if is_person else ""
         if not isinstance(asked, str):
             asked = "\n".join(part["text"] for part in asked if "text" in part)
-        # Each hand-off starts an agent with the same input; told again, it would reset every
+        # Each hand-off starts an agent with the same input; reported again, it would reset every
         # streak.
         if asked and asked != self._asked:
             self._asked = asked
             await self._say(asked, role=Role.USER)
 
     async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
-        """The last agent has answered."""
+        """Note that the last agent has answered."""
         self._asked = None
         # The next run is another conversation.
         self._placed.clear()
@@ -102,7 +102,7 @@ class MissionControl(RunHooks):
             await self._session.close()
 
     async def on_handoff(self, context: Any, from_agent: Any, to_agent: Any) -> None:
-        """Tell of a hand-off, and wait here while it is held."""
+        """Report a hand-off; wait here while it is held."""
         facts = self._facts.get(from_agent.name, {})
         tool = f"transfer_to_{to_agent.name}".replace(" ", "_")
         go = await _reported(self._open().before(tool, {}, agent=from_agent.name, **facts))
@@ -113,7 +113,7 @@ class MissionControl(RunHooks):
         self._notes += await _reported(self._open().after(go, result=result))
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
-        """Keep what the call cost for the turns it leads to; tell an answer."""
+        """Keep the call's cost for the turns it leads to; report an answer."""
         model = self._config.model or agent.model or get_default_model()
         named = model if isinstance(model, str) else getattr(model, "model", None)
         facts = {
@@ -132,16 +132,16 @@ class MissionControl(RunHooks):
             await self._say(answer or "(no text)", agent=agent.name, **facts)
 
     async def _filter(self, data: Any) -> Any:
-        """Put messages where they came up, in this and every later request."""
+        """Insert messages where they first appeared, in this and every later request."""
         theirs = self._config.call_model_input_filter
         model_data = data.model_data
         if theirs is not None:
             answer = theirs(data)
             model_data = await answer if isawaitable(answer) else answer
         items = list(model_data.input)
-        # The SDK keeps nothing that a filter added: each request needs all of it again.
+        # The SDK does not keep what a filter added: each request needs all of it again.
         for place, item in self._placed:
-            if place < len(items):  # a shorter conversation is kept on the server's side
+            if place < len(items):  # a shorter conversation is kept by the server
                 items.insert(place, item)
         notes, self._notes = self._notes, []
         for note in notes:
@@ -151,7 +151,7 @@ class MissionControl(RunHooks):
         return dataclasses.replace(model_data, input=items)
 
     async def on_tool_start(self, context: Any, agent: Any, tool: Any) -> None:
-        """Ask whether a call may run, and wait here while it is held.
+        """Ask whether a call may run; wait here while it is held.
 
         Raises:
             CannotAnswer: It may not, and has no function that could answer in its place.
@@ -164,8 +164,8 @@ class MissionControl(RunHooks):
             self._notes += go.messages
             self._gone[call_id] = go
             return
-        # A hook of the SDK's cannot keep a call from running: its function is made to answer.
-        # A computer, shell or patch tool has none of ours.
+        # The SDK's hooks cannot keep a call from running: its function is made to answer instead. A
+        # computer, shell or patch tool has no such function.
         if not hasattr(tool, "on_invoke_tool"):
             raise CannotAnswer(
                 f"{tool.name} was not run, and cannot be answered instead: {go.text}"
@@ -175,7 +175,7 @@ class MissionControl(RunHooks):
         tool.on_invoke_tool.instead[call_id] = go.text
 
     async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
-        """Tell what a call gave; one that was answered in its place is not told again."""
+        """Report a call's outcome, unless it was answered in place of its result."""
         go = self._gone.pop(getattr(context, "tool_call_id", None) or "", None)
         if go is not None:
             text = str(result)
@@ -186,7 +186,7 @@ class MissionControl(RunHooks):
         self._notes += await _reported(self._open().say(text, **facts))
 
     def _open(self) -> AsyncSession:
-        """The session; it opens the run with its first turn."""
+        """Return the session; its first turn opens the run."""
         if self._session is None:
             own = {"goal": self._asked or ""}
             self._session = AsyncSession(self._name, **own | self._opening)
@@ -194,7 +194,7 @@ class MissionControl(RunHooks):
 
 
 async def _reported(reporting: Awaitable[T]) -> T:
-    """Await a session; that the run was ended is raised as an exception of the SDK's own."""
+    """Await a session; raise a stop as an exception of the SDK's own."""
     try:
         return await reporting
     except Stopped as stopped:
@@ -208,7 +208,7 @@ class _Gate:
         self._invoke = invoke
         self.instead: dict[str, str] = {}
 
-    # Whatever else is read of a tool's function is found on the one behind the gate.
+    # All other attributes of a tool's function are those of the wrapped one.
     def __getattr__(self, name: str) -> Any:
         return getattr(self._invoke, name)
 

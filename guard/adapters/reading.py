@@ -1,6 +1,6 @@
-"""Reading what agents send and write: hook bodies, and records of their own.
+"""Read what agents send and write: hook bodies, and records of their own.
 
-Nobody promised their shape: a field of another kind is read as absent.
+Their form is not guaranteed: a field of another type is read as absent.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from guard.turn import Role, Turn, Usage
 
 
 def text(body: Body, name: str) -> str:
-    """Return a text field; empty where it is none."""
+    """Return a text field; empty if it is not a text."""
     value = body.get(name)
     return value if isinstance(value, str) else ""
 
@@ -31,19 +31,19 @@ def names(listing: Any) -> tuple[str, ...]:
 
 
 def whole(value: Any) -> int | None:
-    """Return a whole number of 0 or more; None where it is none."""
-    # To Python True is 1.
+    """Return a whole number of 0 or more; None if it is not one."""
+    # In Python True is 1.
     counts = isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return value if counts else None
 
 
 def mapping(value: Any) -> dict[str, Any]:
-    """Return an object; empty where it is none."""
+    """Return an object; empty if it is not one."""
     return value if isinstance(value, dict) else {}
 
 
 def read_arguments(written: str | None) -> dict[str, Any]:
-    """Read a call's arguments as a model wrote them; what is no object is kept as text."""
+    """Read a call's arguments as a model wrote them; keep them as text if they are no object."""
     try:
         read = read_json((written or "{}").encode("utf-8", "replace"))
     except ValueError:
@@ -52,11 +52,11 @@ def read_arguments(written: str | None) -> dict[str, Any]:
 
 
 def read_event(body: Body, *, client: str, title: str, session: str = "session_id") -> HookEvent:
-    """Read what the hooks of every agent tell alike.
+    """Read the fields that all agents' hooks share.
 
     Args:
-        body: The JSON object the agent writes, with what our forwarder added: the
-            `workspace` (a list of file names) and `guard`.
+        body: The JSON object that the agent writes, with what our forwarder added: the `workspace`
+            (a list of file names) and `guard`.
         client: Which agent speaks.
         title: Its name for a person.
         session: The field that names the session.
@@ -65,7 +65,7 @@ def read_event(body: Body, *, client: str, title: str, session: str = "session_i
         UnreadableHook: It has no `hook_event_name`, or no field `session`.
     """
     name, named = text(body, "hook_event_name"), text(body, session) or text(body, "session_id")
-    # `guard doctor` probes from outside any session.
+    # `guard doctor` asks from outside any session.
     if not name or not (named or name == PROBE):
         raise UnreadableHook(f"A {title} hook body has hook_event_name and {session}.")
     return HookEvent(
@@ -81,7 +81,7 @@ def read_event(body: Body, *, client: str, title: str, session: str = "session_i
 
 
 def read_call(body: Body, *, paths: Sequence[str] = (), **more: Any) -> Turn | None:
-    """Read the tool call a body tells of, if it does.
+    """Read the tool call in a body, if there is one.
 
     Args:
         body: A hook body.
@@ -91,14 +91,14 @@ def read_call(body: Body, *, paths: Sequence[str] = (), **more: Any) -> Turn | N
     tool, args = text(body, "tool_name"), body.get("tool_input")
     if not tool:
         return None
-    # Most give an object; a lone text gets a name of ours, so that rules find arguments alike.
+    # Most send an object; a single text gets a name of ours, so that rules see equal arguments.
     given = args if isinstance(args, dict) else {"input": args}
     files = tuple(path for name in paths if (path := text(given, name)))
     return Turn(role=Role.ASSISTANT, tool=tool, args=given, files=files, **more)
 
 
 def read_prompt(body: Body, *, id_field: str, role: Role = Role.USER) -> Turn | None:
-    """Read the prompt a body tells of, if it does; a field holds its id."""
+    """Read the prompt in a body, if there is one; a field holds its id."""
     prompt, prompt_id = text(body, "prompt"), text(body, id_field)
     if not prompt:
         return None
@@ -106,9 +106,9 @@ def read_prompt(body: Body, *, id_field: str, role: Role = Role.USER) -> Turn | 
 
 
 def read_answer(body: Body) -> Turn | None:
-    """Read what the agent said last, if a body tells it."""
+    """Read the agent's last text in a body, if there is one."""
     last = text(body, "last_assistant_message")
-    # No key: the agent may say the same twice.
+    # No key: the agent may say the same text twice.
     return Turn(role=Role.ASSISTANT, agent=named_subagent(body), content=last) if last else None
 
 
@@ -124,10 +124,10 @@ def forwarded_calls(
 
     Args:
         body: A hook body.
-        read_usage: Reads what a call used, in this agent's words.
+        read_usage: Reads the usage of a call, in this agent's form.
         provider: Who bills for it.
-        counts: The field in which that stands.
-        model: Who answered, where the calls do not say it.
+        counts: The field that contains the usage.
+        model: Who answered, if the calls do not say it.
     """
     rows = mapping(body.get("guard")).get("model_calls")
     if not isinstance(rows, list):
@@ -149,7 +149,7 @@ def forwarded_calls(
 
 
 def named_subagent(body: Body) -> str | None:
-    """Name who speaks: a subagent has an id, and a type people know it by; else None."""
+    """Return the speaker's name: a subagent has an id, and a type for people; else None."""
     agent_id, kind = text(body, "agent_id"), text(body, "agent_type")
     if not agent_id:
         return None
@@ -157,10 +157,10 @@ def named_subagent(body: Body) -> str | None:
 
 
 def newest(folder: Path, pattern: str, *, most: int) -> list[Path]:
-    """Return the files changed last, oldest first."""
+    """Return the most recently changed files, oldest first."""
 
     def changed_at(path: Path) -> float:
-        # A subagent's file may go while we look at it; a hook never fails for that.
+        # A subagent's file may disappear meanwhile; a hook must not fail because of that.
         try:
             return path.stat().st_mtime
         except OSError:
@@ -170,10 +170,10 @@ def newest(folder: Path, pattern: str, *, most: int) -> list[Path]:
 
 
 def rows_at_end(path: Path, *, most_bytes: int) -> Iterator[dict[str, Any]]:
-    """Read the objects in the last bytes of a file; none where it cannot be read."""
+    """Read the objects in the last bytes of a file; none if it is unreadable."""
     try:
         with path.open("rb") as file:
-            # The agent waits for its hook: of a long session only the end is read.
+            # The agent waits for its hook: only the end of a long session is read.
             file.seek(max(0, path.stat().st_size - most_bytes))
             lines = file.read(most_bytes).splitlines()
     except OSError:
@@ -181,7 +181,7 @@ def rows_at_end(path: Path, *, most_bytes: int) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
             row = read_json(line)
-        except ValueError:  # the first one is cut, the last may be half written
+        except ValueError:  # the first one is cut off, the last may be incomplete
             continue
         if isinstance(row, dict):
             yield row

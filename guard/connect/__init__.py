@@ -1,1 +1,1 @@
-"""What puts hooks into an agent's settings, takes them out again and checks them."""
+"""Put hooks into an agent's settings, remove them again and check them."""

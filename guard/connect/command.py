@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare which agent, where, and whether to ask."""
+    """Declare the options for the agent, the place, and whether to ask."""
     known = ", ".join(ADAPTERS)
     parser.add_argument("client", choices=ADAPTERS, metavar="AGENT", help=f"which agent: {known}")
     parser.add_argument("--project-dir", help="only in this directory; default: everywhere")
@@ -73,23 +73,23 @@ def add_place_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Connect an agent; answers the exit status."""
+    """Connect an agent; return the exit status."""
     adapter = adapter_of(args.client)
     file = settings_file(adapter.settings, args.project_dir)
-    # Before a set-up code is used up.
+    # Read before a set-up code is used up.
     before = file.read_to_connect(adapter.settings.events)
     connection, unheard = wanted(args, adapter, file.place)
     wiring = Wiring(**asdict(connection), forwarder=forwarder())
     after = adapter.settings.connected(before, wiring)
     if not agreed(file.path, before, after, yes=args.yes):
         return REFUSED
-    # Before it is written: at no moment may git take up a file with a key in it.
+    # Before the file is written: git must never have a chance to take a file with a key.
     if adapter.settings_hold_key and (excluded := keep_out_of_git(file.path)):
         say(excluded)
     standing = _connection_at(connection.client, connection.place)
     try:
         with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
-            # Before the hooks: without its key a hook that fails closed would let tools run.
+            # Before the hooks: a hook that must fail closed would let tools run without its key.
             remember(connection)
             try:
                 file.write(after)
@@ -117,30 +117,30 @@ def run(args: argparse.Namespace) -> int:
 
 
 def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Connection, str]:
-    """Take the connection from arguments, environment, what stands there, or the project.
+    """Find the connection: from arguments, environment, an earlier `connect`, or the project.
 
-    Returns it, and what Mission Control does instead of telling of the project; empty: it tells.
+    Returns it, and why Mission Control did not describe the project; empty if it did.
 
     Raises:
-        ConnectRefused: No address or no key was given, or they are unusable; or the
-            server does not know the key; or the agent has no such hooks.
+        ConnectRefused: No address or no key was given, or they are unusable; or the server does not
+            know the key; or the agent has no hooks of this kind.
     """
-    # First: a set-up code is good for once.
+    # First: a set-up code works only once.
     if args.via and args.via not in adapter.vias:
         raise ConnectRefused(f"{adapter.title} has no hooks of that kind (--via {args.via}).")
-    # What was connected before answers for what is not said now: connecting again changes one
-    # thing.
+    # What was connected before fills in what is not given now: a second `connect` changes only what
+    # is given.
     standing = _connection_at(args.client, place)
     by_code = partial(exchange, code=args.once, name=args.client) if args.once else None
     url, key = address_and_key(args.url, args.key, standing, exchange=by_code)
     bare = Connection(client=args.client, place=place, url=url, key=key)
-    # Fill in what was not asked for: the project's word first, then what stands there.
+    # Fill in what was not given: from the project first, then from the earlier connection.
     project, unheard = None, "answers, but not what this guard asks; it may be older"
     try:
         project = project_of(bare)
         is_other = project is None
     except ServerRefused as refusal:
-        # With a key that is mistyped or revoked every hook would fail, and nobody be told.
+        # With a mistyped or revoked key every hook would fail without anybody noticing.
         if refusal.status == UNKNOWN_KEY:
             raise ConnectRefused(
                 f"{url} does not know this key, so nothing is written. Keys are made there under "
@@ -164,7 +164,7 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Conn
         bare,
         fail=fail,
         via=args.via or adapter.vias[0],
-        # An agent's time-out that is over before the server's hold would let the call run.
+        # If an agent's time-out ended before the server's hold, the call would run.
         hold_s=max(HOOK_HOLD_S, longest_s),
         defer_s=args.defer_after,
     )
@@ -173,22 +173,22 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Conn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectSettings:
-    """What the server says of the project a key belongs to."""
+    """The server's settings of the project that a key belongs to."""
 
     fail: Literal["open", "closed"]
     hold_limit: int
 
 
 def project_of(connection: Connection) -> ProjectSettings | None:
-    """Ask the server about our project; None: it says nothing of it.
+    """Ask the server for our project's settings; return None if it does not send them.
 
     Raises:
         ServerAway: Nobody answered.
-        ServerRefused: It does not take our key.
+        ServerRefused: It does not accept our key.
         ValueError: The address or the key is unusable.
     """
     answer = forward(connection, PROBING)
-    # Another program at this address may answer too, and an older server tells less.
+    # Another program at this address may answer, too, and an older server sends less.
     project = answer.get("missioncontrol") if isinstance(answer, dict) else None
     if not isinstance(project, dict) or not isinstance(project.get("hold_limit"), int):
         return None
@@ -201,11 +201,11 @@ def _connection_at(client: str, place: str) -> Connection | None:
 
 
 def forwarder() -> list[str]:
-    """The command that runs `guard`, by its absolute path.
+    """Return the command that runs `guard`, with its absolute path.
 
-    The console script beside this Python; where there is none, this Python.
+    It is the console script beside this Python or, without one, this Python.
     """
-    # Absolute, since hooks run with whatever PATH their agent was started with.
+    # Absolute: hooks run with the PATH with which their agent was started.
     for name in ("guard", "guard.exe"):
         script = Path(sys.executable).parent / name
         if script.is_file():
@@ -214,17 +214,16 @@ def forwarder() -> list[str]:
 
 
 def source() -> str:
-    """What `pip install` takes to install this very guard elsewhere on this machine.
+    """Return what `pip install` needs to install this very guard elsewhere on this machine.
 
-    The folder it runs from, or else what it was installed from: only where that was a
-    registry is a name enough.
+    The folder it runs from, or what it was installed from; a name is enough only for a registry.
     """
     folder = Path(__file__).resolve().parents[1]
     if (folder / "pyproject.toml").is_file():
         return str(folder)
     from importlib.metadata import distribution
 
-    # Its metadata says where pip had it from (PEP 610); without that, from a registry.
+    # Its metadata says where pip got it from (PEP 610); without an entry, from a registry.
     ours = distribution("missioncontrol-guard")
     origin = json.loads(ours.read_text("direct_url.json") or "{}")
     if "vcs_info" not in origin:
@@ -234,10 +233,10 @@ def source() -> str:
 
 
 def agreed(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bool) -> bool:
-    """Show what changes; ask where a person sits at a terminal."""
+    """Show what changes; ask if a person is at a terminal."""
     shown = change(path, before, after)
     say(shown or f"{path} stays as it is.")
-    # A script cannot be asked; that it called us is its yes.
+    # A script cannot be asked; its call counts as consent.
     if not shown or yes or not sys.stdin.isatty():
         return True
     sys.stdout.write("Write this? [y/N] ")
@@ -246,5 +245,5 @@ def agreed(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bo
 
 
 def say(sentence: str) -> None:
-    """Tell the person at the terminal."""
+    """Print a sentence on standard output."""
     sys.stdout.write(f"{sentence}\n")

@@ -13,14 +13,14 @@ add_arguments = add_place_arguments
 
 
 def run(args: argparse.Namespace) -> int:
-    """Take our hooks and the key out again; answers the exit status."""
+    """Remove our hooks and the key; return the exit status."""
     adapter = adapter_of(args.client)
     file = settings_file(adapter.settings, args.project_dir)
     before = file.read()
     after = adapter.settings.disconnected(before)
     if not agreed(file.path, before, after, yes=args.yes):
         return REFUSED
-    # Byte for byte as it was, where nobody else changed it; else without what is ours.
+    # If nobody else changed it, restored byte for byte; otherwise only our entries are removed.
     if after != before and not put_back(file.path):
         file.write(after)
     if adapter.settings_hold_key:

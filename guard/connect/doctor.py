@@ -20,7 +20,7 @@ WELL, UNWELL = 0, 1
 
 
 def run(args: argparse.Namespace) -> int:
-    """Look at every link of the chain and show it; answers the exit status."""
+    """Check every link of the chain and show it; return the exit status."""
     try:
         findings = examine(args.client, args.project_dir)
     except GuardError as error:
@@ -30,13 +30,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def examine(client: str, project_dir: str | None) -> list[Finding]:
-    """Check the settings, make a real round trip, and tell what follows.
+    """Check the settings, make a real round trip, and return what follows from them.
 
     Raises:
         ConnectRefused: The settings file cannot be read.
     """
     adapter = adapter_of(client)
-    # Agents merge the person's settings with the project's.
+    # Agents merge the user's settings with the project's.
     hooks: Hooks = {}
     for place in (None, project_dir or str(Path.cwd())):
         hooks |= adapter.settings.subscribed(settings_file(adapter.settings, place).read())
@@ -51,8 +51,8 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
             server = Finding("server", True, because)
         except (ServerAway, ServerRefused, ValueError) as error:
             server = Finding("server", False, f"{connection.url}: {error}")
-    # Whatever the settings say, no hook does anything without a server that answers.
-    # Where it stands decides which connection a hook finds, and what its agent trusts.
+    # Whatever the settings say, no hook has an effect without a server that answers. The directory
+    # decides which connection a hook finds, and what its agent trusts.
     with contextlib.chdir(project_dir or "."):
         abilities = [
             ability._replace(works=ability.works and server.works)
@@ -70,7 +70,7 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
 
 
 def _agreed(connection: Connection, project: ProjectSettings) -> list[Finding]:
-    """Check that no time-out ends a hold before the server does, and what failing means."""
+    """Check that no time-out ends a hold before the server does, and what happens on failure."""
     forwarder_s = connection.hold_s - FORWARDER_EARLY_S
     away = "runs" if connection.fail == "open" else "is blocked"
     asked = "" if connection.fail == project.fail else f", but the project says {project.fail}"

@@ -1,8 +1,8 @@
-"""An agent's settings file on disk: found, shown as a change, kept out of git, put back.
+"""An agent's settings file: find it, show a change, keep it out of git, restore it.
 
-What stood in it before `guard connect` wrote it is kept beside the keys, readable by its owner
-alone, for as long as we are connected. A file that somebody else changed meanwhile is not put
-back: their change would be lost.
+Its content before `guard connect` is kept beside the keys, readable by its owner alone, while we
+are connected. A file that somebody else changed meanwhile is not restored: their change would be
+lost.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from guard.sdk.keys import USER_WIDE, keys_path, write_private
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsFile:
-    """An agent's settings of one project, or of the person.
+    """An agent's settings file for one project, or for the user.
 
     `place` is the project's directory, or `USER_WIDE`.
     """
@@ -35,13 +35,13 @@ class SettingsFile:
     place: str
 
     def read(self) -> dict[str, Any]:
-        """Read it; empty where there is none.
+        """Read it; empty if it does not exist.
 
         Raises:
-            ConnectRefused: It holds something that we could only destroy.
+            ConnectRefused: Its content is unreadable, and writing would destroy it.
         """
         try:
-            # Editors of Windows begin a file with a mark; one that was only touched is empty.
+            # Windows editors may begin a file with a byte order mark; a file may also be empty.
             settings = json.loads(self.path.read_text("utf-8-sig").strip() or "{}")
         except FileNotFoundError:
             return {}
@@ -54,10 +54,10 @@ class SettingsFile:
         return settings
 
     def read_to_connect(self, events: Iterable[str]) -> dict[str, Any]:
-        """Read it, where hooks of ours can stand beside what it holds for these events.
+        """Read it, and check that our hooks fit beside its entries for these events.
 
         Raises:
-            ConnectRefused: They cannot, or it holds something that we could only destroy.
+            ConnectRefused: They do not, or the content is unreadable.
         """
         settings = self.read()
         hooks = settings.get("hooks", {})
@@ -69,15 +69,15 @@ class SettingsFile:
         return settings
 
     def write(self, settings: dict[str, Any]) -> None:
-        """Write it, readable by its owner alone; nothing left to say: no file."""
+        """Write it, readable by its owner alone; remove the file if nothing is left."""
         if settings:
             write_private(self.path, _bytes(self._text(settings)))
         else:
             self.path.unlink(missing_ok=True)
 
     def _text(self, settings: dict[str, Any]) -> str:
-        """Write it as its owner does: indented alike, ended alike."""
-        # A file that people keep under version control should differ by our hooks alone.
+        """Write it in its own style: with the same indentation and the same end."""
+        # A file under version control should differ only by our hooks.
         theirs = self.path.read_bytes().decode() if self.path.exists() else ""
         indent = _INDENT.search(theirs)
         text = json.dumps(settings, indent=indent[1] if indent else 2, ensure_ascii=False)
@@ -87,17 +87,17 @@ class SettingsFile:
 
 
 _INDENT = re.compile(r'\n([ \t]{1,8})"')
-# With which editors of Windows begin a file.
+# The byte order mark of Windows editors.
 _MARK = "\ufeff"
 
 
 def settings_file(agent: HookSettings, project_dir: str | None) -> SettingsFile:
-    """Name the file an agent reads: the project's, or the person's.
+    """Return the file that an agent reads: the project's, or the user's.
 
     Raises:
         ConnectRefused: The project directory does not exist.
     """
-    # A dotfiles repository may link it in: what counts is where it really lies.
+    # A dotfiles repository may link it in: its real place counts.
     if project_dir is None:
         return SettingsFile(path=agent.path(None).resolve(), place=USER_WIDE)
     project = Path(project_dir).resolve()
@@ -107,9 +107,9 @@ def settings_file(agent: HookSettings, project_dir: str | None) -> SettingsFile:
 
 
 def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:
-    """Show a change as a diff, keys masked; empty where nothing changes."""
+    """Show a change as a diff, with keys masked; empty if nothing changes."""
     lines = difflib.unified_diff(
-        # A file that is not there is shown as no lines, not as an empty object.
+        # A missing file is shown as no lines, not as an empty object.
         _text(before).splitlines() if before else [],
         _text(after).splitlines() if after else [],
         fromfile=str(path),
@@ -119,18 +119,18 @@ def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:
     return BEARER.sub(r"\1…", "\n".join(lines))
 
 
-# A key in a header; its first letters tell which one it is.
+# A key in a header; its first letters, which identify it, are kept.
 BEARER = re.compile(r'(Bearer [^"\s]{0,6})[^"\s]*')
 
 
 def exclude_file(root: Path) -> Path | None:
-    """Name the file in which this repository's owner keeps files out of git."""
+    """Return the file that keeps files out of git for this clone alone."""
     where = _git(root, "rev-parse", "--git-path", "info/exclude")
     return (root / where.strip()).resolve() if where else None
 
 
 def take_into_git(path: Path) -> None:
-    """Undo `keep_out_of_git`, whatever else was added since."""
+    """Undo `keep_out_of_git`, even if more was added since."""
     root = _work_tree(path)
     exclude = exclude_file(root) if root else None
     if exclude is None or root is None or not is_known(exclude):
@@ -143,10 +143,10 @@ def take_into_git(path: Path) -> None:
 
 
 def keep_out_of_git(path: Path) -> str | None:
-    """Make sure that git will not take up this file; tells what it did for it.
+    """Make sure that git will not take this file; return what was done for that.
 
     Raises:
-        ConnectRefused: Git tracks it already, or cannot be asked.
+        ConnectRefused: Git already tracks it, or cannot be asked.
     """
     root = _work_tree(path)
     if root is None:
@@ -156,10 +156,10 @@ def keep_out_of_git(path: Path) -> str | None:
             f"Git tracks {path}, and the agent key must not be committed. "
             f"Run `git rm --cached {path}` first, or connect another place."
         )
-    # Ignored already, by whatever rule: nothing is to be added.
+    # Already ignored, by whatever rule: nothing to add.
     if _git(root, "check-ignore", "-q", "--", str(path)) is not None:
         return None
-    # Not .gitignore, which is the project's own and would be committed.
+    # Not .gitignore, which belongs to the project and would be committed.
     exclude, line = exclude_file(root), f"/{path.relative_to(root).as_posix()}"
     if exclude is None:
         raise ConnectRefused(f"Git would take up {path}, and its exclude file cannot be found.")
@@ -172,11 +172,11 @@ def keep_out_of_git(path: Path) -> str | None:
 
 
 def _work_tree(path: Path) -> Path | None:
-    """Find the repository's root around a file that may not exist yet."""
+    """Find the root of the repository around a file that may not exist yet."""
     marked = [folder for folder in path.parents if (folder / ".git").exists()]
     if not marked:
         return None
-    # Without git's word a key might be committed: better not connected.
+    # Without an answer from git, a key might be committed: better not to connect.
     if _git(marked[0], "rev-parse", "--is-inside-work-tree") is None:
         raise ConnectRefused(
             f"{marked[0]} is a git repository, but git cannot be asked whether it tracks {path}."
@@ -185,7 +185,7 @@ def _work_tree(path: Path) -> Path | None:
 
 
 def _git(root: Path, *command: str) -> str | None:
-    """Ask git; None: it said no, or is not there."""
+    """Run git; return None if it failed or is missing."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *command],
@@ -205,7 +205,7 @@ def _text(settings: dict[str, Any]) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    # Half a character, cut off somewhere, stays the escape that JSON has for it.
+    # A lone surrogate, from a text that was cut, stays the escape that JSON has for it.
     return text.encode("utf-8", "backslashreplace")
 
 
@@ -216,8 +216,8 @@ class Before:
     Attributes:
         content: Its bytes in base64; None: there was no file.
         mode: Its permissions.
-        folders: Those that were made for it, innermost first.
-        wrote: The digest of what we wrote last; empty where that does not lead back.
+        folders: The folders that were created for it, innermost first.
+        wrote: The digest of what we wrote last; empty if that cannot be undone.
     """
 
     content: str | None
@@ -228,16 +228,15 @@ class Before:
 
 @contextlib.contextmanager
 def undoable(path: Path, *, is_theirs: bool = True) -> Iterator[None]:
-    """Remember a file as it is, while it is written.
+    """Remember a file's content while it is written.
 
-    `is_theirs`: nothing of ours stood in it, so that going back leads to a state
-    without us.
+    `is_theirs`: it held nothing of ours, so restoring it leads to a state without us.
     """
-    # Before they are made: `disconnect` removes those that are empty again.
+    # Before they are created: `disconnect` removes them again if they are empty.
     wanted = (*path.parents, *_file().parents)
     missing = tuple(str(folder) for folder in wanted if not folder.exists())
     if not path.exists():
-        # No mode to go back to; a file of ours is its owner's alone, since it may hold a key.
+        # No mode to restore; our file is readable by its owner alone, since it may hold a key.
         found = Before(content=None, mode=0o600, folders=missing)
     else:
         content = base64.b64encode(path.read_bytes()).decode()
@@ -246,14 +245,14 @@ def undoable(path: Path, *, is_theirs: bool = True) -> Iterator[None]:
     yield
     kept = _kept()
     known = kept.get(str(path))
-    # Going back must lead to a state without us, and lose no change of somebody else's.
+    # Restoring must lead to a state without us, and must not lose anybody else's change.
     leads_back = is_theirs if known is None else known.wrote == digest
     before = replace(known or found, wrote=_digest(path) if leads_back else "")
     _keep(kept | {str(path): before})
 
 
 def put_back(path: Path) -> bool:
-    """Put a file back as it was, byte for byte; False: somebody changed it, or we don't know."""
+    """Restore a file byte for byte; False: somebody changed it, or its old content is unknown."""
     before = _kept().get(str(path))
     if before is None or not before.wrote or before.wrote != _digest(path):
         return False
@@ -261,7 +260,7 @@ def put_back(path: Path) -> bool:
         path.unlink()
     else:
         write_private(path, base64.b64decode(before.content))
-        # After it is written: `write_private` gives the file to its owner alone.
+        # After writing: `write_private` makes the file readable by its owner alone.
         path.chmod(before.mode)
     return True
 
@@ -272,7 +271,7 @@ def is_known(path: Path) -> bool:
 
 
 def forget_before(path: Path) -> None:
-    """Drop what is remembered of a file, and the folders made for it that are empty."""
+    """Forget a file's old content; remove the empty folders that were created for it."""
     kept = _kept()
     before = kept.pop(str(path), None)
     if before is None:
@@ -281,7 +280,7 @@ def forget_before(path: Path) -> None:
     for folder in before.folders:
         _remove_empty(Path(folder))
     left = tuple(folder for folder in before.folders if Path(folder).exists())
-    if left and kept:  # whoever is disconnected last removes them
+    if left and kept:  # the last agent that is disconnected removes them
         path_of_next, following = kept.popitem()
         _keep(kept | {path_of_next: replace(following, folders=(*following.folders, *left))})
 
@@ -296,7 +295,7 @@ def _file() -> Path:
 
 def _kept() -> dict[str, Before]:
     try:
-        # Unreadable, it only keeps us from going back byte for byte: our hooks still come out.
+        # If unreadable, files cannot be restored byte for byte, but our hooks can be removed.
         rows: Any = json.loads(_file().read_bytes())
         return {
             path: Before(**{**row, "folders": tuple(row["folders"])}) for path, row in rows.items()
@@ -315,5 +314,5 @@ def _keep(kept: dict[str, Before]) -> None:
 
 
 def _remove_empty(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # something else lies in it by now
+    with contextlib.suppress(OSError):  # it contains something else by now
         folder.rmdir()

@@ -20,22 +20,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the key alone, for a shell to take up; answers the exit status."""
+    """Print the key alone, for use in a shell; return the exit status."""
     sys.stdout.write(f"{exchange(args.url, args.once, name=args.name)}\n")
     return 0
 
 
 def exchange(url: str, code: str, *, name: str) -> str:
-    """Return the agent key that a set-up code is good for; the code is used up.
+    """Return the agent key for a set-up code, which is then used up.
 
     Raises:
         ConnectRefused: The address is unusable.
         ServerAway: Nobody answered.
-        ServerRefused: The code is unknown, used or over.
+        ServerRefused: The code is unknown, used or expired.
     """
     here = platform.node() or "this machine"
     body = {"code": code, "name": f"{name} on {here}"[:100], "on": here[:100]}
-    # Without a key, which is what the code is exchanged for.
+    # Without a key: the code is exchanged for it.
     try:
         carrier = HttpTransport(url, "")
     except ValueError as error:

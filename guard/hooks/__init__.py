@@ -1,1 +1,1 @@
-"""What runs beside an agent that calls hooks: `guard hook`, and who stands by its session."""
+"""What runs beside an agent that calls hooks: `guard hook`, and a watcher for its session."""

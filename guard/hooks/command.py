@@ -1,8 +1,8 @@
 """`guard hook AGENT`: forward one hook body to Mission Control.
 
-The agent calls it with the body on stdin and reads the answer from stdout. It
-must never stand in the agent's way: whatever goes wrong, it says so on stderr and
-exits 0, unless this agent is connected to fail closed and is about to act.
+The agent calls it with the body on stdin and reads the answer from stdout. It must never stand in
+the agent's way: if anything goes wrong, it says so on stderr and exits 0, unless this agent is
+connected to fail closed and is about to act.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from guard.running.linking import note_session
 from guard.sdk.keys import FORWARDER_EARLY_S, REPORT_S, Connection, connection_for
 from guard.sdk.lineage import hand_on, with_parent
 
-# Names sent of a workspace: enough for any judge, small enough for any hook.
+# File names sent of a workspace: enough for any judge, small enough for any hook.
 MOST_FILES = 2000
 
-# What is longer is told in part: the server takes 8 MB, and a letter beyond ASCII is sent as six
-# bytes for two. Of each field for itself: a call and its result are joined by what was asked.
+# Longer fields are cut: the server accepts 8 MB, and a two-byte character beyond ASCII is sent as
+# six bytes. Each field is cut on its own: a call and its result are matched by their arguments.
 MOST_BYTES = 1_000_000
 
-# The event's name in a body that cannot be read.
+# The event's name in a body that is not readable as JSON.
 NAMED = re.compile(rb'"hook_event_name"\s*:\s*"(\w+)"')
 
-# The exit status with which an agent's hook says no.
+# The exit status with which a hook forbids a call.
 BLOCKS = 2
 
-# Without git nobody says what is built and what is written: these are built nearly everywhere.
+# Without git, nothing tells built files from written ones: these are built nearly everywhere.
 NOT_WALKED = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
 
 
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Forward the body on stdin; answers the exit status."""
+    """Forward the body on stdin; return the exit status."""
     adapter, raw = adapter_of(args.client), sys.stdin.buffer.read()
     body = body_of_hook(raw)
     connection = connection_for(args.client, directory_of(body) or Path.cwd())
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         _complain("what the hook was given cannot be read")
         acts = any(name.decode() in adapter.holding for name in NAMED.findall(raw))
         return BLOCKS if acts and connection.fail == "closed" else 0
-    # How this hook is wired, and how its agent was started.
+    # How this hook is configured, and how its agent was started.
     wiring = HookWiring(
         via="command",
         fail=connection.fail,
@@ -86,12 +86,12 @@ def run(args: argparse.Namespace) -> int:
         return watcher.wait_beside(adapter, connection, body, wiring)
     if not args.usage:
         return pass_on(adapter, connection, body, wiring)
-    # Not at the top: a hook of another agent needs nothing of it.
+    # Imported here: other agents' hooks do not need it.
     from guard.adapters.claude_code.adapter import usage_body
 
     usage = usage_body(body)
     try:
-        # The answer is nobody's, and nobody waits for it.
+        # Nobody waits for the answer, or reads it.
         forward(connection, usage | adapter.look_up(usage), timeout_s=REPORT_S)
     except (ServerAway, ServerRefused, ValueError) as error:
         _complain(f"{connection.url} did not take the hook: {error}")
@@ -99,16 +99,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def body_of_hook(raw: bytes) -> dict[str, Any]:
-    """Read a hook's body, what is too long for the server cut; empty: it cannot be read."""
-    # UTF-8, as JSON is: the text that Python makes of standard input is Windows' own code page.
-    # A model could hide a call in what is too deep for Python to read, or to write again.
+    """Read a hook's body and cut what is too long for the server; empty if it is unreadable."""
+    # UTF-8, as JSON requires: Python would decode standard input by Windows' own code page.
+    # `shallow`: a model could hide a call in a body too deep for Python to read, or to write again.
     try:
         body = mapping(json.loads(shallow(raw).decode("utf-8-sig", "replace")))
     except (ValueError, RecursionError):
         return {}
     if len(raw) <= MOST_BYTES:
         return body
-    # Only here: few calls are so long, and a hook starts often.
+    # Imported here: few calls are so long, and a hook starts often.
     from guard.sdk.capture import MOST_RESULT_CHARS, plain_data
 
     def in_bounds(value: Any) -> Any:
@@ -122,9 +122,9 @@ def body_of_hook(raw: bytes) -> dict[str, Any]:
 def pass_on(
     adapter: Adapter, connection: Connection, body: dict[str, Any], wiring: HookWiring
 ) -> int:
-    """Forward an event, and do what its answer asks; answers the exit status."""
+    """Forward an event and do what the answer asks; return the exit status."""
     event = body.get("hook_event_name")
-    # Whether a session begins, or the agent is about to act and waits for our word.
+    # Whether a session begins, and whether the agent is about to act and waits for our answer.
     begins, acts = event in adapter.starts, event in adapter.holding
     if begins:
         hand_on(adapter.client, body)
@@ -132,7 +132,7 @@ def pass_on(
     sent = with_workspace(adapter, body) | adapter.look_up(body)
     patience_s, answered = float(REPORT_S), threading.Event()
     if acts:
-        # Only here may an answer take an hour: killed meanwhile, the agent would leave us waiting.
+        # Only here may an answer take an hour; if the agent is killed meanwhile, we must end too.
         patience_s = connection.hold_s - FORWARDER_EARLY_S
         answered = end_when_unread()
     try:
@@ -140,13 +140,13 @@ def pass_on(
     except (ServerAway, ServerRefused, ValueError) as error:
         _complain(f"{connection.url} did not take the hook: {error}")
         return BLOCKS if acts and connection.fail == "closed" else 0
-    # From here on there is work that nobody reads, and the watch must not end it.
+    # The work from here on is not for the reader, and the watch must not end it.
     answered.set()
     if begins:
         watcher.leave_behind(adapter, connection, body)
     # Now that the server has the run: `guard run` opens it by the key in this note.
     note_session(adapter.client, str(body.get("session_id") or ""))
-    # That part is for us; the agent is given its own words alone.
+    # That part is for us; the agent gets only its own part.
     ours = answer.pop("guard", None) if isinstance(answer, dict) else None
     if answer:
         sys.stdout.write(json.dumps(answer) + "\n")
@@ -157,7 +157,7 @@ def pass_on(
 
 
 def end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any]) -> None:
-    """End the agent's process, and say so: it can no longer say it by itself."""
+    """End the agent's process and report it: the agent itself can no longer do so."""
     pid = mapping(sent.get("guard")).get("pid")
     if pid and end_process(pid):
         ended = sent | {"hook_event_name": "SessionEnd", "reason": "ended"}
@@ -166,7 +166,7 @@ def end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any]) 
 
 
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
-    """Add the names of the files there are: at a session's start, and where one is missed."""
+    """Add the names of existing files: at a session's start, and where a file is missed."""
     wanted = body.get("hook_event_name") in adapter.starts or adapter.misses(body)
     if not wanted or not directory_of(body):
         return body
@@ -174,7 +174,7 @@ def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def directory_of(body: dict[str, Any]) -> str:
-    """Name the directory a session works in; Cursor tells it as its workspace's roots."""
+    """Return the directory a session works in; Cursor sends it as its workspace's roots."""
     roots = body.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots else ""
     return str(first or body.get("cwd") or "")
@@ -183,9 +183,9 @@ def directory_of(body: dict[str, Any]) -> str:
 def workspace_of(root: Path) -> list[str]:
     """List a directory's files by name, those nearest its root first.
 
-    What git would ignore is left out; without git, hidden and built things are.
+    What git would ignore is left out; without git, hidden and built files are.
     """
-    # Separated by NUL: git quotes odd names otherwise.
+    # Separated by NUL: otherwise git quotes unusual names.
     listing = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others"]
     listing.append("--exclude-standard")
     try:
@@ -197,7 +197,7 @@ def workspace_of(root: Path) -> list[str]:
 
 
 def _walked(root: Path) -> Iterator[str]:
-    """Walk breadth first, so that a huge tree still gives its top."""
+    """Walk breadth first, so that a huge tree still yields its top."""
     left, folders = MOST_FILES, [root]
     while folders and left > 0:
         here, *folders = folders
@@ -205,7 +205,7 @@ def _walked(root: Path) -> Iterator[str]:
             with os.scandir(here) as listed:
                 entries = [e for e in listed if e.name[:1] != "." and e.name not in NOT_WALKED]
         except OSError:
-            # Not ours to read, or gone since: the judge knows fewer names, nothing fails.
+            # Not readable, or gone since: the judge knows fewer names, nothing fails.
             entries = []
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):

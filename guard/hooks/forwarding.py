@@ -1,10 +1,9 @@
 """Post a hook body and wait for its answer, as long as a person may need.
 
-A held call is a request that stays open. When the server goes away under it, the
-forwarder goes on waiting and asks again: turns have keys, so asking twice is one
-question. A server that is away from the start is not waited for. One that is stopped, or
-stuck, answers nobody, while its system goes on saying that the line is alive: so who waits
-asks beside it, now and then.
+A held call is a request that stays open. If the server goes away meanwhile, the forwarder keeps
+waiting and asks again: turns have keys, so asking twice is one question. A server that is away from
+the start is not waited for. A server that is stopped or stuck answers nobody, although its system
+keeps the connection alive: therefore the forwarder sends a probe now and then.
 """
 
 from __future__ import annotations
@@ -26,25 +25,25 @@ from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
 from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in, is_page, not_now
 
-# More than the server takes to judge a call: who waits longer is held.
+# Longer than the server takes to judge a call: who waits longer is held.
 LOOKS_EVERY_S = 30.0
-# The first looks are early: a server that answered then and stands still later had begun to wait
-# with us. They only note that: one that is slow to judge must not be taken for one that is away.
+# The first probes are early: a server that answered them and hangs later had begun to hold the
+# call. They only record that: a server that judges slowly must not be taken for one that is away.
 EARLY_LOOKS_S = (0.25, 2.0)
 EARLY_ANSWERS_WITHIN_S = 2.0
 ANSWERS_WITHIN_S = 10.0
-# A server that was waiting with us may be away this long: a restart, an update.
+# How long a server that held the call may be away: a restart, an update.
 RETURNS_WITHIN_S = 600.0
 ASKS_EVERY_S = 1.0
-# What a proxy says in the place of a server that is not back yet, or that it will not wait for.
+# What a proxy answers for a server that is not back yet, or that it no longer waits for.
 RESTARTING = frozenset({502, 503, 504, 524})
-# What a proxy says of a server that hung up; of one it cannot reach it says another, or says it
+# What a proxy answers after a server hung up; for an unreachable server it answers otherwise, or
 # within `WAITED_S`.
 BAD_GATEWAY = 502
-# Whose question stood so long was waited with, and cut off by what lies between: a line that went
-# dead, a proxy that waits no longer. More than it takes to connect.
+# A request open for so long was held, and was cut off on the way: by a dead connection or by a
+# proxy's time-out. Longer than it takes to connect.
 WAITED_S = 10.0
-# The server had taken the request and went away; `RemoteDisconnected` is a reset.
+# The server took the request and went away; `RemoteDisconnected` is a reset.
 _CUT = (ConnectionResetError, BrokenPipeError, http.client.IncompleteRead)
 
 
@@ -60,8 +59,8 @@ def forward(
 ) -> Any:
     """Post a hook body and return the agent's answer.
 
-    It may take `timeout_s` in all, restarts included. For tests `transport` replaces HTTP,
-    and the clock is theirs.
+    It may take `timeout_s` in all, restarts included. Tests replace HTTP by `transport`, and pass
+    their own clock.
 
     Raises:
         ServerAway: Nobody answered.
@@ -70,7 +69,7 @@ def forward(
     """
     ends_at = clock() + timeout_s
     again_until = min(ends_at, clock() + AGAIN_WITHIN_S)
-    # Set while a server that had begun to wait with us is away: only that one is waited for.
+    # Set while a server that held the call is away: only such a server is waited for.
     away_since: float | None = None
     path = f"hooks/{connection.client}/"
     asked = partial(Request, method="POST", path=path, body=body, headers=headers or {})
@@ -85,11 +84,11 @@ def forward(
             else:
                 pause_s = comes_again_in(answer, left_s=again_until - clock())
                 if away_since is None and pause_s is not None:
-                    sleep(pause_s)  # it is there, and says when
+                    sleep(pause_s)  # the server is there, and says when to ask again
                     continue
                 if answer.status not in RESTARTING and not is_page(answer):
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
-                # A server that hung up after so long had begun to wait with us: it restarts.
+                # A server that hung up after so long held the call: it restarts.
                 is_cut = clock() - asked_at >= WAITED_S and (
                     answer.status == BAD_GATEWAY
                     or _is_there(carrier, connection, within_s=ends_at - clock())
@@ -98,7 +97,7 @@ def forward(
             if away_since is None and not is_cut:
                 raise error
             if is_cut:
-                away_since = None  # it was there again, and left again
+                away_since = None  # it had come back, and went away again
             away_since = clock() if away_since is None else away_since
             if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
                 raise error
@@ -106,14 +105,14 @@ def forward(
 
 
 def _is_cut(reason: ServerAway, *, waited_s: float) -> bool:
-    """Whether a server that had begun to wait with us went away meanwhile."""
+    """Whether the server went away while it held the call."""
     if isinstance(reason, ServerSilent):
-        return reason.had_answered  # from the start it held nobody
+        return reason.had_answered  # if it never answered, it held nobody
     return isinstance(reason.__cause__, _CUT) or waited_s >= WAITED_S
 
 
 def _is_there(carrier: Transport, connection: Connection, *, within_s: float) -> bool:
-    """Whether the server answers behind a proxy, which says the same where it is gone."""
+    """Whether the server behind a proxy answers; the proxy's status is the same if it is gone."""
     if within_s <= 0:
         return False
     answer = probe(carrier, connection.client, within_s=min(within_s, WAITED_S))
@@ -121,7 +120,7 @@ def _is_there(carrier: Transport, connection: Connection, *, within_s: float) ->
 
 
 def probe(carrier: Transport, client: str, *, within_s: float) -> Answer | None:
-    """Ask whether the server answers anybody; None: it does not."""
+    """Probe whether the server answers anybody; None: it does not."""
     path = f"hooks/{client}/"
     try:
         return carrier.send(Request(method="POST", path=path, body=PROBING, timeout_s=within_s))
@@ -130,19 +129,19 @@ def probe(carrier: Transport, client: str, *, within_s: float) -> Answer | None:
 
 
 class ServerSilent(ServerAway):
-    """The server takes connections and answers nobody; `had_answered` while this call waited."""
+    """The server accepts connections but does not answer; `had_answered`: it answered a probe."""
 
     def __init__(self, *, had_answered: bool) -> None:
         super().__init__("it takes connections and does not answer")
         self.had_answered = had_answered
 
 
-# What a request gave, and whether a look beside it was answered.
+# What a request returned, and whether a probe was answered.
 _Outcomes = queue.SimpleQueue[Answer | Exception | bool]
 
 
 def _ask(asking: Callable[[], Answer | bool], outcomes: _Outcomes) -> None:
-    # In a thread for each: an answer does not wait for what was asked beside it.
+    # Each in its own thread: an answer does not wait for a probe.
     def ask() -> None:
         try:
             outcomes.put(asking())
@@ -153,7 +152,7 @@ def _ask(asking: Callable[[], Answer | bool], outcomes: _Outcomes) -> None:
 
 
 class WatchedTransport:
-    """Carries a hook's requests, and asks beside each that takes long."""
+    """Carries a hook's requests, and probes the server during long ones."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -164,7 +163,7 @@ class WatchedTransport:
 
         Raises:
             ServerAway: No answer within the request's time.
-            ServerSilent: Nobody else is answered either.
+            ServerSilent: The probes are not answered either.
         """
         if request.timeout_s <= LOOKS_EVERY_S:
             return self._carrier.send(request)
@@ -191,11 +190,11 @@ class WatchedTransport:
             had_answered = had_answered or outcome
             if not (outcome or is_early):
                 break
-        # Once it goes on it must not answer there: nobody reads that any more.
+        # If the server continues, it must not answer there: nobody reads that any more.
         carrier.cut()
         self._carrier = HttpTransport(self._connection.url, self._connection.key)
         raise ServerSilent(had_answered=had_answered)
 
     def close(self) -> None:
-        """Close what is kept."""
+        """Close the idle connections."""
         self._carrier.close()

@@ -1,12 +1,13 @@
-"""A process of ours that stands by an agent's session: whoever is killed cannot say so.
+"""A process of ours that watches an agent's session: a killed agent cannot report its end.
 
-The forwarder of the hook at a session's start leaves it behind, detached. It looks
-whether the agent's process is there, vouches for it every twenty seconds, and says
-when it has gone. Where it can speak to the session, it carries stops and texts to it.
+The hook at a session's start leaves it behind, detached. It checks whether the agent's process is
+there, sends a heartbeat for it every twenty seconds, and reports when it has gone. If it can speak
+to the session, it carries stops and texts to it.
 
-At rest (`guard hook AGENT --idle`) a session is waited beside for a message to it: the agent starts
-us when its model has stopped, and goes on by itself. A message ends us with 2 and the text on
-stderr, which wakes the model; a prompt, the session's end or the agent's own end with 0.
+While a session rests, `guard hook AGENT --idle` waits for a message to it: the agent starts this
+command when its model has stopped, and does not wait for it. A message ends the command with status
+2 and the text on stderr, which wakes the model; a prompt, the session's end or the agent's own end
+with 0.
 """
 
 from __future__ import annotations
@@ -31,36 +32,36 @@ from guard.running.ending import calling_agent, is_running
 from guard.sdk.keys import Connection
 from guard.sdk.wording import is_passing
 
-# The server misses a client that it has not heard of for 45 s.
+# The server reports a client as gone after 45 s without a heartbeat.
 VOUCHES_EVERY_S = 20.0
 LOOKS_EVERY_S = 1.0
 ANSWERS_WITHIN_S = 10.0
 TRIES = 5
-# How long it tries to say that the agent has gone, while the server is away.
+# How long it tries to report that the agent has gone, while the server is away.
 LAST_WORD_S = 600.0
-# Claude Code takes 2 for: go on with what stands on standard error.
+# For Claude Code, status 2 means: continue with the text on standard error.
 RESTS, WAKES = 0, 2
 
-# How long the server keeps one question open; its answer may take a little longer.
+# How long the server keeps one request open; its answer may take a little longer.
 ASK_S = 40.0
 
 NETWORK_S = 15.0
-# A server that is away is left alone this long.
+# How long to wait before asking a server that is away again.
 AGAIN_S = 5.0
 
 
 @dataclass(slots=True, kw_only=True)
 class Watcher:
-    """Stands by one session until its process has gone or its run is over.
+    """Watches one session until its process has gone or its run is over.
 
     Attributes:
-        ask: Sends what we tell, and returns the server's answer; it may raise
-            `ServerAway` or `ServerRefused`.
+        ask: Sends our reports and returns the server's answer; may raise `ServerAway` or
+            `ServerRefused`.
         is_there: Whether the agent's process runs.
-        session: Where what people say is carried; None: its own hooks carry it.
-        pause: Lets seconds pass.
-        witness: Tells us from another process that stands by the same session.
-        untaken: What people said and the session did not take yet; the server has it no more.
+        session: Takes people's stops and texts; None: its own hooks carry them.
+        pause: Waits this many seconds.
+        witness: Distinguishes us from another watcher of the same session.
+        untaken: Texts of people that the session did not take yet; the server no longer has them.
     """
 
     ask: Callable[[dict[str, Any]], Any]
@@ -71,14 +72,14 @@ class Watcher:
     untaken: list[str] = field(default_factory=list)
 
     def stand_by(self) -> None:
-        """Vouch for the agent as long as it is there; then say that it has gone."""
-        # Refused: our key was revoked, or the server knows no such event.
+        """Send heartbeats while the agent is there; then report that it has gone."""
+        # Refused: our key was revoked, or the server does not know this event.
         with contextlib.suppress(ServerRefused):
             while self.is_there():
                 more = False
                 self._say_untaken()
                 with contextlib.suppress(ServerAway):
-                    # It asks again for what it has not heard was done.
+                    # The server repeats what it has not heard was done.
                     answer = self._tell(wait=VOUCHES_EVERY_S, carries=self.session is not None)
                     if answer.get("over"):
                         return
@@ -106,13 +107,13 @@ class Watcher:
             else:
                 self.pause(LOOKS_EVERY_S)  # the server asks for it again at once
         elif answer.get("text"):
-            # The server has given it away: until it is taken, only we still know it.
+            # The server no longer has the text: until the session takes it, only we know it.
             self.untaken.append(str(answer["text"]))
             self._say_untaken()
         return "text" in answer
 
     def _say_untaken(self) -> None:
-        """Say it again where it was not taken: a turn may have ended in that moment."""
+        """Repeat what was not taken: the session's turn may have ended in that moment."""
         for _ in range(TRIES):
             while self.session and self.untaken and self.session.say(self.untaken[0]):
                 del self.untaken[0]
@@ -126,19 +127,19 @@ class Watcher:
 
 
 def leave_behind(adapter: Adapter, connection: Connection, body: Mapping[str, Any]) -> None:
-    """Leave a process beside the session that this hook's agent has begun.
+    """Start a watcher for the session that this hook's agent has begun.
 
-    Nothing is left where the agent cannot be told among the processes above us, nor for
-    a session that only was compacted: one stands by it already.
+    No watcher is started if the agent cannot be identified among our parent processes, or if the
+    session was only compacted: it has a watcher already.
     """
     pid = calling_agent(adapter.program)[0] if adapter.program else 0
     if not pid or body.get("source") == "compact" or not hasattr(os, "fork"):
         return
-    session = adapter.reach(body)  # before: once this hook has ended, nobody is above us
+    session = adapter.reach(body)  # first: once this hook has ended, nobody is above us
     if os.fork():
         return
     try:
-        # Leave the agent's session and streams: it waits for whoever holds its pipes.
+        # Detach from the agent's session and streams: it waits until its pipes are closed.
         os.setsid()
         nowhere = os.open(os.devnull, os.O_RDWR)
         for stream in (sys.stdin, sys.stdout, sys.stderr):
@@ -153,21 +154,21 @@ def leave_behind(adapter: Adapter, connection: Connection, body: Mapping[str, An
 
         Watcher(ask=ask, is_there=lambda: is_running(pid), session=session).stand_by()
     finally:
-        # Exit handlers and unwritten buffers are those of the forwarder, which runs them itself.
+        # Without exit handlers or buffers: they belong to the forwarder, which runs them itself.
         os._exit(0)
 
 
 def forward_from_beside(connection: Connection, body: Mapping[str, Any], **how: Any) -> Any:
-    """Forward for who waits beside a session, over a restart behind a proxy too.
+    """Forward for a watcher, which outlives a restart even behind a proxy.
 
     Raises:
-        ServerAway: Nobody answered, or only a proxy or a server that is busy.
-        ServerRefused: The server said no: it would say so again.
+        ServerAway: Nobody answered, or only a proxy or a busy server.
+        ServerRefused: The server refused, and would refuse again.
     """
     try:
         return forward(connection, body, **how)
     except ServerRefused as refused:
-        # Taken for a no, nobody would stand by the session any more.
+        # Taken as a refusal, it would end the watcher.
         if is_passing(refused.status):
             raise ServerAway(str(refused)) from refused
         raise
@@ -179,15 +180,15 @@ def wait_for_message(
     *,
     pause: Callable[[float], None] = time.sleep,
 ) -> str | None:
-    """Wait for a message; None: the session goes on, or is over.
+    """Wait for a message; return None when the session continues or is over.
 
     Args:
         question: Names the session.
-        ask: Sends a question; raises `ServerAway` or `ServerRefused`.
-        pause: Lets seconds pass.
+        ask: Sends a question; may raise `ServerAway` or `ServerRefused`.
+        pause: Waits this many seconds.
     """
-    # The session's newest observation when the wait began, once it is known: a prompt between
-    # two questions must not be missed.
+    # The session's newest observation when the wait began, once known: a prompt between two
+    # questions must not be missed.
     known: dict[str, Any] = {}
     while True:
         try:
@@ -210,8 +211,8 @@ def wait_for_message(
 def wait_beside(
     adapter: Adapter, connection: Connection, body: Mapping[str, Any], wiring: HookWiring
 ) -> int:
-    """Wait for a message to this session; answers the exit status."""
-    # A session that ends with its answer has nobody to wake.
+    """Wait for a message to this session; return the exit status."""
+    # A session that ends with its answer cannot be woken.
     if not adapter.idle_event or not adapter.rests(os.environ):
         return RESTS
     question = {
@@ -219,7 +220,7 @@ def wait_beside(
         "session_id": body.get("session_id"),
         "cwd": body.get("cwd"),
     }
-    # A session that was killed while it rests leaves nobody to wake.
+    # If the session is killed while it rests, this process must end too.
     end_when_unread()
     ask = partial(
         forward_from_beside, connection, timeout_s=ASK_S + NETWORK_S, headers=wiring.headers()
@@ -234,21 +235,21 @@ def wait_beside(
 def end_when_unread() -> threading.Event:
     """Watch standard output from now on; end this process once its reader is gone.
 
-    The event, once set, ends the watch: who has the answer may have work left that
-    is not for the reader.
+    Set the returned event to end the watch: once there is an answer, the remaining work may not be
+    for the reader.
 
-    A forwarder whose agent was killed would otherwise hold its request open, and
-    a card would show an agent that waits. Where the system cannot tell (Windows;
-    a file, a terminal), nothing happens.
+    If its agent is killed, a forwarder would otherwise keep its request open, and a card would show
+    a waiting agent. Where the system cannot report it (Windows; a file, a terminal), nothing
+    happens.
     """
     answered = threading.Event()
 
     def watch() -> None:
         reader = select.poll()
-        reader.register(1, 0)  # no readiness is asked for: only hang-up and error come
+        reader.register(1, 0)  # no readiness is requested: only hang-up and error are reported
         reader.poll()
         if not answered.is_set():
-            os._exit(0)  # the main thread sits in a read that nothing else would end
+            os._exit(0)  # the main thread is in a read that nothing else would end
 
     if hasattr(select, "poll"):
         threading.Thread(target=watch, daemon=True).start()

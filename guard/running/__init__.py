@@ -1,1 +1,1 @@
-"""`guard run -- COMMAND…`: any agent command, kept by Mission Control."""
+"""`guard run -- COMMAND…`: run any agent command under Mission Control."""

@@ -22,7 +22,7 @@ ANSWERS_WITHIN_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What the app-server tells unasked; an empty method: it has gone."""
+    """A notification of the app-server; an empty method: it has gone."""
 
     method: str
     params: Mapping[str, Any]
@@ -31,7 +31,7 @@ class Notice:
 class AppServer(AppServerClient):
     """One app-server and our conversation with it.
 
-    Notices are put into `inbox` as they come. What it asks of us is declined:
+    Notifications are put into `inbox` as they come. The app-server's own requests are declined:
     there is nobody at a screen.
     """
 
@@ -54,25 +54,25 @@ class AppServer(AppServerClient):
             stderr=subprocess.DEVNULL if quiet else None,
             text=True,
             encoding="utf-8",
-            # Ctrl-C is ours to hear: its turn is interrupted, and it ends in order.
+            # Ctrl-C is handled by us: we interrupt its turn, and it ends in order.
             process_group=0,
         )
         if process.stdin is None or process.stdout is None:
             raise AppServerFailed("codex app-server has no streams")
         self._to, self._from = process.stdin, process.stdout
-        # Two write: whoever asks, and the reader, which declines what we are asked.
+        # Two threads write: the one that asks, and the reader, which declines requests.
         self._writing = threading.Lock()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def our_hooks(self, folder: str) -> list[dict[str, Any]]:
-        """Ask which hooks of ours Codex knows in a folder, and whether it trusts them."""
+        """Ask which of our hooks Codex knows in a folder, and whether it trusts them."""
         rows = self.ask("hooks/list", cwds=[folder]).get("data") or []
         listed = (mapping(hook) for row in rows for hook in mapping(row).get("hooks") or [])
         return [hook for hook in listed if SETTINGS.is_ours(hook)]
 
     def close(self) -> int:
-        """Let it end its session, and see that it does; answers its exit status."""
+        """Let it end its session, and make sure that it ends; return its exit status."""
         with contextlib.suppress(OSError):
             # At the end of its input it ends the session in order.
             self._to.close()
@@ -88,11 +88,11 @@ class AppServer(AppServerClient):
 
     def _exchange(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         number = question["id"]
-        # Before it is sent: the reader may have the answer before we look for it.
+        # Before it is sent: the reader may have the answer before we wait for it.
         answered = self._answers[number] = queue.Queue(1)
         self._send(question)
         try:
-            # Bounded: an app-server of another version may leave what it does not know unanswered.
+            # Bounded: an app-server of another version may never answer what it does not know.
             return answered.get(timeout=ANSWERS_WITHIN_S)
         except queue.Empty:
             method = question["method"]
@@ -111,7 +111,7 @@ class AppServer(AppServerClient):
     def _read(self) -> None:
         for line in self._from:
             with contextlib.suppress(ValueError, AppServerFailed):
-                # What is done with a call goes down into it, as reading it does.
+                # Limited in depth: handling a call recurses into it, as parsing does.
                 message = read_json(shallow(line.encode("utf-8", "replace")))
                 if not isinstance(message, dict):
                     continue
@@ -120,14 +120,14 @@ class AppServer(AppServerClient):
                         answered.put(message)
                 elif "id" not in message:
                     self._inbox.put(Notice(message["method"], message.get("params") or {}))
-                # A question for whoever sits at a screen: nobody does. To an approval that is a
-                # no; to all else JSON-RPC has a number for a method that is not there.
+                # A request to a person at a screen: there is none. An approval is answered by a no;
+                # anything else by JSON-RPC's code for an unknown method.
                 elif message["method"].endswith("/requestApproval"):
                     self._send({"id": message["id"], "result": {"decision": "decline"}})
                 else:
                     unknown = {"code": -32601, "message": "nobody is at a screen here"}
                     self._send({"id": message["id"], "error": unknown})
-        # Whoever still waits is told now, not when the time is over.
+        # Those who still wait are told now, not at their time-out.
         gone = {"error": {"message": "it has gone"}}
         for answered in list(self._answers.values()):
             with contextlib.suppress(queue.Full):

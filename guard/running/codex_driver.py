@@ -1,7 +1,7 @@
-"""Drive `codex exec` through its app-server: steered, interrupted, its use counted.
+"""Drive `codex exec` through its app-server: steer it, interrupt it, count its use.
 
-Where our hooks are in force they see each call before it runs and hold it. Without
-them the app-server's own notices are the turns, and a hold interrupts the work.
+If our hooks are in force, they see each call before it runs and hold it. Otherwise the app-server's
+notifications give the turns, and a hold interrupts the work.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from guard.sdk.keys import Connection
 from guard.turn import Turn
 from guard.wire import Directive, DirectiveAction, Message
 
-# A hook that held a call has the first word; what it left is steered after this.
+# A hook that held a call answers first; what it left is steered after this many seconds.
 GIVES_HOOKS_S = 1.0
 
 GO_ON = "Go on where you were interrupted."
@@ -41,7 +41,7 @@ SIGNALLED = 128
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A directive that arrived; `obeyed` once it was done."""
+    """A directive that arrived; `obeyed` is set once it was carried out."""
 
     directive: Directive
     obeyed: threading.Event = field(default_factory=threading.Event)
@@ -49,20 +49,20 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Signalled:
-    """Somebody wants us to end."""
+    """A signal asked us to end."""
 
     number: int
 
 
 def drive(task: Task, connection: Connection, *, name: str | None) -> int:
-    """Run one prompt; answers the exit status."""
+    """Run one prompt; return the exit status."""
     inbox: queue.SimpleQueue[Notice | Arrived | Signalled] = queue.SimpleQueue()
-    # Into the inbox: a handler may break in anywhere, in the middle of a line we write too, or of
-    # the inbox's own `get` and `put`, which only a SimpleQueue allows.
+    # Into the inbox: a handler may run anywhere, even while we write a line or inside the inbox's
+    # own `get` and `put`, which only a SimpleQueue allows.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda given, _frame: inbox.put(Signalled(given)))
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
-        # The hooks below then leave messages to us, and note their sessions here.
+        # With these, the hooks below leave messages to us, and note their sessions here.
         marks = {linking.NOTES: notes, linking.STEERED: "1"}
         program = [task.program, "app-server", *task.options]
         server = AppServer(program, env=os.environ | marks, inbox=inbox)
@@ -74,7 +74,7 @@ def drive(task: Task, connection: Connection, *, name: str | None) -> int:
 
 
 class Driver:
-    """One prompt's way through the app-server."""
+    """One prompt's run through the app-server."""
 
     def __init__(
         self, task: Task, server: AppServer, connection: Connection, inbox: queue.SimpleQueue[Any]
@@ -90,11 +90,11 @@ class Driver:
         self._status: int | None = None
 
     def run(self, name: str | None) -> int:
-        """Start the prompt and see it through."""
+        """Start the prompt and stay until it ends."""
         started = self._server.ask("thread/start", **self._task.thread)
         self._thread = text(mapping(started.get("thread")), "id")
         self._model, cwd, prompt = text(started, "model"), text(started, "cwd"), self._task.prompt
-        # Whether Codex will run our hook before a tool; it says which it trusts.
+        # Whether Codex will run our hook before a tool; it reports which hooks it trusts.
         bypassed = "bypass_hook_trust" in mapping(self._task.thread.get("config"))
         self._hooked = any(
             hook.get("eventName") == "preToolUse"
@@ -126,14 +126,14 @@ class Driver:
                 self._take(self._inbox.get())
             self._output.finish()
             self._server.close()
-        finally:  # a turn that never began has failed, and is said to have
+        finally:  # a turn that never began has failed, and is reported so
             self._reporter.finish("completed" if self._status == 0 else "failed")
         return self._status
 
     def _wait_obeyed(self, directive: Directive) -> None:
         arrived = Arrived(directive)
         self._inbox.put(arrived)
-        # The next question tells the server that a hold is kept: not while work goes on.
+        # The next poll tells the server that the hold is in force: not while work continues.
         arrived.obeyed.wait()
 
     def _take(self, event: Notice | Arrived | Signalled) -> None:
@@ -142,7 +142,7 @@ class Driver:
             event.obeyed.set()
         elif isinstance(event, Signalled):
             self._end(SIGNALLED + event.number)
-        # It has gone in the middle of the work.
+        # It has gone during the work.
         elif not event.method:
             self._status = 1
         elif event.params.get("threadId") in {None, self._thread}:
@@ -157,14 +157,14 @@ class Driver:
 
     def _turn_over(self, turn: Mapping[str, Any]) -> None:
         if self._turn not in {None, text(turn, "id")}:
-            return  # an interrupted one, told after the next was begun
+            return  # an interrupted turn, reported after the next one began
         self._turn = None
-        # What a model call used is told just after its turn: what still waits now waits in vain.
+        # A model call's use is reported just after its turn: what still waits now gets none.
         self._tell(self._ledger.rest())
         if self._paused:
             return
         directive = self._reporter.directive_now()
-        # Asked once more: a text that came while the turn ended begins the next one.
+        # Asked once more: a text that came while the turn ended begins the next turn.
         left = [m for m in directive.messages if m.id not in self._given] if directive else []
         if left and directive and directive.action is not DirectiveAction.STOP:
             self._give(left)
@@ -201,13 +201,13 @@ class Driver:
     def _look_again(self) -> None:
         directive = self._reporter.directive_now()
         if directive is not None:
-            # Through the inbox: this is the timer's thread, and only the driver's own obeys.
+            # Through the inbox: this is the timer's thread, and only the driver's thread obeys.
             self._inbox.put(Arrived(directive))
 
     def _give(self, messages: list[Message]) -> None:
-        """Put texts before the model now: into its turn, or as its next one."""
+        """Give texts to the model now: within its turn, or as its next one."""
         given = "\n\n".join(message.text for message in messages)
-        # Codex refuses to steer a turn that has ended since: then it is the next one.
+        # If the turn has ended since, Codex refuses to steer it: then the texts are the next turn.
         fields = {"threadId": self._thread, "expectedTurnId": self._turn, "input": _input(given)}
         try:
             steered = self._turn is not None and bool(self._server.ask("turn/steer", **fields))

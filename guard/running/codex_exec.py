@@ -1,7 +1,7 @@
 """Which Codex commands can be driven through its app-server: `codex exec PROMPT`.
 
-The app-server (0.169.0) takes a prompt, steers and interrupts a running turn, and
-tells what is used. What it cannot do for us is said, and the command runs as it is:
+The app-server (0.169.0) takes a prompt, steers and interrupts a running turn, and reports what is
+used. If it cannot do what a command needs, the reason is printed and the command runs as it is:
 then a text reaches the model at its next tool, and a signal ends it.
 """
 
@@ -20,7 +20,7 @@ SCREEN = (
 )
 NOT_STEERED = "This `codex exec` is not steered ({why}); texts arrive at its next tool."
 
-# What `codex exec` would take for itself, in the place where a prompt stands.
+# Subcommands of `codex exec`, in the place of a prompt.
 OTHER_COMMANDS = frozenset({"resume", "fork", "review", "help"})
 DANGER = "danger-full-access"
 
@@ -47,11 +47,11 @@ class Task:
 
 
 def read(command: Sequence[str]) -> Task | str:
-    """Read a `codex` command line; a sentence says why it cannot be driven."""
+    """Read a `codex` command line; return a sentence if it cannot be driven."""
     if command[1:2] not in (["exec"], ["e"]):
         return SCREEN
     try:
-        # An option that is not known here refuses to steer: it could mean anything.
+        # An unknown option prevents driving: it could mean anything.
         parser = _Parser(add_help=False, allow_abbrev=False)
         for names in (("-c", "--config"), ("--enable",), ("--disable",)):
             parser.add_argument(*names, action="append", default=[])
@@ -76,7 +76,7 @@ def read(command: Sequence[str]) -> Task | str:
 
 
 class _NotDriven(Exception):
-    """Says why."""
+    """The reason why a command cannot be driven."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -91,7 +91,7 @@ def _task(program: str, asked: argparse.Namespace) -> Task:
     if asked.prompt in (None, "-") and sys.stdin.isatty():
         raise _NotDriven("it has no prompt")
     cwd = (asked.cd or Path.cwd()).resolve()
-    # The app-server does not refuse what `codex exec` does: work where nothing can be undone.
+    # The app-server does not refuse what `codex exec` refuses: work that cannot be undone.
     in_repository = any((folder / ".git").exists() for folder in (cwd, *cwd.parents))
     if not (asked.skip_git_repo_check or in_repository):
         raise _NotDriven("Codex itself has to say that this is no git repository")
@@ -107,9 +107,9 @@ def _task(program: str, asked: argparse.Namespace) -> Task:
         "ephemeral": asked.ephemeral or None,
         "config": {"bypass_hook_trust": True} if asked.dangerously_bypass_hook_trust else None,
     }
-    # As `codex exec` reads it: piped text stands in for a prompt, or follows it.
+    # As `codex exec` reads it: piped text replaces a prompt, or follows it.
     stands_in = asked.prompt in (None, "-")
-    # A log may hold bytes that are no text; they are no reason not to start.
+    # A log may hold bytes that are not text; it must start all the same.
     raw = sys.stdin.buffer.read() if stands_in or not sys.stdin.isatty() else b""
     prompt = piped = raw.decode("utf-8", "replace")
     if not stands_in:

@@ -1,4 +1,4 @@
-"""What the app-server tells of a turn: as turns of ours, as Codex shows it, and who pays. Pure."""
+"""The app-server's items and use of a turn: as our turns, and as Codex prints them. Pure."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ WITHOUT_TURN = "Codex asked its model, and nothing came of it that it tells."
 
 
 def turn_of(item: Item) -> Turn | None:
-    """Read a completed item: a command, a change of files, a tool's call, a message."""
+    """Read a completed item: a command, a change of files, a tool call, a message."""
     key, message = text(item, "id"), text(item, "text")
-    # Named as Codex's own hooks name them: a session without hooks is told alike.
+    # Named as in Codex's own hooks: a session without hooks is reported in the same way.
     call = partial(Turn, role=Role.ASSISTANT, key=key, agent=CLIENT)
     match text(item, "type"):
         case "agentMessage" if message:
@@ -46,8 +46,8 @@ def turn_of(item: Item) -> Turn | None:
             failed = item.get("status") == "failed"
             return call(
                 tool="apply_patch",
-                # The changes themselves: two patches of one file are the same call only if they
-                # say the same.
+                # The changes themselves: two patches of one file are the same call only if they are
+                # equal.
                 args={"changes": item.get("changes")},
                 error="the change was not applied" if failed else None,
                 files=tuple(_paths(item)),
@@ -64,7 +64,7 @@ def turn_of(item: Item) -> Turn | None:
 
 
 def line_of(item: Item) -> str:
-    """Show a completed item in one line; empty where there is nothing to show."""
+    """Show a completed item in one line; empty if there is nothing to show."""
     kind = text(item, "type")
     if kind == "commandExecution":
         return f"$ {_shell(item)}  (exit {item.get('exitCode')})"
@@ -74,7 +74,7 @@ def line_of(item: Item) -> str:
 
 
 def snake(value: Any) -> Any:
-    """Write names as `codex exec --json` does.
+    """Write names as `codex exec --json` writes them.
 
     >>> snake({"type": "agentMessage", "exitCode": 0})
     {'type': 'agent_message', 'exit_code': 0}
@@ -92,10 +92,10 @@ def _snake_word(word: str) -> str:
 
 
 def _shell(item: Item) -> str:
-    """What the model asked for, without the shell that Codex runs it in."""
+    """Return what the model asked for, without the shell in which Codex runs it."""
     actions = item.get("commandActions")
     asked = [text(mapping(a), "command") for a in (actions if isinstance(actions, list) else ())]
-    # Of several actions each is a part of the line: it is shown whole.
+    # Each of several actions is a part of the line: then the whole line is shown.
     return asked[0] if len(asked) == 1 and asked[0] else text(item, "command")
 
 
@@ -106,7 +106,7 @@ def _paths(item: Item) -> list[str]:
 
 
 class CodexOutput:
-    """Shows a session as it goes; `as_json`: one event a line on standard output."""
+    """Shows a session while it runs; `as_json`: one event a line on standard output."""
 
     def __init__(self, *, as_json: bool, last_message: Path | None) -> None:
         self._as_json, self._file = as_json, last_message
@@ -118,14 +118,14 @@ class CodexOutput:
         self._event("thread.started", thread_id=thread_id)
 
     def show(self, method: str, params: Mapping[str, Any]) -> None:
-        """Show a notice."""
+        """Show a notification."""
         if method == "thread/tokenUsage/updated":
             self._used = mapping(mapping(params.get("tokenUsage")).get("total"))
         elif method == "turn/started":
             self._event("turn.started")
         elif method in {"item/started", "item/completed"}:
             item = mapping(params.get("item"))
-            # What the person asked is no output of the agent's.
+            # What the person asked is not the agent's output.
             if text(item, "type") == "userMessage":
                 return
             self._event(method.replace("/", "."), item=snake(dict(item)))
@@ -141,7 +141,7 @@ class CodexOutput:
                 sys.stderr.write(f"codex: {text(fault, 'message')}\n")
 
     def finish(self) -> None:
-        """Give the last message, where nothing else went to standard output."""
+        """Print the last message, if nothing else went to standard output."""
         if not self._as_json and self._last_message:
             sys.stdout.write(f"{self._last_message}\n")
         if self._file is not None:
@@ -162,16 +162,16 @@ class Used:
     model: str | None = None
 
     def on(self, turn: Turn) -> Turn:
-        """Have a turn carry it."""
+        """Add the use to a turn."""
         return replace(
             turn, call_id=self.call_id, usage=self.usage, model=self.model, provider=PROVIDER
         )
 
 
 def read_usage_update(params: Mapping[str, Any]) -> Used:
-    """Read what the last model call used, of `thread/tokenUsage/updated`.
+    """Read the last model call's use from `thread/tokenUsage/updated`.
 
-    It has no id: what its thread had used after it names it, for that only grows.
+    The use has no id: it is named by its thread's total after it, which only grows.
 
     >>> counts = {"totalTokens": 1542, "inputTokens": 1500, "cachedInputTokens": 1000}
     >>> used = read_usage_update({"turnId": "t", "tokenUsage": {"last": counts, "total": counts}})
@@ -194,36 +194,36 @@ def read_usage_update(params: Mapping[str, Any]) -> Used:
 class Ledger:
     """Joins turns with the model calls behind them.
 
-    A call's use is told just after what came of it, so the agent's last turns wait
-    for it; each call answers the turns that are complete.
+    A call's use is reported just after its turns, so the agent's last turns wait for it; each
+    method returns the turns that are complete.
     """
 
     def __init__(self) -> None:
         self._waiting: list[Turn] = []
-        # What was used before any turn waited for it.
+        # Use that was reported before any turn waited for it.
         self._unpaid: list[Used] = []
 
     def turn(self, turn: Turn | None) -> list[Turn]:
-        """Take a turn, if it is one."""
+        """Take a turn, if there is one."""
         if turn is None:
             return []
-        # A person's words cost nothing, and what waits stands before them.
+        # A person's words cost nothing, and come after the turns that wait.
         if turn.role is Role.USER:
             return [*self._flush(), turn]
         self._waiting.append(turn)
         return self.used(self._unpaid.pop(0)) if self._unpaid else []
 
     def used(self, used: Used) -> list[Turn]:
-        """Take what a model call used."""
+        """Take a model call's use."""
         if not self._waiting:
             self._unpaid.append(used)
             return []
-        # On the first: one model call may have led to several, and is counted once.
+        # On the first turn: one model call may have led to several, and counts once.
         self._waiting[0] = used.on(self._waiting[0])
         return self._flush()
 
     def rest(self) -> list[Turn]:
-        """Give what still waits; use that no turn carried is told apart."""
+        """Return the turns that still wait; use without a turn gets turns of its own."""
         unpaid, self._unpaid = self._unpaid, []
         alone = (
             used.on(Turn(role=Role.ASSISTANT, key=f"use:{used.call_id}", content=WITHOUT_TURN))

@@ -1,6 +1,6 @@
-"""`guard run -- COMMAND…`: run any agent command, kept by Mission Control.
+"""`guard run -- COMMAND…`: run any agent command under Mission Control.
 
-The command is started in a process group of its own, with our terminal.
+The command starts in a process group of its own, with our terminal.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from guard.sdk.conversation import new_key
 from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connection_for
 from guard.sdk.lineage import OWN_VARIABLE
 
-# What we are sent is meant for the command.
+# Signals to us are meant for the command.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 # Agents that name their sessions themselves: each session is a run of its own.
 PROGRAMS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "cursor-agent": "cursor"}
-# What a shell says of a command that is not there, and of one that is no program.
+# A shell's status for a command that does not exist, and for one that cannot be executed.
 NOT_FOUND, NOT_RUNNABLE = 127, 126
-# What a shell says of a command that SIGTERM ended, and of one that Ctrl-C did.
+# A shell's status for a command that SIGTERM ended, and for one that Ctrl-C ended.
 ENDED, INTERRUPTED = 143, 130
-# EX_UNAVAILABLE: to fail closed, and nobody watches.
+# EX_UNAVAILABLE: it must fail closed, and nobody watches.
 NOT_STARTED = 69
 CAPABILITIES = {
     "hold": True,
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command; answers its exit status."""
+    """Run the command; return its exit status."""
     client = PROGRAMS.get(PurePath(args.command_line[0]).name)
     try:
         connection = wanted(args, client)
@@ -69,13 +69,13 @@ def run(args: argparse.Namespace) -> int:
             with contextlib.closing(RunClient(connection)) as server:
                 server.check()
         except ServerAway as error:
-            # Where that was asked, nothing is started unwatched.
+            # To fail closed, nothing is started unwatched.
             if connection.fail == "closed":
                 raise
             say(f"{connection.url} is away ({error}); running without it until it is back.")
         task = codex_exec.read(args.command_line) if client == "codex" else None
         if isinstance(task, codex_exec.Task):
-            # Only who drives Codex waits for what that imports.
+            # Imported here: only commands that drive Codex need it.
             from guard.running.codex_driver import drive
 
             return drive(task, connection, name=args.name)
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     except GuardError as error:
         say(str(error))
         return NOT_STARTED
-    except KeyboardInterrupt:  # before the command began: from then on it is the command's own
+    except KeyboardInterrupt:  # before the command began; later Ctrl-C is the command's own
         return INTERRUPTED
     except FileNotFoundError as error:
         say(f"{error.filename}: there is no such command.")
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def keep(args: argparse.Namespace, connection: Connection, *, is_one_run: bool) -> int:
-    """Run the command under a keeper; answers its exit status."""
+    """Run the command under a keeper; return its exit status."""
     own, opening = None, None
     # An agent that names its sessions has a run for each; any other command is one run.
     if is_one_run:
@@ -111,23 +111,23 @@ def keep(args: argparse.Namespace, connection: Connection, *, is_one_run: bool) 
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
         keeper = Keeper(RunClient(connection), notes=Path(notes), opening=opening)
         try:
-            keeper.open()  # first: to fail closed, nothing starts whose run cannot be had
+            keeper.open()  # first: to fail closed, nothing starts without a run
             child = Child(args.command_line, env=environment(connection, notes, own))
         except OSError:
             keeper.finish(NOT_FOUND)
             raise
-        except KeyboardInterrupt:  # from the child on it is the command's own
+        except KeyboardInterrupt:  # once the child runs, Ctrl-C is the command's own
             keeper.abandon()
             raise
         keeper.start(child)
         status = child.wait()
         keeper.finish(status)
-    # Ended by us, whatever it made of the signal: a shell shall see that it was.
+    # Ended by us, whatever it made of the signal: its shell must see that.
     return ENDED if keeper.ended_for else status
 
 
 def wanted(args: argparse.Namespace, client: str | None) -> Connection:
-    """Take the connection from arguments, environment, or what `connect` wrote.
+    """Find the connection: from arguments, environment, or what `connect` wrote.
 
     Raises:
         ConnectRefused: No address or no key is known, or they are unusable.
@@ -141,7 +141,7 @@ def wanted(args: argparse.Namespace, client: str | None) -> Connection:
 
 
 def environment(connection: Connection, notes: str, own: str | None) -> dict[str, str]:
-    """The command's environment: what lets its hooks and sessions find us."""
+    """Return the command's environment, by which its hooks and sessions find us."""
     added = {
         "MISSIONCONTROL_URL": connection.url,
         "MISSIONCONTROL_KEY": connection.key,
@@ -154,28 +154,28 @@ NAME_CHARS = 80
 
 
 def say(sentence: str) -> None:
-    """Tell the person; what the command writes stays its own."""
+    """Print to stderr; the command's own output stays unmixed."""
     sys.stderr.write(f"guard run: {sentence}\n")
 
 
 class Child:
     """A command that runs in a process group of its own.
 
-    It reads our standard input and writes where we write; where that is a
-    terminal, it is given the terminal, and Ctrl-C and Ctrl-Z are its own.
+    It reads our standard input and writes to our output. If that is a terminal, it gets the
+    terminal, and handles Ctrl-C and Ctrl-Z itself.
     """
 
     def __init__(self, command: Sequence[str], *, env: Mapping[str, str], **streams: Any) -> None:
         self._terminal: int | None = None
-        # Whose turn it was at the terminal: a shell's job has a group of its own.
+        # The terminal's foreground group before: in a shell's job, a group of its own.
         self._foreground = 0
-        # The one we read from and are in the foreground of: no other is ours to lend.
+        # Only a terminal that we read from, in its foreground: no other is ours to lend.
         with contextlib.suppress(OSError, ValueError, AttributeError):
             descriptor = sys.stdin.fileno()
             if not streams and os.isatty(descriptor) and os.tcgetpgrp(descriptor) == os.getpgrp():
                 self._terminal = descriptor
         self._paused = False
-        # Pausing and going on come from several threads.
+        # Several threads pause and resume it.
         self._changing = threading.Lock()
         self.pid = 0
         self._early: list[int] = []
@@ -183,8 +183,8 @@ class Child:
             signal.signal(number, self._forward)
         self.process = subprocess.Popen(command, env=dict(env), process_group=0, **streams)
         self.pid = self.process.pid
-        # Only now, or the command would inherit it: taking a terminal back from the
-        # background is answered with this signal.
+        # Only now, or the command would inherit it: a background process that takes the terminal
+        # back gets this signal.
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         self._lend_terminal()
         with contextlib.suppress(OSError):
@@ -193,9 +193,9 @@ class Child:
             self._forward(early, None)
 
     def wait(self) -> int:
-        """Wait for its end; answers its exit status as a shell would say it."""
+        """Wait for its end; return its exit status as a shell would."""
         while True:
-            # Popen tells of the end only; that it was stopped has to be asked for.
+            # Popen reports only the end; a stop must be asked for.
             _, status = os.waitpid(self.pid, os.WUNTRACED)
             if not os.WIFSTOPPED(status):
                 break
@@ -208,20 +208,20 @@ class Child:
                     os.killpg(self.pid, signal.SIGCONT)
         self._paused = False
         self._take_terminal_back()
-        # It was collected behind its back: Popen must not wait for a number that may be reused.
+        # We collected the child ourselves: Popen must not wait for a pid that may be reused.
         self.process.returncode = os.waitstatus_to_exitcode(status)
         return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
     def pause(self) -> None:
-        """Stop it where it stands, with everything below it."""
+        """Stop it where it is, with everything below it."""
         with self._changing:
             self._pause()
 
     def go_on(self) -> None:
-        """Let it go on, if we stopped it: what the person stopped stays so."""
+        """Let it continue if we stopped it; what the person stopped stays stopped."""
         with self._changing:
             if self._paused:
-                # First: who goes on to read without the terminal is stopped by it.
+                # First: a process that reads without having the terminal is stopped by it.
                 self._lend_terminal()
                 signal_tree(self.pid, signal.SIGCONT)
                 self._paused = False
@@ -229,18 +229,18 @@ class Child:
     def end(self, *, grace_s: float = GRACE_S) -> None:
         """End it, with everything below it."""
         with self._changing:
-            self._paused = True  # it stands still for a moment: by us, not by Ctrl-Z
+            self._paused = True  # stopped for a moment: by us, not by Ctrl-Z
             end_tree(self.pid, grace_s=grace_s)
 
     def _forward(self, number: int, _frame: Any) -> None:
-        if not self.pid:  # it is being started
+        if not self.pid:  # it is just being started
             self._early.append(number)
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, number)
         if self._paused and number != signal.SIGUSR1:
-            # Stopped, it would hear of its end only when the hold is over. What goes on all the
-            # same is stopped again.
+            # While stopped it would see the signal only after the hold. If it survives, it is
+            # stopped again.
             signal_tree(self.pid, signal.SIGCONT)
             again = threading.Timer(GRACE_S, self._pause_again)
             again.daemon = True
@@ -254,7 +254,7 @@ class Child:
     def _pause(self) -> None:
         self._paused = True
         signal_tree(self.pid, signal.SIGSTOP)
-        # Else Ctrl-C would go to the stopped command alone, which cannot hear it.
+        # Otherwise Ctrl-C would go to the stopped command alone, which cannot handle it.
         self._take_terminal_back()
 
     def _lend_terminal(self) -> None:

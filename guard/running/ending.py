@@ -1,4 +1,4 @@
-"""Processes: which called which, and how one is ended: ask, wait a little, then insist."""
+"""Processes: who started whom, and how to end one: ask, wait a little, then kill."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from pathlib import Path, PurePath
 
-# Between SIGTERM and SIGKILL: to flush a record, to end its own children.
+# Between SIGTERM and SIGKILL: time to flush a record and to end its own children.
 GRACE_S = 5.0
 
 LOOKS_EVERY_S = 0.05
 
-# It stops in microseconds, but for one that waits on a disk, which may take for ever.
+# A process stops in microseconds, unless it waits for a disk, which may take for ever.
 STOPS_WITHIN_S = 0.5
 
 _LOOKS = 5
-# Generations looked at; between an agent and its hook stand a shell or two.
+# Most generations searched; between an agent and its hook are one or two shells.
 HIGHEST = 20
 
 
 def end_process(pid: int, *, grace_s: float = GRACE_S) -> bool:
-    """End a process, by SIGTERM and after the grace by SIGKILL; True: it is gone."""
+    """End a process, by SIGTERM and after the grace by SIGKILL; return whether it is gone."""
     return _end([pid], grace_s=grace_s)
 
 
 def end_tree(pid: int, *, grace_s: float = GRACE_S) -> bool:
-    """End a process likewise, with everything below it, whatever its group.
+    """End a process as `end_process` does, with everything below it, whatever its group.
 
     An agent's commands often get a session of their own, so that a signal to the
     agent's process group does not reach them.
@@ -45,37 +45,38 @@ def signal_tree(pid: int, number: int) -> None:
         return
     members = [pid, *descendants(pid)]
     if number == signal.SIGCONT:
-        # A shell that goes on before its job would see it stopped, and take the terminal from it.
+        # Jobs first: a shell that continues before its job would see it stopped, and take its
+        # terminal.
         members.reverse()
     for member in members:
         _send(member, number)
 
 
 def _stop_trees(roots: Collection[int]) -> list[int]:
-    """Stop processes and everything below them; answers them all, a parent before its children."""
+    """Stop processes and everything below them; return all, a parent before its children."""
     stopped: dict[int, None] = {}
-    # What was started while the others were stopped is found by the next look. There is an end to
-    # it: below another user's process, which cannot be stopped, more may start for ever.
+    # Another look finds what was started while the others were stopped. The number of looks is
+    # limited: below another user's process, which cannot be stopped, more may start for ever.
     for _ in range(_LOOKS):
         new = [member for member in [*roots, *descendants(*roots)] if member not in stopped]
         if not new:
             break
         for member in new:
             _send(member, signal.SIGSTOP)
-            # A shell stands still before its job stops, or it would take the terminal from it.
+            # A shell must stop before its job, or it would take the terminal from it.
             _await_stopped(member)
         stopped.update(dict.fromkeys(new))
     return list(stopped)
 
 
 def descendants(*pids: int) -> list[int]:
-    """List the processes below some, nearest first."""
+    """List the processes below these, nearest first."""
     children: dict[int, list[int]] = defaultdict(list)
     # macOS has no /proc.
     if not Path("/proc/self").exists():
         asked = ["ps", "-A", "-o", "pid=,ppid="]
         try:
-            # Every process in one call: a `ps` for each would be slower than they come and go.
+            # All processes in one call: a `ps` for each would be slower than they start and end.
             done = subprocess.run(asked, capture_output=True, timeout=5, check=True, text=True)
         except (OSError, subprocess.SubprocessError):
             return []
@@ -95,12 +96,12 @@ def descendants(*pids: int) -> list[int]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process runs; one that only waits to be collected does not."""
+    """Whether a process runs; a zombie does not."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # It is there, but another user's.
+    # It exists, but belongs to another user.
     except PermissionError:
         return True
     stat = process_stat(pid)
@@ -111,15 +112,15 @@ def _end(pids: list[int], *, grace_s: float, below: bool = False) -> bool:
     left = pids
     for by in (signal.SIGTERM, signal.SIGKILL):
         if below:
-            # What one of them starts while they are listed would outlive it, and nobody finds an
-            # orphan: they stand still until each has its signal.
+            # A child started while they are listed would outlive them as an orphan that nobody
+            # finds: therefore they are stopped until each has its signal.
             left = _stop_trees(left)
         for pid in left:
             _send(pid, by)
-        # A stopped process takes up nothing else; and a job before its shell, as in `signal_tree`.
+        # A stopped process handles no other signal. A job before its shell, as in `signal_tree`.
         for pid in reversed(left):
             _send(pid, signal.SIGCONT)
-        # Looked at again and again: they are not our children, so there is nothing to wait for.
+        # Polled: they are not our children, so there is nothing to wait for.
         ends_at = time.monotonic() + grace_s
         while left := [pid for pid in left if is_running(pid)]:
             if time.monotonic() >= ends_at:
@@ -137,30 +138,30 @@ def _await_stopped(pid: int) -> None:
 
 
 def _send(pid: int, number: int) -> None:
-    # One that is not ours to end is still there afterwards, and `_end` says so.
+    # A process that we may not signal is still there afterwards, and `_end` reports that.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
 
 
 def process_stat(pid: int) -> list[str]:
-    """Return a process's state, parent and so on; empty where /proc does not tell."""
+    """Return a process's state, parent and so on; empty where /proc does not have it."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
     except OSError:
         return []
-    # Its name stands in brackets before them and may hold anything.
+    # The name before them is in brackets and may contain anything.
     return text.rpartition(")")[2].split()
 
 
 def session_process(program: str, *, unless: str) -> int | None:
-    """Find the agent above us that serves this one session.
+    """Return the agent above us that serves this one session.
 
     Args:
         program: The name of its executable.
-        unless: An argument that says it serves many sessions: then there is none.
+        unless: An argument that marks a process for many sessions, which does not count.
 
     Returns:
-        Its pid; None where no such program is above us, or it serves many.
+        Its pid; None if no such program is above us, or it serves many.
     """
     for pid, command in _ancestors(os.getppid()):
         if command and PurePath(command[0]).stem == program:
@@ -169,16 +170,16 @@ def session_process(program: str, *, unless: str) -> int | None:
 
 
 def calling_agent(program: str) -> tuple[int, list[str]]:
-    """Find the agent's process above us, whether it serves one session or many.
+    """Return the agent's process above us, whether it serves one session or many.
 
-    Its program may be an interpreter's script: `node …/bundle/gemini.js`.
+    Its program may be run by an interpreter: `node …/bundle/gemini.js`.
 
     Returns:
-        Its pid and its command line; 0 and none: it is not above us.
+        Its pid and its command line; 0 and an empty one if it is not above us.
     """
     for pid, command in _ancestors(os.getppid()):
         for path in map(PurePath, command[:2]):
-            # Installed by npm, its script lies in a folder of the package's name.
+            # Installed by npm, its script is in a folder with the package's name.
             if path.stem == program or f"{program}-code" in path.parts:
                 return pid, command
     return 0, []
@@ -186,14 +187,14 @@ def calling_agent(program: str) -> tuple[int, list[str]]:
 
 def _ancestors(pid: int) -> Iterator[tuple[int, list[str]]]:
     for _ in range(HIGHEST):
-        # Init takes over the children of whoever has ended.
+        # Init adopts the children of an ended process.
         if pid <= 1:
             return
         parent, command = 0, list[str]()
         with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
             if Path("/proc/self").exists():
                 line = Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace")
-                # It may have ended between the two looks.
+                # It may have ended between the two reads.
                 if stat := process_stat(pid):
                     parent, command = int(stat[1]), line.rstrip("\0").split("\0")
             else:  # macOS

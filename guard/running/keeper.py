@@ -15,7 +15,7 @@ from guard.running.linking import noted
 from guard.running.run_client import RunClient, insisting
 from guard.wire import DirectiveAction
 
-# Between two looks for notes of new sessions.
+# Seconds between two searches for notes of new sessions.
 LOOKS_EVERY_S = 0.2
 
 
@@ -30,7 +30,7 @@ class Kept(Protocol):
 
 
 class Keeper:
-    """Watches over one command: its own run, and its sessions' as they are noted.
+    """Watches one command: its own run, and its sessions' runs as they are noted.
 
     Args:
         client: Asks the server.
@@ -48,10 +48,10 @@ class Keeper:
         self.ended_for: str | None = None
 
     def open(self) -> None:
-        """Open the command's own run, where it has one, before the command starts.
+        """Open the command's own run, if it has one, before the command starts.
 
         Raises:
-            ServerAway: It fails closed, and its run could not be opened.
+            ServerAway: It must fail closed, and its run could not be opened.
             ServerRefused: Likewise.
         """
         self._own = self._client.open_first(self._opening) if self._opening else None
@@ -59,33 +59,33 @@ class Keeper:
             self._runs.append(self._own)
 
     def abandon(self) -> None:
-        """Say that the command never began, wherever its start was interrupted."""
-        # The server may have opened its run before the answer came: by its key it is found.
+        """Report that the command never began, wherever its start was interrupted."""
+        # The server may have opened its run before the answer came: its key finds it.
         with contextlib.suppress(ServerAway, ServerRefused):
             if self._opening is not None:
                 self._client.change(self._client.open_run(self._opening)["id"], status="failed")
         self._client.close()
 
     def start(self, kept: Kept) -> None:
-        """Begin to watch over a command that has started."""
+        """Begin to watch a command that has started."""
         self._kept = kept
         if self._opening is not None:
             keep_own = partial(self._keep, self._opening, self._own, is_session=False)
             self._in_background(keep_own)
 
         def look_for_sessions() -> None:
-            # A session's first hook leaves the note; nobody tells us of it.
+            # A session's first hook leaves the note; nobody notifies us.
             while not self._over.wait(LOOKS_EVERY_S):
                 for key in noted(self._notes) - self._known:
                     self._known.add(key)
-                    # It was opened before its note was left: by its key it is found again.
+                    # The session's run was opened before its note was left: its key finds it.
                     opened = {"key": key, "name": key}
                     self._in_background(partial(self._keep, opened, None, is_session=True))
 
         self._in_background(look_for_sessions)
 
     def finish(self, status: int) -> None:
-        """Say of every run that has not said so itself that it is over."""
+        """Report the end of every run that has not reported it itself."""
         self._over.set()
         ended_as = "failed" if status else "completed"
         for run_id in self._runs:
@@ -94,14 +94,14 @@ class Keeper:
         self._client.close()
 
     def _keep(self, opening: dict[str, Any], run_id: str | None, *, is_session: bool) -> None:
-        """Follow a run, once it could be opened: the command's own, or a session's in it."""
+        """Follow a run once it is open: the command's own, or that of a session in it."""
         if run_id is None:
             run = self._insist(lambda: self._client.open_run(opening))
             if run is None:
                 return
             self._runs.append(run_id := run["id"])
         if is_session:
-            # Its hooks cannot say so: who ends it by a signal is this process.
+            # Its hooks cannot report this: it is this process that can end it by a signal.
             change = partial(self._client.change, run_id, capabilities={"terminate": "signal"})
             self._insist(change)
         paused = False
@@ -115,10 +115,11 @@ class Keeper:
                     self.ended_for = directive.reason or "Ended by Mission Control."
                     sys.stderr.write(f"guard run: {self.ended_for}\n")
                     self._kept.end()
-            # Its own hooks hold a session: a process that stands still would not even ask.
+            # A session is held by its own hooks: a stopped process would not even ask.
             elif not is_session and directive.action is DirectiveAction.HOLD:
-                # An agent that reports its turns waits before its next call: no need to. One that
-                # stands still stands on: asking could fail, and leave it so for good.
+                # An agent that reports its turns waits before its next call, and need not be
+                # stopped. One that is stopped stays so: asking again could fail, and leave it
+                # stopped for good.
                 run = None if was_paused else self._insist(lambda: self._client.run(run_id))
                 paused = was_paused or (run is not None and not run["turns"])
                 if paused:
@@ -131,7 +132,7 @@ class Keeper:
 
     def _in_background(self, call: Callable[[], None]) -> None:
         def quietly() -> None:
-            # A server that says no must not disturb the command.
+            # A refusal by the server must not disturb the command.
             try:
                 call()
             except ServerRefused as error:

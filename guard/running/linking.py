@@ -1,7 +1,7 @@
 """How `guard run` learns which sessions its command has: the forwarder leaves a note.
 
-A hooked agent names its sessions itself. Its hooks call our forwarder, which runs
-below `guard run` and finds in its environment where to note them.
+A hooked agent names its sessions itself. Its hooks call our forwarder, which runs below `guard run`
+and finds the directory for notes in its environment.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import os
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-# The directory for notes; names who keeps the process this runs below.
+# The directory for notes; the variable also shows that a keeper runs above this process.
 NOTES = "MISSIONCONTROL_NOTES"
 
-# Set where the keeper itself carries messages to the model: hooks carry none.
+# Set if the keeper itself gives messages to the model: then hooks give none.
 STEERED = "MISSIONCONTROL_STEERED"
 
 
 def note_session(client: str, session: str) -> None:
-    """Leave a note of a session, where somebody keeps us; done once."""
+    """Leave a note of a session, if a keeper runs above us; once for each session."""
     folder = os.environ.get(NOTES)
     if folder and session:
         with contextlib.suppress(OSError):
-            # A file for each, not a line: the hooks of several sessions run at once.
+            # One file each, not one line: the hooks of several sessions run at once.
             (Path(folder) / quote(f"{client}:{session}", safe="")).touch(mode=0o600)
 
 
@@ -36,6 +36,6 @@ def noted(folder: Path) -> set[str]:
 
 
 def kept_facts() -> dict[str, bool]:
-    """Say in a hook body that a keeper can end this agent, or speaks to its model."""
+    """Add to a hook body that a keeper can end this agent, or speaks to its model."""
     marks = {"kept": NOTES, "steered": STEERED}
     return {fact: True for fact, variable in marks.items() if os.environ.get(variable)}

@@ -1,4 +1,4 @@
-"""What a keeper asks of the server about runs, and tells it in order: open, follow, report."""
+"""A keeper's requests to the server, and their order for a run: open, follow, report."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from guard.sdk.wording import (
 from guard.turn import Turn
 from guard.wire import Directive, DirectiveAction
 
-# One request for the next directive; below what proxies cut.
+# One request for the next directive; shorter than proxies' time-outs.
 WAITS_S = 25
 
-# Short: a restart of the server takes seconds, and nobody else asks for this run.
+# Short: a restart of the server takes seconds, and nobody else asks about this run.
 AGAIN_S = 1.0
 
-# How long a command stands still for a server that is gone, as a `guard.Session` does.
+# How long a command stays stopped for a server that is gone, as for a `guard.Session`.
 LETS_GO_S = 300.0
 
-# The command waits for it before it begins.
+# The command waits this long for it before it begins.
 CHECKS_WITHIN_S = 5.0
 
 ENDED = frozenset({"completed", "failed", "terminated"})
-# What is not told by then is given up, and the command ends.
+# What is not reported by then is dropped, and the command ends.
 LAST_WORDS_S = 10.0
 
 
@@ -60,10 +60,10 @@ class RunClient:
         return dict(body_of(self._ask("POST", "runs/", opening)))
 
     def open_first(self, opening: Mapping[str, Any]) -> str | None:
-        """Open a run before its agent starts; None: once the server is back, or says why not.
+        """Open a run before its agent starts; None: opened once the server is back, or refused.
 
         Raises:
-            ServerAway: It fails closed: nothing starts unwatched.
+            ServerAway: It must fail closed: nothing starts unwatched.
             ServerRefused: Likewise.
         """
         try:
@@ -82,15 +82,15 @@ class RunClient:
         body_of(self._ask("PATCH", f"runs/{run_id}/", fields))
 
     def check(self) -> None:
-        """Ask whether anyone is there who knows our key."""
+        """Ask whether a server that knows our key is there."""
         body = self._ask("POST", f"hooks/{CLIENT}/", PROBING, timeout_s=CHECKS_WITHIN_S).body
-        # A proxy or another program at this address may answer 200 as well.
+        # A proxy or another program at this address may answer 200, too.
         if not isinstance(body, dict) or "missioncontrol" not in body:
             raise ServerAway("it is no Mission Control")
 
     def say_ended(self, run_id: str, status: str) -> None:
-        """Report an end that the run has not told itself."""
-        # Its own hooks may have told it, and know better how it ended.
+        """Report an end that the run has not reported itself."""
+        # Its own hooks may have reported it, and know better how it ended.
         if self.run(run_id)["status"] not in ENDED:
             self.change(run_id, status=status)
 
@@ -106,15 +106,15 @@ class RunClient:
     def next_directive(
         self, run_id: str, *, after: int | None, as_agent: bool = False
     ) -> Directive | None:
-        """Wait for a directive newer than `after`; None: none in one request's time."""
+        """Wait for a directive newer than `after`; None: there was none within one request."""
         asked: dict[str, Any] = {} if as_agent else {"keeper": 1}
         if after is not None:
             asked |= {"after": after, "wait": WAITS_S}
         path = f"runs/{run_id}/directive/?{urlencode(asked)}"
-        # Longer than the wait, or each quiet one would count as a server that is away.
+        # Longer than the wait; otherwise each quiet one would look like a server that is away.
         request = Request(method="GET", path=path, timeout_s=WAITS_S + 10)
         answer = speaking(self._transport.send(request))
-        # An empty object answers hooks and notes of delivery, but no question like this.
+        # An empty object is an answer to hooks and delivery notes, but not to this request.
         if answer.body == {}:
             raise not_now(answer)
         return directive_of(body_of(answer)) if answer.status != NO_CONTENT else None
@@ -122,13 +122,14 @@ class RunClient:
     def directives(
         self, run_id: str, *, as_agent: Callable[[], bool], until: Callable[[], bool]
     ) -> Iterator[Directive]:
-        """Give each directive of a run as it comes, until nobody wants it more.
+        """Yield each directive of a run as it comes, until `until` returns true.
 
-        Who stands still is not left so for good: where the server stays away it is told to go
-        on, unless it fails closed; where its key is refused, to end, for nobody lifted the hold.
+        A stopped agent is not left so for good: if the server stays away, it is told to continue,
+        unless it must fail closed; if its key is refused, it is told to stop, for nobody lifted the
+        hold.
 
         Raises:
-            ServerRefused: The server said no.
+            ServerRefused: The server refused.
         """
         after: int | None = None
         while not until():
@@ -136,7 +137,7 @@ class RunClient:
             try:
                 directive = insisting(ask, until=until, for_s=LETS_GO_S)
             except ServerAway as away:
-                after = None  # what stands when it is back is heard anew
+                after = None  # after an outage, the current directive is read again
                 if as_agent() and not self._fails_closed:
                     yield Directive(version=0, action=DirectiveAction.PROCEED, reason=str(away))
             except ServerRefused as refused:
@@ -150,7 +151,7 @@ class RunClient:
                     yield directive
 
     def close(self) -> None:
-        """Close what is kept open."""
+        """Close the idle connections."""
         self._transport.close()
 
     def _ask(
@@ -171,11 +172,11 @@ class RunClient:
 def insisting(
     call: Callable[[], Any], *, until: Callable[[], bool], for_s: float = math.inf
 ) -> Any:
-    """Do it again while the server is away, until it worked or nobody wants it more.
+    """Repeat a call while the server is away, until it succeeds or `until` returns true.
 
     Raises:
         ServerAway: It stayed away for `for_s` seconds.
-        ServerRefused: The server said no.
+        ServerRefused: The server refused.
     """
     ends_at = time.monotonic() + for_s
     while not until():
@@ -189,16 +190,16 @@ def insisting(
 
 
 class Reporter:
-    """Opens a run, tells its turns, and hears its directives.
+    """Opens a run, reports its turns, and receives its directives.
 
     Args:
         client: Asks the server.
         opening: The body of `POST runs/`.
         obey: Called with each directive, in a thread of its own; returns once it is obeyed.
-        pauses: The agent waits here while it is held, and not in its own hooks.
+        pauses: The agent waits in this process while it is held, not in its own hooks.
 
     Raises:
-        ServerAway: It fails closed, and the run could not be opened.
+        ServerAway: It must fail closed, and the run could not be opened.
         ServerRefused: Likewise.
     """
 
@@ -218,15 +219,15 @@ class Reporter:
         self._telling.start()
 
     def turn(self, turn: Turn) -> None:
-        """Tell a turn."""
+        """Report a turn."""
         self._calls.put(lambda: self._client.take_turns(self._run_id or "", [turn]))
 
     def delivered(self, message_id: str) -> None:
-        """Tell that a message reached the model."""
+        """Report that a message reached the model."""
         self._calls.put(lambda: self._client.delivered(self._run_id or "", message_id))
 
     def directive_now(self) -> Directive | None:
-        """Read the directive; None: nobody can be asked."""
+        """Read the directive; None: the server cannot be asked."""
         if self._run_id is None:
             return None
         with contextlib.suppress(ServerAway, ServerRefused):
@@ -234,22 +235,22 @@ class Reporter:
         return None
 
     def finish(self, status: str) -> None:
-        """Tell what is left, and that the run is over unless it is known."""
+        """Report what is left, and the end of the run unless the server knows of it."""
         self._calls.put(lambda: self._client.say_ended(self._run_id or "", status))
         self._calls.put(None)
         if self._run_id is not None:
-            # Without a run there is nobody to wait for: the server was away all along.
+            # Without a run there is nothing to wait for: the server was away all along.
             self._telling.join(LAST_WORDS_S)
         self._over.set()
         self._client.close()
 
     def _tell_all(self) -> None:
-        # Where the first try failed, opened now; by its key it is one run.
+        # If the first try failed, the run is opened now; its key keeps it one run.
         run = self._insist(lambda: self._client.open_run(self._opening))
         if run is None:
             return
         self._run_id = run["id"]
-        # Also where a hook had opened it: its capabilities were those of the hooks alone.
+        # Even if a hook opened it: then its capabilities were those of the hooks alone.
         can = self._opening["capabilities"]
         self._insist(lambda: self._client.change(run["id"], capabilities=can))
         threading.Thread(target=self._listen, daemon=True).start()
@@ -272,4 +273,4 @@ class Reporter:
         try:
             return insisting(call, until=self._over.is_set)
         except ServerRefused:
-            return None  # one turn that cannot be taken must not cost the rest
+            return None  # one turn that is refused must not cost the others

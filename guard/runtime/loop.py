@@ -1,4 +1,4 @@
-"""The loop itself: ask the model, ask Mission Control, act with its tools, tell."""
+"""The loop itself: ask the model, ask Mission Control, run its tools, report."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from guard.runtime.model import ChatModel, Completion, ToolCall
 from guard.sdk.session import Session
 from guard.turn import Role
 
-# What the model reads of one file; the rest is cut, and it is told so.
+# Characters of one file that the model reads; it is told that the rest was cut.
 MOST_CHARS = 4000
 
-# A folder of packages has tens of thousands, which no model's context holds.
+# Most paths listed: a folder of packages has tens of thousands, too many for any context.
 MOST_FILES = 2000
-# A bound of last resort: loops are the engine's to find, long before.
+# A last resort: the engine should find loops long before.
 MOST_STEPS = 200
 OnText = Callable[[str, str], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """Who an agent is: a name, instructions, and the model that thinks for it."""
+    """An agent: a name, instructions, and the model behind it."""
 
     name: str
     instructions: str
@@ -44,14 +44,14 @@ def run_agent(
     """Work on a goal until the model answers without a tool call.
 
     Args:
-        session: Where every turn is told; what it says is obeyed.
+        session: Every turn is reported to it, and its directives are followed.
         goal: What the person asks.
         agent: Who works on it.
-        workspace: The only files it can touch.
-        tools: What it can do besides.
+        workspace: The only files it can access.
+        tools: Further tools.
         most_steps: Model calls before it gives up.
-        on_text: Called with the agent's name and each piece of text as it comes; the
-            answers are then streamed.
+        on_text: Called with the agent's name and each piece of text as it arrives; then the answers
+            are streamed.
 
     Returns:
         The final answer; empty if it gave up.
@@ -81,12 +81,11 @@ def run_multi_agent(
     most_steps: int = MOST_STEPS,
     on_text: OnText | None = None,
 ) -> str:
-    """Let several agents work on one goal, handing it to one another.
+    """Let several agents work on one goal and hand it over to one another.
 
-    The first agent hears the goal. Each has a tool `hand_over(to, note)`: the
-    named agent reads the note and goes on. A hand-over is a turn like any other
-    call, so a matter that goes round in a circle is seen. Every turn bears its
-    agent's name. The rest is as in `run_agent`.
+    The first agent gets the goal. Each has a tool `hand_over(to, note)`: the named agent reads the
+    note and continues. A hand-over is a turn like any other call, so a task that is handed round in
+    a circle is detected. Every turn has its agent's name. Everything else is as in `run_agent`.
 
     Raises:
         ValueError: Two agents have the same name, or there is none.
@@ -103,13 +102,13 @@ def run_multi_agent(
         nonlocal has_it
         if to not in threads or to == has_it:
             raise ToolFailed(f"there is no other agent {to}")
-        # The one who hands over still reads its tool's result: it may get the matter back.
+        # The agent that hands over still reads its tool's result: it may get the task back.
         sender, has_it = has_it, to
         threads[to].hear(f"{sender}: {note}")
         return f"{to} has it now"
 
     everything = [*workspace.tools(), *tools]
-    # Alone there is nobody to hand over to, and a model would still try.
+    # A single agent has nobody to hand over to, and a model would still try.
     if len(agents) > 1:
         handing = Tool(
             name="hand_over",
@@ -142,14 +141,14 @@ class _Thread:
     messages: list[Any] = field(default_factory=list)
 
     def hear(self, text: str) -> None:
-        """Add what a person, another agent or Mission Control says."""
-        # Only now: an agent that is never handed the matter has no conversation.
+        """Add a text of a person, another agent or Mission Control."""
+        # Created only now: an agent that never gets the task has no conversation.
         if not self.messages:
             self.messages.append({"role": "system", "content": self.agent.instructions})
         self.messages.append({"role": "user", "content": text})
 
     def step(self) -> str | None:
-        """Make one model call and what it asks for; the answer, if it is one."""
+        """Make one model call and run what it asks for; return the answer, if it is one."""
         declared = [tool.declared() for tool in self.tools.values()]
         listener, name = self.on_text, self.agent.name
         completion = self.agent.model.complete(
@@ -163,20 +162,20 @@ class _Thread:
             notes = self.session.say(completion.text, agent=self.agent.name, **facts)
             for note in notes:
                 self.hear(note)
-            # A message that came back is one more thing to do: that was no end.
+            # A message that came back is one more thing to do: the agent goes on.
             return None if notes else completion.text
-        # Heard after all results: a chat API takes nothing between a call and its result.
+        # Added after all results: a chat API allows nothing between a call and its result.
         for note in [note for call in completion.calls for note in self._act(call, completion)]:
             self.hear(note)
         return None
 
     def _act(self, call: ToolCall, completion: Completion) -> tuple[str, ...]:
-        """Ask, run, tell; the model reads the result, or what came in its place."""
+        """Ask, run, report; the model reads the result, or the text in its place."""
         facts = _facts(completion, self.agent)
-        # What the model call cost is told with each of its calls; its id counts it once.
+        # The cost of the model call is reported with each of its calls; its id counts it once.
         go = self.session.before(call.tool, call.args, agent=self.agent.name, **facts)
         if not go.run:
-            # Each call needs a result, or the endpoint refuses the conversation.
+            # Each call needs a result; otherwise the endpoint refuses the conversation.
             self._read(call, go.text)
             return ()
         tool = self.tools.get(call.tool)
@@ -187,7 +186,7 @@ class _Thread:
                 result, error = tool.run(**call.args), None
             except ToolFailed as failure:
                 result, error = "", str(failure)
-            # The model gave arguments that the tool has not: it reads so, and may try again.
+            # The model gave arguments that the tool does not have: it is told, and may try again.
             except TypeError as mismatch:
                 result, error = "", f"wrong arguments for {call.tool}: {mismatch}"
         self._read(call, error or result)
@@ -199,7 +198,7 @@ class _Thread:
 
 
 def _facts(completion: Completion, agent: Agent) -> dict[str, Any]:
-    """What a turn tells of the model call behind it."""
+    """Return a turn's fields about the model call behind it."""
     return {
         "usage": completion.usage,
         "call_id": completion.call_id,
@@ -210,14 +209,14 @@ def _facts(completion: Completion, agent: Agent) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A function a model may call, and what it is told of it.
+    """A function that a model may call, and its description for the model.
 
     Attributes:
         name: What the model calls it.
         description: What it does, for the model.
-        run: Called with the arguments by name; answers the text the model reads, or
-            raises `guard.errors.ToolFailed` with a sentence for it.
-        parameters: Each parameter with its meaning; all are required texts.
+        run: Called with the arguments by name; returns the text for the model, or raises
+            `guard.errors.ToolFailed` with a sentence for it.
+        parameters: Each parameter with its meaning; all are required strings.
     """
 
     name: str
@@ -226,7 +225,7 @@ class Tool:
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     def declared(self) -> dict[str, Any]:
-        """Write it as a chat endpoint wants tools declared."""
+        """Write it in the form in which a chat endpoint takes tools."""
         properties = {
             parameter: {"type": "string", "description": meaning}
             for parameter, meaning in self.parameters.items()
@@ -239,16 +238,15 @@ class Tool:
 class Workspace:
     """A sandboxed directory with the tools that work in it.
 
-    A path that leads out, by `..`, as an absolute path or over a symbolic link,
-    is refused.
+    A path that leads outside, by `..`, as an absolute path or through a symbolic link, is refused.
     """
 
     def __init__(self, root: Path) -> None:
-        # Once: a path is compared with where the root really lies.
+        # Resolved once: a path is compared with the real place of the root.
         self.root = root.resolve()
 
     def tools(self) -> list[Tool]:
-        """The tools that work in it."""
+        """Return the tools that work in it."""
         return [
             Tool(
                 name="read_file",
@@ -273,13 +271,13 @@ class Workspace:
         """Return a file's text.
 
         Raises:
-            ToolFailed: It is outside, missing, or no text.
+            ToolFailed: It is outside, missing, or not text.
         """
         try:
             text = self._inside(path).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ToolFailed(f"{path}: {_reason(error)}") from error
-        # Said in the text: a model that sees no end takes what it has for the whole.
+        # Stated in the text: otherwise the model would take this part for the whole.
         return text if len(text) <= MOST_CHARS else text[:MOST_CHARS] + "\n[cut here]"
 
     def list_files(self) -> str:
@@ -287,7 +285,7 @@ class Workspace:
         return "\n".join(self.names())
 
     def write_file(self, path: str, text: str) -> str:
-        """Write a file, making its folders.
+        """Write a file, and create its folders.
 
         Raises:
             ToolFailed: It is outside, or cannot be written.
@@ -301,12 +299,12 @@ class Workspace:
         return f"wrote {len(text)} characters to {path}"
 
     def names(self) -> list[str]:
-        """Paths of all files from the root, in order."""
+        """Return the paths of all files, relative to the root, in order."""
         files = (path for path in sorted(self.root.rglob("*")) if path.is_file())
         return [path.relative_to(self.root).as_posix() for path in files][:MOST_FILES]
 
     def _inside(self, path: str) -> Path:
-        # Resolved before it is compared: `..` and links would lead out.
+        # Resolved before it is compared: `..` and links could lead outside.
         target = (self.root / path).resolve()
         if not target.is_relative_to(self.root):
             raise ToolFailed(f"{path}: outside the workspace")

@@ -1,4 +1,4 @@
-"""One call of an OpenAI-compatible chat endpoint, whole or streamed."""
+"""One call to an OpenAI-compatible chat endpoint, whole or streamed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ OnText = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call the model asks for.
+    """A call that the model asks for.
 
     Attributes:
-        args: Its arguments; empty where it wrote no JSON object.
+        args: Its arguments; empty if it did not write a JSON object.
         fault: What is wrong with them, for the model to read; None: nothing.
     """
 
@@ -36,14 +36,14 @@ class ToolCall:
 
     @classmethod
     def read(cls, asked: Any) -> Self:
-        """Read one of a message's `tool_calls`."""
+        """Read one entry of a message's `tool_calls`."""
         function = asked["function"]
         try:
-            # A call without arguments comes as "" or null from some endpoints.
+            # Some endpoints send "" or null for a call without arguments.
             args = json.loads(function.get("arguments") or "{}")
         except ValueError:
             args = None
-        # A model errs like this now and then: it is told, and the run goes on.
+        # A model makes such errors now and then: it is told, and the run continues.
         is_object = isinstance(args, dict)
         return cls(
             id=str(asked["id"]),
@@ -58,9 +58,9 @@ class Completion:
     """What the model answered.
 
     Attributes:
-        message: The assistant message, to be sent back with the next call.
+        message: The assistant message, to send back with the next call.
         call_id: Id of this model call; its usage is counted once under it.
-        usage: Its tokens; None: the endpoint did not say.
+        usage: Its tokens; None: the endpoint did not report them.
     """
 
     message: dict[str, Any]
@@ -78,8 +78,8 @@ class ChatModel:
     Attributes:
         url: The API's base, as OpenAI's clients take it: "http://host:8000/v1".
         name: The model's name there.
-        key: Sent as a bearer token, where there is one.
-        provider: Who bills for it; with `name` it gives the price.
+        key: Sent as a bearer token, if given.
+        provider: Who bills for it; together with `name` it determines the price.
         timeout_s: Seconds for one answer.
     """
 
@@ -96,15 +96,15 @@ class ChatModel:
 
         Args:
             messages: The conversation so far.
-            tools: What the model may call, as the endpoint wants it declared.
-            on_text: Called with each piece of text as it comes; None: not streamed.
+            tools: What the model may call, in the endpoint's form.
+            on_text: Called with each piece of text as it arrives; None: not streamed.
 
         Raises:
-            ModelFailed: No completion came back; its sentence says why.
+            ModelFailed: No completion came back; its text says why.
         """
-        # A copy: the conversation goes on, and this request must stay what was sent.
+        # A copy: the conversation grows, and this request must stay as it was sent.
         body: dict[str, Any] = {"model": self.name, "messages": list(messages)}
-        # Left out where there are none: some endpoints refuse an empty list.
+        # Left out if empty: some endpoints refuse an empty list.
         if tools:
             body["tools"] = list(tools)
         if on_text is not None:
@@ -114,7 +114,7 @@ class ChatModel:
                 answer = ChatEndpoint(self.url, self.key).post(body, timeout_s=self.timeout_s)
             except ModelFailed as failed:
                 raise self._named(failed) from failed
-            # Some endpoints answer 200 and say in the body what went wrong.
+            # Some endpoints answer 200 and put the error into the body.
             if isinstance(answer, dict) and "choices" not in answer and "error" in answer:
                 raise ModelFailed(f"{self.name}: {_sentence(answer)}")
         with self._readable():
@@ -124,20 +124,20 @@ class ChatModel:
                 message=message,
                 text=message.get("content") or "",
                 calls=tuple(map(ToolCall.read, message.get("tool_calls") or ())),
-                # Not every endpoint gives an id, and usage is counted once under each.
+                # Not every endpoint sends an id, under which usage is counted once.
                 call_id=str(answer.get("id") or f"call-{uuid.uuid4().hex}"),
                 model=str(answer.get("model") or self.name),
                 usage=usage_of(usage) if usage else None,
             )
 
     def _streamed(self, body: Mapping[str, Any], on_text: OnText) -> Any:
-        # Without being asked, a stream tells no usage.
+        # A stream reports usage only if asked.
         asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
         draft = Draft()
         endpoint = ChatEndpoint(self.url, self.key)
         chunks = endpoint.stream(asked, timeout_s=self.timeout_s)
         while True:
-            # Each chunk apart: what `on_text` raises is the caller's, and no failure of the model.
+            # The caller's errors in `on_text` must not count as failures of the model.
             try:
                 chunk = next(chunks, None)
             except ModelFailed as failed:
@@ -145,7 +145,7 @@ class ChatModel:
             if chunk is None:
                 break
             with self._readable():
-                # In the middle of a stream an endpoint can no longer say so by its status.
+                # In the middle of a stream an endpoint can no longer report an error by its status.
                 if "error" in chunk:
                     raise ModelFailed(f"{self.name} broke off: {_sentence(chunk)}")
                 text = draft.take(chunk)
@@ -157,12 +157,12 @@ class ChatModel:
     def _readable(self) -> Iterator[None]:
         try:
             yield
-        # Endpoints differ: what is missing or of another kind is a model that failed, no crash.
+        # Endpoints differ: a missing field or a wrong type is the model's failure, not a crash.
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ModelFailed(f"{self.name} gave no completion: {error!r}") from error
 
     def _named(self, failed: ModelFailed) -> ModelFailed:
-        """Say which model failed, and in the endpoint's words why."""
+        """Return an error that names the model, with the endpoint's own reason."""
         try:
             why = _sentence(json.loads(failed.detail)) if failed.detail else ""
         except ValueError:
@@ -172,7 +172,7 @@ class ChatModel:
 
 
 def _sentence(body: Any) -> str:
-    """Read an error as OpenAI and most others write it; keys in it are masked."""
+    """Read an error in the form of OpenAI and most others; keys in it are masked."""
     error = body.get("error") if isinstance(body, dict) else None
     reason = error.get("message") if isinstance(error, dict) else error
     return redact(str(reason or "no reason given"))[:SHOWN_CHARS]
@@ -180,11 +180,10 @@ def _sentence(body: Any) -> str:
 
 @dataclass(slots=True)
 class Draft:
-    """What has come of an answer so far.
+    """What has arrived of an answer so far.
 
-    Endpoints differ: the usage comes in a last chunk without choices or with every
-    chunk, a call's index or id may be missing, and one that does not stream sends
-    a whole message.
+    Endpoints differ: the usage comes in a last chunk without choices or with every chunk; a call's
+    index or id may be missing; an endpoint that does not stream sends a whole message.
     """
 
     id: str | None = None
@@ -195,23 +194,23 @@ class Draft:
     _calls: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
     def take(self, chunk: Any) -> str:
-        """Take the next chunk; answers the text that is new."""
-        # The first that tells: some endpoints leave it out of later chunks.
+        """Add the next chunk; return its new text."""
+        # The first one that is sent: some endpoints omit it in later chunks.
         self.id = self.id or chunk.get("id")
         self.model = self.model or chunk.get("model")
-        # The last that tells: where each chunk has it, it grows.
+        # The last one that is sent: if each chunk has it, it grows.
         self.usage = chunk.get("usage") or self.usage
-        # One answer was asked for; a second would be mixed into it.
+        # One answer was asked for; a second one would be mixed into it.
         for choice in (chunk.get("choices") or ())[:1]:
             self.finished = self.finished or bool(choice.get("finish_reason"))
             delta = choice.get("delta") or choice.get("message") or {}
             for part in delta.get("tool_calls") or ():
                 function = part.get("function") or {}
-                # Say which call a part belongs to: by index, by id, else to the last.
+                # Find the call that a part belongs to: by index, by id, else the last one.
                 which = part.get("index")
                 if which is None:
                     which = part.get("id") or next(reversed(self._calls), 0)
-                # Without an id no result could be given to the call.
+                # Without an id no result could be assigned to the call.
                 unknown = {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function"}
                 begun = {**unknown, "function": {"name": "", "arguments": ""}}
                 call = self._calls.setdefault(which, begun)
@@ -224,12 +223,12 @@ class Draft:
         return ""
 
     def answer(self) -> dict[str, Any]:
-        """Write the answer as it would have come in one piece.
+        """Return the answer as it would have come in one piece.
 
         Raises:
-            ModelFailed: The stream ended before the answer did.
+            ModelFailed: The stream ended before the answer was complete.
         """
-        # Half an answer may hold half a command: it must not be run.
+        # Half an answer may hold half a command, which must not be run.
         if not self.finished:
             raise ModelFailed("the endpoint broke off in the middle of an answer")
         message: dict[str, Any] = {"role": "assistant", "content": "".join(self._text) or None}

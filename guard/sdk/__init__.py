@@ -1,1 +1,1 @@
-"""Sessions: report a run to Mission Control, and do what it says."""
+"""Sessions: report a run to Mission Control and follow its directives."""

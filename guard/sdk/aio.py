@@ -1,4 +1,4 @@
-"""AsyncSession: the same session for an asyncio agent, by HTTP/1.1 over asyncio's streams."""
+"""AsyncSession: the session for an asyncio agent, with HTTP/1.1 over asyncio's streams."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ from guard.sdk.transport import (
 from guard.turn import Role
 from guard.wire import Escalation
 
-# No connection, a cut one, or bytes that are no HTTP.
+# No connection, a broken connection, or bytes that are not HTTP.
 _NO_ANSWER = (OSError, EOFError, ValueError, LookupError, asyncio.LimitOverrunError)
 logger = logging.getLogger("guard")
-# How much later than its time-out a request of the background thread may come back.
+# How long after its time-out a request of the background thread may still return.
 LOOP_LAG_S = 10.0
 
 
 class AsyncSession(BaseSession[AsyncTransport]):
     """One run of your asyncio agent, reported to Mission Control.
 
-    As `guard.Session`, awaited; `on_escalation` may be a coroutine function, begun and
-    not waited for where a plain function brought the escalation. A held call is an open
-    socket, no thread; many tasks may share a session.
+    As `guard.Session`, with methods to await. `on_escalation` may be a coroutine function; where a
+    plain function brought the escalation, it is started but not awaited. A held call occupies a
+    socket, not a thread. Many tasks may share a session.
     """
 
     def _connect(
         self, where: tuple[str, str], transport: AsyncTransport | None
     ) -> tuple[Send, Send]:
-        # Made when a plain function first asks: most programs have none among their tools.
+        # Created when a plain function first asks: most programs have none among their tools.
         self._twin: Session | None = None
         self._transport = transport or AsyncHttpTransport(*where)
-        # For signs of life and what waits: a loop that a tool blocks is no dead agent, and one
-        # that has ended brings nothing.
+        # For heartbeats and the outbox: a loop that a tool blocks does not mean that the agent is
+        # dead, and a loop that has ended can send nothing.
         self._beside_the_loop = HttpTransport(*where)
         self._loop: asyncio.AbstractEventLoop | None = None
-        # A transport of a test stands for the only server there is: nothing may go past it.
+        # A test's transport replaces the only server: no request may bypass it.
         send = self._send_in_background if transport else self._beside_the_loop.send
         return send, send
 
     def child(self, name: str, **opening: Any) -> AsyncSession:
-        """Make the session of a sub-agent, as `Session.child`."""
+        """Create the session of a sub-agent, as `Session.child` does."""
         return AsyncSession(name, **self._opening_of_child(opening))
 
     async def __aenter__(self) -> Self:
@@ -74,14 +74,14 @@ class AsyncSession(BaseSession[AsyncTransport]):
         await self.close("failed" if kind else "completed")
 
     async def close(self, status: Literal["completed", "failed"] = "completed") -> None:
-        """Say that the run is over."""
+        """End the run."""
         await self._drive(self._conversation.end(status))
         await self._transport.close()
-        # Last: the beats go over it, and end with the run.
+        # Closed last: the heartbeats use it, and stop with the run.
         self._beside_the_loop.close()
 
     def is_here(self) -> bool:
-        """This session's connections belong to the running event loop."""
+        """Return whether this session's connections belong to the running event loop."""
         return self._loop is asyncio.get_running_loop()
 
     def twin(self) -> Session:
@@ -104,7 +104,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
         agent: str | None = None,
         **facts: Any,
     ) -> Go:
-        """Ask whether a call may run; waits while the run is held.
+        """Ask whether a call may run; wait while the run is held.
 
         Raises:
             Stopped: The run is over.
@@ -115,7 +115,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
     async def after(
         self, go: Go, *, result: Any = None, error: Any = None, **facts: Any
     ) -> tuple[str, ...]:
-        """Tell what a call gave; answers messages to add to the model's context.
+        """Report a call's outcome; return messages to add to the model's context.
 
         Raises:
             Stopped: The run is over.
@@ -132,7 +132,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
         agent: str | None = None,
         **facts: Any,
     ) -> tuple[str, ...]:
-        """Tell what was said; answers messages to add to the model's context.
+        """Report what was said; return messages to add to the model's context.
 
         Raises:
             Stopped: The run is over.
@@ -148,18 +148,18 @@ class AsyncSession(BaseSession[AsyncTransport]):
         *,
         agent: str | None = None,
     ) -> str:
-        """Await `function(**args)` if it may run; answers the text for the model.
+        """Await `function(**args)` if it may run; return the text for the model.
 
         Raises:
             Stopped: The run is over.
-            Exception: What `function` raised, after it was told.
+            Exception: What `function` raised; it is reported first.
         """
         go = await self.before(tool, args, agent=agent)
         if not go.run:
             return go.text
         try:
             result = await function(**args)
-        # Told and raised again: how a tool's failure is handled is the host's.
+        # Reported and raised again: the host decides how to handle a tool's failure.
         except Exception as error:
             await self.after(go, error=f"{type(error).__name__}: {error}")
             raise
@@ -167,7 +167,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
 
     async def _drive(self, flow: Flow[T]) -> T:
         """Run a flow over the transport, in this task."""
-        # At each call: a program may use asyncio.run more than once.
+        # Set at each call: a program may use asyncio.run more than once.
         self._loop = asyncio.get_running_loop()
         go_on = partial(flow.send, None)
         while True:
@@ -183,7 +183,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
                 await asyncio.sleep(step.seconds)
                 go_on = partial(flow.send, None)
             elif isinstance(step, Do):
-                # It may read a disk or ask at a terminal: other tasks go on meanwhile.
+                # It may read a disk or ask at a terminal: other tasks continue meanwhile.
                 go_on = partial(flow.send, await asyncio.to_thread(step.work))
             else:
                 try:
@@ -192,15 +192,15 @@ class AsyncSession(BaseSession[AsyncTransport]):
                     go_on = partial(flow.throw, away)
 
     def _hand_over_beside(self, escalation: Escalation) -> None:
-        """Call the callback from a plain function; a coroutine is begun in the event loop."""
+        """Call the callback from a plain function; start a coroutine in the event loop."""
         answer = hand_over(escalation, self._on_escalation)
         if inspect.isawaitable(answer) and self._loop is not None:
-            # Not waited for: the plain function may itself be what the loop is busy with.
+            # Not awaited: the event loop may be busy with this very plain function.
             asyncio.run_coroutine_threadsafe(_logged(answer), self._loop)
 
     def _send_in_background(self, request: Request) -> Answer:
         """Send from the background thread, over the loop that owns the connections."""
-        # A connection belongs to the loop that opened it, and works in no other.
+        # A connection works only in the event loop that opened it.
         loop = self._loop
         if loop is None or loop.is_closed() or not loop.is_running():
             raise ServerAway("the event loop has ended")
@@ -208,13 +208,13 @@ class AsyncSession(BaseSession[AsyncTransport]):
         try:
             return sending.result(request.timeout_s + LOOP_LAG_S)
         except (TimeoutError, CancelledError) as error:
-            # Nobody waits for its answer any more, and it would hold its connection.
+            # Nobody waits for the answer any more, and the request would occupy its connection.
             sending.cancel()
             raise ServerAway("the event loop did not answer") from error
 
 
 async def _logged(answer: Awaitable[object]) -> None:
-    """Await what the host's callback answered; what it raises is logged."""
+    """Await what the host's callback returned; log what it raises."""
     try:
         await answer
     except Exception:
@@ -228,7 +228,7 @@ class _Stream:
 
 
 class AsyncHttpTransport:
-    """Keeps a few connections open, as `HttpTransport`: a held call is a socket, not a thread."""
+    """Keeps a few connections open, as `HttpTransport`; a held call is a socket, not a thread."""
 
     def __init__(self, url: str, key: str) -> None:
         self._endpoint = Endpoint.of(url, key)
@@ -244,12 +244,12 @@ class AsyncHttpTransport:
         idle = self._idle_here()
         try:
             if idle:
-                # One that the server closed meanwhile is no answer; see HttpTransport.send.
+                # A connection that the server closed meanwhile is retried; see HttpTransport.send.
                 with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
                     return await self._exchange(idle.pop(), request)
             secure = ssl.create_default_context() if self._endpoint.scheme == "https" else None
             host, port = self._endpoint.host, self._endpoint.port
-            # No `wait_for`: before Python 3.12 it may forget that its caller was cancelled.
+            # Not `wait_for`: before Python 3.12 it may lose the cancellation of its caller.
             async with asyncio.timeout(CONNECT_S):
                 stream = _Stream(*await asyncio.open_connection(host, port, ssl=secure))
             keep_alive(stream.writer.get_extra_info("socket"))
@@ -258,13 +258,13 @@ class AsyncHttpTransport:
             raise ServerAway(str(error) or type(error).__name__) from error
 
     async def close(self) -> None:
-        """Close what is kept; a request that is under way closes its own."""
+        """Close the idle connections; a request under way closes its own."""
         idle, self._keeps = self._idle_here(), False
         while idle:
             await _closed(idle.pop())
 
     def _idle_here(self) -> list[_Stream]:
-        """Give what is kept of the running event loop: no other can use it, or even close it."""
+        """Return the running event loop's idle connections: no other loop can use or close them."""
         for loop in tuple(self._idle):
             if loop.is_closed():
                 self._idle.pop(loop, None)
@@ -281,7 +281,8 @@ class AsyncHttpTransport:
             target = self._endpoint.target(request)
             head = "".join(f"{name}: {value}\r\n" for name, value in asked.items())
             sent = f"{request.method} {target} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body
-            # One time for all of it: an answer that drips is no answer.
+            # One time-out for the whole answer: a server that sends byte by byte must not extend
+            # it.
             async with asyncio.timeout(request.timeout_s):
                 stream.writer.write(sent)
                 await stream.writer.drain()
@@ -290,7 +291,7 @@ class AsyncHttpTransport:
                 status = int(first.split()[1])
                 pairs = (line.partition(":") for line in lines if line)
                 headers = {name.strip().lower(): value.strip() for name, _, value in pairs}
-                # What ends a body, in the order in which the standard asks (RFC 9112, 6.3).
+                # How the end of a body is found, in the standard's order (RFC 9112, 6.3).
                 if status in {204, 304}:
                     raw = b""
                 elif "chunked" in headers.get("transfer-encoding", "").lower():
@@ -302,7 +303,7 @@ class AsyncHttpTransport:
                     raw = await stream.reader.read()
                 answer = answer_of(status, raw, headers.get("retry-after"))
         except BaseException:
-            # Cancelled too: what is still to come on it would answer the next request.
+            # After a cancellation, too: the rest of this answer would be read as the next one's.
             await _closed(stream)
             raise
         ends = headers.get("connection", "").lower() == "close"
@@ -316,7 +317,7 @@ class AsyncHttpTransport:
 
 async def _closed(stream: _Stream) -> None:
     stream.writer.close()
-    with contextlib.suppress(OSError):  # closed from the other side: closed is all we want
+    with contextlib.suppress(OSError):  # closed by the other side: closed is all we want
         await stream.writer.wait_closed()
 
 

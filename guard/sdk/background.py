@@ -1,8 +1,8 @@
-"""Threads beside a session, off its path: one brings and fetches, one says that it lives.
+"""Background threads of a session: one delivers and fetches, one sends heartbeats.
 
-A killed process cannot say that it was killed; the server misses its beats instead. One thread
-beats for all sessions of a process, apart from any event loop: a loop that a tool blocks is no
-dead agent. It ends with the last session.
+A killed process cannot report that it was killed; the server notices missing heartbeats instead.
+One thread sends them for all sessions of a process. It is independent of any event loop: a loop
+that a tool blocks does not mean that the agent is dead. It ends with the last session.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ logger = logging.getLogger("guard")
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
-# The server misses a client that it has not heard of for 45 s.
+# The server reports a client as gone after 45 s without a request.
 BEATS_EVERY_S = 20.0
-# How long what a closed session still has to bring is tried, and by how many threads at once: a
-# process that closes a session a second through an outage must not have one for each.
+# For how long a closed session still tries to deliver, and in how many threads at once: a process
+# that closes a session each second during an outage must not have a thread for each.
 STAYS_S = 600.0
 MOST_STAYING = 8
 
@@ -36,10 +36,10 @@ class BackgroundTask:
     """Runs a task until it succeeds, backing off while the server is away.
 
     Args:
-        task: Does all there is to do; may be repeated. `ServerAway` has it tried
-            again later, not before the server wants it, `ServerRefused` not before
-            somebody calls anew.
-        leave: Called when the background thread has been dismissed and has stopped.
+        task: Does all the work there is; may be repeated. After `ServerAway` it is tried again
+            later, not before the server allows it; after `ServerRefused`, only when `call` is used
+            again.
+        leave: Called once the background thread was dismissed and has stopped.
     """
 
     def __init__(self, task: Callable[[], None], *, leave: Callable[[], None]) -> None:
@@ -54,18 +54,18 @@ class BackgroundTask:
         start_afresh_in_children(self)
 
     def start_afresh(self) -> None:
-        """Forget the thread, which a fork leaves behind."""
+        """Forget the thread: it does not exist in a forked child."""
         self._lock = threading.Condition()
         self._thread: threading.Thread | None = None
         self._begun = self._ended = 0
         _staying.pop(self, None)
 
     def call(self, *, later: bool = False, retry_after_s: float | None = None) -> None:
-        """Have the task run soon. A task that backs off is not hurried.
+        """Run the task soon. A task that backs off is not hurried.
 
         Args:
-            later: The server has just been away or busy: not before a first pause,
-            retry_after_s: nor before it wants to be asked again.
+            later: The server has just been away or busy: wait for a first pause.
+            retry_after_s: Nor run it before this many seconds, which the server asked for.
         """
         with self._lock:
             self._wanted = True
@@ -78,13 +78,13 @@ class BackgroundTask:
                 self._thread = thread
                 try:
                     thread.start()
-                except RuntimeError:  # the process ends: what waits is on the disk
+                except RuntimeError:  # the process is ending: what waits is on disk
                     self._thread = None
 
     def hurry(self, timeout_s: float) -> None:
-        """Have it tried now, and wait until it was, at most `timeout_s` seconds.
+        """Try now, and wait at most `timeout_s` seconds until the try has ended.
 
-        A try that is already under way began before whatever the caller knows.
+        A try that is already under way does not count: it began before the caller's news.
         """
         self.call()
         with self._lock:
@@ -93,10 +93,10 @@ class BackgroundTask:
             self._lock.wait_for(lambda: self._ended > begun or not self._thread, timeout_s)
 
     def dismiss(self, timeout_s: float, *, last_try: bool) -> None:
-        """Let it go, after one last try; one that takes longer ends by itself.
+        """Stop after one last try; a try that takes longer ends by itself.
 
-        One that failed is tried again beside a process that lives on, for `STAYS_S` at most: what
-        is left to a next session may wait for days.
+        If the last try failed, it is repeated for at most `STAYS_S` while the process lives:
+        otherwise the outbox might wait days for a next session.
         """
         if last_try:
             self.hurry(timeout_s)
@@ -106,7 +106,7 @@ class BackgroundTask:
                 _staying[self] = time.monotonic() + STAYS_S
             self._lock.notify_all()
             self._lock.wait_for(lambda: self._thread is None or self._stays, timeout_s)
-        # Else the thread does so, once it has stopped.
+        # Otherwise the thread calls it, once it has stopped.
         if idle:
             self._leave()
 
@@ -120,19 +120,19 @@ class BackgroundTask:
             except ServerAway as error:
                 away = error
             except ServerRefused as refused:
-                # Once: a revoked key would refuse every turn with the same line.
+                # Logged once: a revoked key would refuse every turn with the same line.
                 if not self._refused:
                     logger.warning("%s; what waits for it is kept", refused)
                 self._refused = True
-            # The thread's outermost loop: it must not die of one try, nor raise into the agent.
+            # The thread's outermost loop: a failed try must not end it, nor raise into the agent.
             except Exception:
                 logger.exception("delivering to Mission Control failed; the agent goes on")
             with self._lock:
                 self._ended += 1
-                # Somebody may have called while it was tried: that call counts.
+                # A call made during the try counts: it remains wanted.
                 self._wanted = self._wanted or away is not None
                 self._lock.notify_all()
-            # Not away: the next outage begins with a short pause again.
+            # The server is there: the next outage begins with a short pause again.
             if away is None:
                 pause_s = FIRST_PAUSE_S
                 continue
@@ -160,9 +160,9 @@ class BackgroundTask:
         return False
 
     def _pause(self, seconds: float) -> None:
-        """Wait with the lock, which is free meanwhile, unless somebody is in a hurry.
+        """Wait on the lock, which is released meanwhile, unless somebody is in a hurry.
 
-        One that stays waits no longer than it may stay, whatever the server asked for.
+        A dismissed thread never waits beyond its `STAYS_S`, whatever the server asked for.
         """
         until = time.monotonic() + seconds
         while not self._hurried and (self._stays or not self._dismissed):
@@ -176,21 +176,21 @@ class BackgroundTask:
         return time.monotonic() < _staying.get(self, 0.0)
 
 
-# Until when, by `time.monotonic`.
+# The deadline of each, by `time.monotonic`.
 _staying: dict[BackgroundTask, float] = {}
 
 
 class Living(Protocol):
-    """A session, as the heartbeat knows it."""
+    """A session as the heartbeat thread sees it."""
 
     def beat(self) -> bool:
-        """Say that it lives; False: nobody wants to hear it again."""
+        """Send a heartbeat; False: the server does not want any more."""
 
 
 class Heartbeat:
-    """Beats for each session it was given, at once and then every twenty seconds.
+    """Sends a heartbeat for each registered session, at once and then every twenty seconds.
 
-    It holds nobody: a session that the host dropped beats no more.
+    It keeps no session alive: one that the host dropped sends no more.
     """
 
     def __init__(self, *, every_s: float = BEATS_EVERY_S) -> None:
@@ -199,16 +199,16 @@ class Heartbeat:
         start_afresh_in_children(self)
 
     def start_afresh(self) -> None:
-        """Forget all: a fork takes no thread along."""
+        """Forget all sessions: a forked child does not have the thread."""
         self._changed = threading.Condition()
-        # Weak: a session that its host forgot must not live on, and seem to.
+        # Weak references: a session that its host dropped must not stay alive, nor seem to.
         self._due: WeakKeyDictionary[Living, float] = WeakKeyDictionary()
         self._thread: threading.Thread | None = None
 
     def start(self, session: Living) -> None:
-        """Beat for a session from now on."""
+        """Send heartbeats for a session from now on."""
         with self._changed:
-            # Due at once: the server counts from the first sign, not from the run's opening.
+            # Due at once: the server counts from the first heartbeat, not from the run's opening.
             self._due[session] = 0.0
             self._changed.notify()
             if self._thread is None:
@@ -222,7 +222,7 @@ class Heartbeat:
                 self._thread = thread
 
     def stop(self, session: Living) -> None:
-        """Beat for it no more."""
+        """Send no more heartbeats for a session."""
         with self._changed:
             self._due.pop(session, None)
             self._changed.notify()
@@ -230,7 +230,7 @@ class Heartbeat:
     def _work(self) -> None:
         while True:
             with self._changed:
-                # A copy: a session that is dropped leaves this dictionary at any moment.
+                # A copy: a session may be dropped, and leave this dictionary, at any moment.
                 due = list(self._due.items())
                 if not due:
                     self._thread = None
@@ -238,10 +238,10 @@ class Heartbeat:
                 session, due_at = min(due, key=itemgetter(1))
                 left_s = due_at - time.monotonic()
                 if left_s > 0:
-                    del session, due  # while we wait, only its host holds it
+                    del session, due  # while we wait, only its host keeps it alive
                     self._changed.wait(left_s)
                     continue
-                # Before it beats: a beat that takes its time, or fails, is not followed by
+                # Set before the heartbeat: one that is slow or fails must not be followed by
                 # another at once.
                 self._due[session] = time.monotonic() + self._every_s
                 del due
@@ -255,5 +255,5 @@ class Heartbeat:
             del session
 
 
-# This process's own.
+# One for this process.
 heartbeat = Heartbeat()

@@ -1,7 +1,7 @@
-"""What is told of a call's arguments and result: bounded, masked, never by `repr`.
+"""What is reported of a call's arguments and result: bounded, masked, never by `repr`.
 
-An object that is no plain data is named by its type: a `repr` may be long, hold an
-address that makes equal calls look different, or run the host's code.
+An object that is not plain data is represented by its type: a `repr` may be long, hold an address
+that makes equal calls look different, or run the host's code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from guard.redact import redact_json
 from guard.sdk.wording import cut, text_of
 
-# True: every argument. False: none. Names: these.
+# True: every argument. False: none. A collection: the arguments with these names.
 Keep = bool | Sequence[str]
 
 MOST_CHARS = 2_000
@@ -45,21 +45,20 @@ def captured_args(
     try:
         bound = signature.bind_partial(*args, **kwargs).arguments if signature else None
     except TypeError:
-        bound = None  # the call is wrong; the function itself will say so
-    # Where the signature does not help, by place: a call without names is still told from
-    # another.
+        bound = None  # the call is wrong; the function itself will raise
+    # Without a usable signature, arguments are named by position, so that calls still differ.
     named = {**{f"arg{n}": value for n, value in enumerate(args)}, **kwargs}
     if bound is not None and signature is not None:
         named = {}
         for position, (name, value) in enumerate(bound.items()):
-            # What **kwargs took stands beside the other arguments, as the caller wrote it.
+            # The content of **kwargs is placed among the other arguments, as the caller wrote it.
             if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
                 named |= value
             elif position > 0 or name not in OWN:
                 named[name] = value
     wanted = named if keep is True else {name: named[name] for name in keep if name in named}
     plain = {name: plain_data(value, MOST_CHARS) for name, value in wanted.items()}
-    # Masked here, before it leaves: the server is somebody else's machine.
+    # Masked here, before it leaves the process: the server may be somebody else's machine.
     masked: dict[str, Any] = redact_json(plain)
     return masked
 
@@ -76,7 +75,7 @@ def captured_result(value: Any) -> str:
 
 
 def plain_data(value: Any, most: int, depth: int = 0) -> Any:
-    """Return a value as plain data; of a text the ends, `most` characters of it."""
+    """Return a value as plain data; keep the ends of a long text, `most` characters in all."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
@@ -91,12 +90,12 @@ def plain_data(value: Any, most: int, depth: int = 0) -> Any:
 
 
 def _plain_group(value: Any, most: int, depth: int) -> Any:
-    """Only the built-in groups are looked into: others may be slow, endless or a query."""
+    """Look into built-in collections only: others may be slow, endless or a query."""
     if depth >= DEEPEST:
         return _type_of(value)
     if isinstance(value, dict):
         shown = {}
-        # A copy first: the host may change it in another thread meanwhile.
+        # Copied first: the host may change it in another thread meanwhile.
         for key, item in list(value.items())[:MOST_ITEMS]:
             if isinstance(key, str):
                 name = _word(key, MOST_CHARS)
@@ -107,14 +106,14 @@ def _plain_group(value: Any, most: int, depth: int) -> Any:
     if isinstance(value, list | tuple):
         return [plain_data(v, most, depth + 1) for v in value[:MOST_ITEMS]] + _rest(value, [])
     if isinstance(value, set | frozenset):
-        # A set has no order: sorted, equal ones look equal.
+        # A set has no order; sorted, equal sets look equal.
         texts = (json.dumps(plain_data(v, most, depth + 1), default=str) for v in value)
         return sorted(texts)[:MOST_ITEMS] + _rest(value, [])
     return _type_of(value)
 
 
 def _rest(group: Any, kind: Any) -> Any:
-    """Say how many were left out, in the group's own form."""
+    """Add how many items were left out, in the collection's own form."""
     left = len(group) - MOST_ITEMS
     if left <= 0:
         return kind
@@ -122,7 +121,7 @@ def _rest(group: Any, kind: Any) -> Any:
 
 
 def _word(text: str, most: int) -> str:
-    # Not str(): that of a subclass may run the host's code.
+    # Not str(): a subclass's `__str__` may run the host's code.
     return str(cut(str.__str__(text), most))
 
 

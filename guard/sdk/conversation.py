@@ -1,12 +1,12 @@
-"""What a session and Mission Control say to each other, without a network.
+"""The protocol between a session and Mission Control, without a network.
 
-Every method is a flow (see `guard.sdk.exchange`). The rules that matter live
-here once, for the sync and the async session:
+Every method is a flow (see `guard.sdk.exchange`). The important rules are written here once, for
+the synchronous and the asynchronous session:
 
-- the host is never broken: a server that is away costs one log line, and the run
-  goes on under the same engine in this process (`fail="open"`) or its tools wait
-  outside (`"closed"`); what it did is told later;
-- a held call asks again for as long as it is held, over a server's restart;
+- the host is never broken: if the server is away, one log line is written, and either the run
+  continues under the same engine in this process (`fail="open"`) or its tools wait (`"closed"`);
+  its turns are reported later;
+- a held call asks again as long as it is held, even across a restart of the server;
 - a message is given to the caller once, then marked delivered.
 """
 
@@ -46,20 +46,20 @@ __all__ = ["UNREACHABLE", "Conversation", "Fail", "Go", "new_key"]
 
 logger = logging.getLogger("guard")
 
-# How long a proposed call waits for detection. It usually takes milliseconds; a killed worker's
-# turn is judged again within seconds.
+# How long a proposed call waits for detection. Detection usually takes milliseconds; the turn of a
+# killed worker is judged again within seconds.
 VERDICT_S = 20
 
 # One long poll of a held call; the server allows at most 60.
 POLL_S = 50
 
-# What the network may take on top of the server's own waiting.
+# What the network may add to the server's own waiting time.
 NETWORK_S = 10.0
 
-# How long a held call asks for a server that is gone before `fail` decides.
+# How long a held call asks a server that is gone before `fail` decides.
 GIVE_UP_S = 300.0
 
-# The longest pause between two questions of a held call whose server is gone.
+# The longest pause between two requests of a held call whose server is gone.
 ASK_AGAIN_S = 5.0
 
 MEANWHILE: Mapping[Fail, str] = {"open": "going on without it", "closed": "tools are blocked"}
@@ -70,7 +70,7 @@ REFUSED_WHILE_HELD = (
 ANSWERED_ELSEWHERE = "Mission Control answered another call instead; this one was not run."
 
 
-# Known by itself, not by its fields: a child that is forked finds it among those that live.
+# Compared by identity, not by its fields: a forked child finds it among the live objects.
 @dataclass(slots=True, kw_only=True, eq=False, weakref_slot=True)
 class Conversation:
     """One run's side of the protocol. May be used by several threads at once."""
@@ -96,16 +96,16 @@ class Conversation:
         start_afresh_in_children(self)
 
     def start_afresh(self) -> None:
-        """Take a lock that is this process's own."""
+        """Create a new lock for this process."""
         self._lock = threading.Lock()
 
     @property
     def run_id(self) -> str | None:
-        """The run's id on the server; None while it was never reached."""
+        """The run's id on the server; None until the server was first reached."""
         return self.offline.run_id
 
     def open(self) -> Flow[None]:
-        """Open the run, or find it again; quietly none if the server is away."""
+        """Open the run, or find it again; if the server is away, go on without one."""
         try:
             yield from self._opened()
         except ServerAway as error:
@@ -114,7 +114,7 @@ class Conversation:
             self._note_refused(error)
 
     def propose(self, turn: Turn) -> Flow[Go]:
-        """Propose a call and wait for its verdict, while held too.
+        """Propose a call and wait for its verdict, even while held.
 
         Raises:
             Stopped: The run is over.
@@ -122,21 +122,21 @@ class Conversation:
         self._stop_if_stopped()
         self.offline.memory.note(turn)
         if self.offline.away and self.fail == "closed":
-            # No tool may run without the server: worth some seconds to see whether it is back.
+            # No tool may run without the server: wait some seconds to see whether it returns.
             yield Do(work=self.offline.hurry)
         if self.offline.away:
             return (yield from self._propose_alone(turn))
         return (yield from self._propose_there(turn))
 
     def report(self, turn: Turn) -> Flow[tuple[str, ...]]:
-        """Report a turn that is done; answers messages for the model.
+        """Report a completed turn; return messages for the model.
 
         Raises:
             Stopped: The run is over.
         """
         self._stop_if_stopped()
         self.offline.memory.note(turn)
-        # None: it came back between the two, and hears of this turn itself.
+        # None: the server came back in between, and is told of this turn directly.
         if self.offline.away:
             nudges = yield from self._offline_answers.report(turn)
             if nudges is not None:
@@ -152,8 +152,8 @@ class Conversation:
         return (yield from self._taken(turn, directive))
 
     def end(self, status: Literal["completed", "failed"]) -> Flow[None]:
-        """Say that the run is over. A run that was stopped becomes terminated."""
-        # Where nothing was ever told to a server there is no run to end.
+        """End the run. A run that was stopped becomes terminated."""
+        # If no server was ever told of this run, there is none to end.
         if not self._end_later(status) and self.run_id is not None:
             try:
                 yield from self._mark_delivered()
@@ -173,7 +173,7 @@ class Conversation:
         try:
             directive = yield from self._post(turn, wait_s=VERDICT_S)
             was_held = directive.action is DirectiveAction.HOLD
-            # Asked again for as long as it is held: a person or the project's limit ends a hold,
+            # Asked again as long as it is held: only a person or the project's limit ends a hold,
             # never a time-out of ours.
             while directive.action is DirectiveAction.HOLD:
                 asking = urlencode({"wait": POLL_S, "after": directive.version, "call": turn.key})
@@ -187,7 +187,7 @@ class Conversation:
             return (yield from self._propose_alone(turn))
         except ServerRefused as error:
             if was_held:
-                # Nobody lifted the hold: whoever revokes a key must not let its call run by that.
+                # The hold was not lifted: revoking a key must not let the held call run.
                 logger.warning("%s: the held call is not run", error)
                 return Go(turn=turn, run=False, text=REFUSED_WHILE_HELD)
             self._note_refused(error)
@@ -197,7 +197,7 @@ class Conversation:
                 text=UNREACHABLE if self.fail == "closed" else "",
             )
         if was_held:
-            self.offline.memory.forget()  # somebody answered: streaks start afresh
+            self.offline.memory.forget()  # somebody answered: streaks begin afresh
         messages = yield from self._taken(turn, directive)
         if directive.call is CallAction.SKIP:
             text = "\n\n".join(messages) or directive.reason or ANSWERED_ELSEWHERE
@@ -232,7 +232,7 @@ class Conversation:
         return directive
 
     def _ask(self, request: Request) -> Flow[Mapping[str, Any]]:
-        # A server that is there and says when to come again is waited for, some seconds in all.
+        # If the server is there and says when to ask again, wait for it, some seconds in all.
         left_s = AGAIN_WITHIN_S
         answer = yield request
         while (pause_s := comes_again_in(answer, left_s=left_s)) is not None:
@@ -240,7 +240,7 @@ class Conversation:
             left_s -= pause_s
             answer = yield request
         body = body_of(speaking(answer))
-        # A good answer: the next refusal is news again.
+        # A good answer: the next refusal is logged again.
         self._refused = False
         return body
 
@@ -250,13 +250,12 @@ class Conversation:
         except Stopped as ended:
             self.stopped = ended.reason
             raise
-        # None: the server came back meanwhile, and has the first word again.
+        # None: the server came back meanwhile, and decides again.
         return (yield from self._propose_there(turn)) if go is None else go
 
     def _end_later(self, status: str) -> bool:
-        """Keep the end where turns wait for it; False: tell it now."""
-        # Behind the turns that wait: an end that overtook them would close the run before they
-        # come.
+        """Put the end into the outbox if turns wait there; False: report it now."""
+        # After the turns that wait: an end that overtook them would close the run too early.
         if self.run_id is None and not self.offline.has_mail:
             return self.offline.away
         return self.offline.keep({"end": status})
@@ -267,7 +266,7 @@ class Conversation:
         while True:
             try:
                 answer: Answer = yield request
-                # An empty object answers hooks and notes of delivery, but no held call.
+                # An empty object is an answer to hooks and delivery notes, but not to a held call.
                 if is_page(answer) or answer.body == {}:
                     raise not_now(answer)
             except ServerAway as error:
@@ -278,10 +277,10 @@ class Conversation:
                 retry_after_s = error.retry_after_s
             else:
                 if not is_passing(answer.status):
-                    # It is there again: what waits in the outbox need not wait out its pause.
+                    # The server is back: the outbox need not wait for the end of its pause.
                     self.offline.hurry(0)
                     return answer
-                # It is there, and says itself that it has no time: its hold stands.
+                # The server is there and says that it is busy: its hold stands.
                 away_since, retry_after_s = None, answer.retry_after_s
             yield Wait(seconds=pause_of(pause_s, retry_after_s))
             pause_s = min(pause_s * 2, ASK_AGAIN_S)
@@ -290,10 +289,10 @@ class Conversation:
         if directive.action is DirectiveAction.STOP:
             self.stopped = directive.reason or "stopped by Mission Control"
         self._stop_if_stopped()
-        # Under the lock: of two threads that share the session, one is told a message.
+        # Under the lock: if two threads share the session, only one is given a message.
         with self._lock:
-            # A message may be for one agent of the run: turns of the others leave it where it is.
-            # A turn that names nobody is stored under the run's own, and answered as that one's.
+            # A message may be for one agent of the run: turns of other agents leave it. A turn
+            # without an agent is stored under the run's own agent, and answered as that agent's.
             new = [
                 message
                 for message in directive.messages
@@ -313,14 +312,14 @@ class Conversation:
         return texts
 
     def take_escalations(self) -> list[Escalation]:
-        """Give what was asked of the host since the last time; each once."""
+        """Return the escalations since the last call; each is returned once."""
         with self._lock:
             taken, self._escalations = self._escalations, []
         return taken
 
     def _mark_delivered(self) -> Flow[None]:
         while self._unmarked:
-            # Dropped only once it was answered: what is not marked now is with the next turn.
+            # Dropped only once the server answered: otherwise the next turn marks them.
             message_id = self._unmarked[0]
             path = f"runs/{self.run_id}/messages/{quote(message_id, safe='')}/delivered/"
             speaking((yield Request(method="POST", path=path, body={})))
@@ -332,12 +331,12 @@ class Conversation:
             raise Stopped(self.stopped)
 
     def _note_away(self, error: ServerAway, *, held: bool = False) -> None:
-        """Go on alone; a held call waits instead, and is told of by its next one."""
+        """Continue without the server; a held call waits, and its next request reports it."""
         doing = "a held call waits for it" if held else MEANWHILE[self.fail]
         self.offline.leave(error, doing=doing)
 
     def _note_refused(self, error: ServerRefused) -> None:
-        """Say so once, not at every call."""
+        """Log it once, not at every call."""
         if not self._refused:
             logger.warning("%s: %s", error, MEANWHILE[self.fail])
         self._refused = True

@@ -1,4 +1,4 @@
-"""Bring the server what an outbox holds: in order, and harmless when repeated."""
+"""Deliver an outbox to the server: in order, and safe to repeat."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEY_REFUSED = frozenset({401, 403})
 
 
 class Source(Protocol):
-    """An outbox, or one that somebody left behind."""
+    """An outbox, or a file that an ended process left."""
 
     @property
     def pending(self) -> bool: ...
@@ -36,7 +36,7 @@ class Source(Protocol):
 
 
 class Delivery:
-    """Delivers one source. `run_id` is known once its run stands on the server."""
+    """Delivers one source. `run_id` is known once the server has the run."""
 
     def __init__(self, send: Send, source: Source, *, run_id: str | None = None) -> None:
         self._send = send
@@ -45,13 +45,13 @@ class Delivery:
         self.turns = 0
 
     def run(self) -> int:
-        """Deliver all there is; answers how many turns were taken.
+        """Deliver everything; return how many turns were taken.
 
         Raises:
-            ServerAway: It went away; what was taken is noted, the rest stays.
+            ServerAway: It went away; what was taken is recorded, the rest stays.
             ServerRefused: It does not know our key; all stays.
         """
-        # Again and again: the agent goes on meanwhile, and keeps more.
+        # Repeated: the agent continues meanwhile, and keeps more turns.
         while self._source.pending:
             batch = self._source.batch()
             for letter in letters(batch.records):
@@ -65,13 +65,13 @@ class Delivery:
         except ServerRefused as refused:
             if refused.status in KEY_REFUSED:
                 raise
-            # Any other refusal would come again: it must not block what follows.
+            # Any other refusal would be repeated: it must not block what follows.
             logger.warning("Mission Control refused a part of the outbox: %s", refused)
         except NotTheServer as page:
             if self.run_id is None:
                 raise
-            # Where the server answers otherwise, it was about what the turn says: a firewall
-            # would take the same offence each time, and nothing after it would ever arrive.
+            # If the server answers another request, the content of the turn was rejected: a
+            # firewall would reject it each time, and nothing after it would ever arrive.
             post(self._send, "GET", f"runs/{self.run_id}/", None)
             if len(letter) == 1:
                 logger.warning("a part of the outbox does not reach Mission Control: %s", page)
@@ -84,7 +84,7 @@ class Delivery:
         if "open" in first:
             opened = post(self._send, "POST", "runs/", first["open"])
             self.run_id = quote(str(opened["id"]), safe="")
-        # The opening was torn by a kill, or is of a form that we do not know.
+        # A kill cut the opening short, or it has a form that we do not know.
         elif self.run_id is None:
             logger.warning("an outbox does not say which run it is of; passed over")
         elif "turn" in first:
@@ -92,7 +92,7 @@ class Delivery:
         elif "choice" in first:
             post(self._send, "POST", f"runs/{self.run_id}/choices/", first["choice"])
         elif "dropped" in first:
-            # The run itself says that it has a gap; brought again, it is the same turn.
+            # The run shows its own gap; delivered twice, it is the same turn.
             count = first["dropped"]
             text = f"Mission Control was away: at least {count} turns did not fit into the outbox."
             key = f"dropped:{self.run_id}:{count}"
@@ -101,7 +101,7 @@ class Delivery:
             post(self._send, "PATCH", f"runs/{self.run_id}/", {"status": first["end"]})
 
     def _post_turns(self, letter: Sequence[Record]) -> None:
-        """Post turns and wait until they are judged: a choice answers what they raise."""
+        """Post turns and wait until they are judged: a choice answers the cards that they open."""
         reply = post(
             self._send,
             "POST",
@@ -115,7 +115,7 @@ class Delivery:
 
 
 def deliver_leftovers(send: Send, folder: Path) -> Iterator[int]:
-    """Deliver what ended processes left in a folder; gives how many turns of each were taken.
+    """Deliver what ended processes left in a folder; yield the number of turns taken from each.
 
     Raises:
         ServerAway: It went away; what is left is kept.
@@ -125,21 +125,21 @@ def deliver_leftovers(send: Send, folder: Path) -> Iterator[int]:
         try:
             taken = Delivery(send, left).run()
         except BaseException:
-            # Unlocked again, or nobody could deliver it as long as this process lives.
+            # Unlocked again: otherwise nobody could deliver it while this process lives.
             left.close()
             raise
-        # Only now: a file that was delivered in part is taken up where it ended.
+        # Only now: a partly delivered file is continued where delivery stopped.
         left.remove()
         yield taken
 
 
 def letters(records: Sequence[Record]) -> Iterator[list[Record]]:
-    """Put turns that follow each other into one letter, all else into its own."""
+    """Group consecutive turns into one letter; put every other record into its own."""
     letter: list[Record] = []
     last_drop = max((n for n, record in enumerate(records) if "dropped" in record), default=-1)
     for n, record in enumerate(records):
         if "dropped" in record and n < last_drop:
-            continue  # the count went on: the last one tells it all
+            continue  # the count is cumulative: the last one is enough
         if letter and ("turn" not in record or len(letter) >= TURNS_A_POST):
             yield letter
             letter = []
@@ -158,7 +158,7 @@ def post(send: Send, method: str, path: str, body: Any, *, wait_s: int = 0) -> A
         ServerAway: No answer, or one that only says "later".
         ServerRefused: It said no.
     """
-    # What is brought late is answered to nobody: no text for the model leaves with it.
+    # Nobody reads the answer to a late delivery: it must not carry texts for the model.
     headers = {"Prefer": f"wait={wait_s}, return=minimal"} if wait_s else {}
     request = Request(
         method=method, path=path, body=body, headers=headers, timeout_s=wait_s + NETWORK_S

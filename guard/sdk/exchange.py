@@ -1,8 +1,7 @@
-"""What a flow asks of its driver: requests, waits, slow work; never a socket.
+"""What a flow asks of its driver: requests, waits and slow work; never a socket.
 
-The protocol between a session and Mission Control is written once, as
-generators ("flows") that yield steps and are sent their results;
-a sync and an async driver run the same flows.
+The protocol between a session and Mission Control is written once, as generators ("flows") that
+yield steps and are sent the results. A synchronous and an asynchronous driver run the same flows.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ class Request:
     path: str
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    # For all of a request: a directive that is waited for says more.
+    # Time-out of the whole request; one that waits for a directive sets a longer one.
     timeout_s: float = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Status and parsed JSON; None where the body is empty or no JSON.
+    """Status and parsed JSON; None where the body is empty or not JSON.
 
-    `retry_after_s`: when to come again, where the server says so.
+    `retry_after_s`: seconds until the server may be asked again, if it says so.
     """
 
     status: int
@@ -39,22 +38,22 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-# Time and threads are asked for, as requests are: so one flow serves both sessions.
+# Flows yield waits and blocking work as they yield requests: so one flow serves both sessions.
 class Wait:
-    """Let this much time pass, then go on with the flow."""
+    """Wait this many seconds, then continue the flow."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Do:
-    """Run this, which may block, and send back what it returns: no event loop waits."""
+    """Run this function, which may block, off the event loop; send back what it returns."""
 
     work: Callable[[], Any]
 
 
 Step = Request | Wait | Do
-# A `Request` is answered by an `Answer`, a `Wait` by None, a `Do` by its result.
+# The driver sends an `Answer` for a `Request`, None for a `Wait`, the result for a `Do`.
 Flow = Generator[Step, Any, T]
 
 

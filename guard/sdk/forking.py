@@ -1,6 +1,6 @@
-"""What a forked child starts afresh: locks that other threads of its parent may have taken.
+"""What a forked child must create anew: locks that other threads of its parent may hold.
 
-Only the thread that forks goes on in the child: what another one had is opened by nobody there.
+Only the forking thread exists in the child: nobody there releases another thread's locks.
 """
 
 from __future__ import annotations
@@ -13,40 +13,41 @@ from weakref import WeakSet
 
 
 class Forked(Protocol):
-    """What has locks, threads or files that are its process's own."""
+    """Something with locks, threads or files that belong to one process."""
 
     def start_afresh(self) -> None:
-        """Let go of what is the parent's."""
+        """Let go of what belongs to the parent."""
 
 
-# Held while a module is imported late, and by who forks: a child would wait for ever for one that
-# another thread of its parent was just importing. Re-entrant, for who forks meanwhile itself.
+# Held during late imports and while forking: a child would wait for ever for a module that another
+# thread of its parent was importing. Re-entrant, so that an import may fork.
 importing = threading.RLock()
 
 _known: WeakSet[Forked] = WeakSet()
 
 
 def start_afresh_in_children(forked: Forked) -> None:
-    """Have it start afresh in each child that this process forks, as long as it lives."""
+    """Call its `start_afresh` in each child that this process forks, as long as it exists."""
     _known.add(forked)
 
 
 class ProcessLock:
-    """A module's lock, which is free in a child: `with known.lock`."""
+    """A module's lock, free again in a forked child: `with known.lock`."""
 
     def __init__(self) -> None:
         self.start_afresh()
         start_afresh_in_children(self)
 
     def start_afresh(self) -> None:
-        """Take a lock that is this process's own."""
+        """Create a new lock for this process."""
         self.lock = threading.Lock()
 
 
 def _start_afresh() -> None:
     importing.release()
     for forked in list(_known):
-        # One whose file another thread was just closing must not cost the others their locks.
+        # If another thread was just closing one's file, the others must get their locks all the
+        # same.
         with contextlib.suppress(Exception):
             forked.start_afresh()
 

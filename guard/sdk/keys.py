@@ -1,8 +1,9 @@
 """Which server and key each connected agent uses, and how long its hooks wait.
 
-Kept in ~/.config/missioncontrol/keys.toml, never inside a project, where git could take it up. The
-hook of the agent outlasts our forwarder, the forwarder outlasts the server's longest hold: who ends
-a hold is a person or the project's `hold_limit`, never a time-out that the agent takes for a yes.
+Stored in ~/.config/missioncontrol/keys.toml, never inside a project, where it could get into git.
+The agent's hook waits longer than our forwarder, and the forwarder longer than the server's longest
+hold: only a person or the project's `hold_limit` ends a hold, never a time-out that the agent would
+take for a yes.
 """
 
 from __future__ import annotations
@@ -19,16 +20,15 @@ from typing import Any, Literal
 from guard.errors import ConnectRefused
 from guard.sdk.transport import Endpoint
 
-# The place of a connection that holds in every directory.
+# The place of a connection that applies in every directory.
 USER_WIDE = "*"
-# Written into the agent's settings for the hook before a tool.
+# The time-out written into the agent's settings for the hook before a tool.
 HOOK_HOLD_S = 3900
 
-# How long before the hook's time-out our forwarder gives up, and does what fail-open or fail-closed
-# says.
+# How long before the hook's time-out our forwarder gives up and applies fail-open or fail-closed.
 FORWARDER_EARLY_S = 120
 
-# What a hook's time-out leaves on top of the server's longest hold, where that is longer.
+# By how much a hook's time-out exceeds the server's longest hold, if that hold is the longer.
 MARGIN_S = 300
 
 # Hooks that only report: the agent's time-out, and the forwarder's.
@@ -46,10 +46,9 @@ class Connection:
         url: Mission Control's address.
         key: The agent key.
         fail: "closed" blocks every tool while Mission Control is away.
-        via: "http": the agent asks by itself, where it can; "command": our forwarder does,
-            which alone can add what lies on this machine.
-        hold_s: The time-out of its hooks that may hold; whoever forwards one must give up
-            before.
+        via: "http": the agent sends its hooks itself, if it can; "command": our forwarder sends
+            them, and can add what only this machine knows.
+        hold_s: The time-out of its hooks that may hold; a forwarder must give up earlier.
         defer_s: Seconds of holding after which a headless session is parked; None: never.
     """
 
@@ -72,14 +71,14 @@ def connections() -> list[Connection]:
     """Read every connection; none where there is no readable file."""
     try:
         document = tomllib.loads(keys_path().read_text("utf-8"))
-    # RuntimeError: nobody's home, as in a container that runs under any number.
+    # RuntimeError: no home directory, as in a container that runs under any user number.
     except (OSError, RuntimeError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return []
     rows, read = document.get("connection"), []
     for row in rows if isinstance(rows, list) else ():
         fields = row if isinstance(row, dict) else {}
         texts = {name: str(fields.get(name) or "") for name in ("client", "place", "url", "key")}
-        # The file is a person's to edit: a row that lost its key costs no other its connection.
+        # People may edit the file: a row without a key must not cost the others their connections.
         if all(texts.values()):
             connection = Connection(
                 **texts,
@@ -93,14 +92,14 @@ def connections() -> list[Connection]:
 
 
 def connection_for(client: str, cwd: str | Path) -> Connection | None:
-    """Find the connection that holds in `cwd`: the innermost project's, else the user's."""
+    """Return the connection that applies in `cwd`: the innermost project's, else the user's."""
     folder = Path(cwd)
     here = [
         c
         for c in connections()
         if c.client == client and (c.place == USER_WIDE or folder.resolve().is_relative_to(c.place))
     ]
-    # What holds everywhere counts as the outermost place.
+    # The connection for every directory counts as the outermost.
     return max(here, key=lambda c: 0 if c.place == USER_WIDE else len(c.place), default=None)
 
 
@@ -111,13 +110,13 @@ def address_and_key(
     *,
     exchange: Callable[[str], str] | None = None,
 ) -> tuple[str, str]:
-    """Take them from arguments, then environment, then what `connect` wrote.
+    """Find address and key: from arguments, then environment, then what `connect` wrote.
 
     Args:
         url: Mission Control's address, as it was given.
         key: The agent key, as it was given.
-        standing: The connection that holds here already, if one does.
-        exchange: Gets the key at the address, instead of all these.
+        standing: The connection that already applies here, if there is one.
+        exchange: Fetches the key at the address, in place of all these sources.
 
     Raises:
         ConnectRefused: No address or no key is known, or they are unusable.
@@ -125,7 +124,7 @@ def address_and_key(
     url = url or os.environ.get("MISSIONCONTROL_URL") or (standing.url if standing else "")
     if exchange is not None and url:
         key = exchange(url)
-    # A key is a secret of the server that gave it: no other address is shown it.
+    # A key is a secret of the server that issued it: it is sent to no other address.
     known = standing.key if standing and standing.url.rstrip("/") == url.rstrip("/") else ""
     key = key or os.environ.get("MISSIONCONTROL_KEY") or known
     if not url or not key:
@@ -133,7 +132,7 @@ def address_and_key(
             "Give --url and --key, or set MISSIONCONTROL_URL and MISSIONCONTROL_KEY."
         )
     try:
-        # Found out now: written into settings it would fail at each hook, where nobody looks.
+        # Checked now: written into settings, it would fail at each hook, where nobody looks.
         Endpoint.of(url, key)
     except ValueError as error:
         raise ConnectRefused(f"{error}.") from error
@@ -143,12 +142,12 @@ def address_and_key(
 
 
 def remember(connection: Connection) -> None:
-    """Keep a connection, instead of the one in the same place."""
+    """Store a connection; it replaces the one in the same place."""
     _write([*_others(connection.client, connection.place), connection])
 
 
 def forget(client: str, place: str) -> None:
-    """Drop the connection in this place, if there is one; with the last one goes the file."""
+    """Delete the connection in this place, if there is one; the file goes with the last one."""
     if others := _others(client, place):
         _write(others)
     else:
@@ -156,9 +155,9 @@ def forget(client: str, place: str) -> None:
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Replace a file in one step; only its owner may read it, from the first byte."""
+    """Replace a file atomically; only its owner can read it, from the first byte on."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Beside it, since only within one file system a file is replaced in one step.
+    # Beside the old file: a replacement is atomic only within one file system.
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -1,4 +1,4 @@
-"""How an agent that another agent started finds the run it belongs to.
+"""How an agent that another agent started finds its parent run.
 
 A run's parent is named by its id or by its key (`claude-code:SESSION`) in one
 environment variable, which every process that an agent starts inherits.
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 PARENT_VARIABLE = "MISSIONCONTROL_PARENT_RUN"
-# A session of our SDK joins the run of this key, where `guard run` set it.
+# A session of our SDK joins the run with this key, where `guard run` set it.
 OWN_VARIABLE = "MISSIONCONTROL_RUN_KEY"
-# Characters of a run's key; the server takes no more.
+# Characters of a run's key; the server accepts no more.
 LONGEST_KEY = 200
 
 _RESUMED = re.compile(
@@ -27,7 +27,7 @@ _RESUMED = re.compile(
 
 
 def parent_named_in(environ: Mapping[str, str]) -> str | None:
-    """Give the parent that an environment names, None where it names none.
+    """Return the parent that an environment names, or None.
 
     >>> parent_named_in({"MISSIONCONTROL_PARENT_RUN": "claude-code:7f3a"})
     'claude-code:7f3a'
@@ -37,9 +37,9 @@ def parent_named_in(environ: Mapping[str, str]) -> str | None:
 
 
 def environment_under(run: str | None) -> dict[str, str]:
-    """Give what to add to the environment of a process that this run starts.
+    """Return what to add to the environment of a process that this run starts.
 
-    It opens runs of its own: it does not join this one.
+    That process opens runs of its own; it does not join this one.
 
     >>> environment_under("0192-run")
     {'MISSIONCONTROL_PARENT_RUN': '0192-run', 'MISSIONCONTROL_RUN_KEY': ''}
@@ -48,16 +48,16 @@ def environment_under(run: str | None) -> dict[str, str]:
 
 
 def opening_under(opening: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    """Add the parent that the environment names to the opening of a run."""
+    """Add the parent named by the environment to the opening of a run."""
     named = parent_named_in(environ)
-    # None is its own parent, though a process below it inherits the name.
+    # No run is its own parent, although a process below it inherits its name.
     if named is None or named == opening.get("key"):
         return dict(opening)
     return {**opening, "parent_key": named}
 
 
 def with_parent(client: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Add to the body of a session's first hook whom the session belongs to."""
+    """Add the session's parent to the body of its first hook."""
     around = os.environ.get(OWN_VARIABLE, "").strip()[:LONGEST_KEY]
     # A fork gets a new session id; only its command line still names the old one.
     process = os.environ.get("CLAUDE_PID", "")
@@ -68,7 +68,7 @@ def with_parent(client: str, body: Mapping[str, Any]) -> dict[str, Any]:
             done = subprocess.run(asked, capture_output=True, text=True, timeout=5, check=True)
             if found := _RESUMED.search(done.stdout):
                 forked_from = f"{client}:{found[1]}"
-    # A fork stems from the session it left, whatever else stands around both.
+    # A fork's parent is the session it left, whatever else the environment names.
     named = forked_from or parent_named_in(os.environ) or around or None
     if named is None or named == _own_key(client, body):
         return dict(body)
@@ -76,9 +76,9 @@ def with_parent(client: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hand_on(client: str, body: Mapping[str, Any]) -> None:
-    """Have what this session starts from its shell name the session as its parent.
+    """Make what this session starts from its shell name the session as its parent.
 
-    Claude Code reads the file it names in `CLAUDE_ENV_FILE` before each command.
+    Claude Code reads the file named by `CLAUDE_ENV_FILE` before each command.
     """
     file, key = os.environ.get("CLAUDE_ENV_FILE"), _own_key(client, body)
     if not file or not key:
@@ -89,11 +89,11 @@ def hand_on(client: str, body: Mapping[str, Any]) -> None:
         with Path(file).open("a", encoding="utf-8") as script:
             script.write("".join(lines))
     except OSError:
-        return  # a child that is not linked is watched all the same
+        return  # a child without a link is watched all the same
 
 
 def parent_of(body: Mapping[str, Any]) -> tuple[str | None, Literal["child", "forked"]]:
-    """Read from a hook body the parent it names, and how the session belongs to it.
+    """Return the parent named by a hook body, and how the session is related to it.
 
     >>> parent_of({"parent_run": "claude-code:7f3a", "source": "fork"})
     ('claude-code:7f3a', 'forked')

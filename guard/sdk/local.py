@@ -17,7 +17,7 @@ from guard.turn import Role, Turn
 
 logger = logging.getLogger("guard")
 
-# Turns the judge may be shown; a trip rests on the newest of them.
+# Turns that the judge may see; a trip rests on the newest of them.
 REMEMBERED = 64
 
 
@@ -37,21 +37,21 @@ class Finding:
 
     @property
     def reason(self) -> str:
-        """What repeats, in one sentence."""
+        """What repeats, as one sentence."""
         return self.signal.evidence.summary
 
     @property
     def calls(self) -> tuple[str, ...]:
-        """The repeated calls; an answer that allows them means these."""
+        """The repeated calls, which an answer may allow."""
         return self.signal.evidence.calls
 
 
 class LocalGuard:
-    """Watches one run while nobody else does.
+    """Watches one run while the server is away.
 
     Args:
-        rules: The last that the server told.
-        recent: Turns that the server has seen, oldest first: streaks go on.
+        rules: The last rules that the server sent.
+        recent: Turns that the server has seen, oldest first: the streaks continue.
         workspace: Files that exist, for the judge.
         goal: What the run is for.
     """
@@ -76,12 +76,12 @@ class LocalGuard:
         self._nudges.clear()  # the server has told those
 
     def look(self, turn: Turn) -> Finding | None:
-        """Look at a turn; None: nothing stands in its way.
+        """Look at a turn; return None if nothing stands in its way.
 
-        What a finished turn brings up is answered before the next call runs.
+        What a completed turn reveals is returned with the next proposed call.
         """
         found = self._find(turn)
-        # A person has spoken: what was found before that is answered.
+        # A person has spoken: this answers what was found before.
         if turn.role is Role.USER:
             self._pending = None
         if turn.is_proposed:
@@ -91,12 +91,12 @@ class LocalGuard:
         return found
 
     def take_nudges(self) -> tuple[str, ...]:
-        """Give what the model is to be told since the last time; each once."""
+        """Return the nudges for the model since the last call; each is returned once."""
         taken, self._nudges = tuple(self._nudges), []
         return taken
 
     def forget(self, *, corrected: Iterable[Correction] = ()) -> None:
-        """Start all streaks afresh: somebody answered."""
+        """Begin all streaks afresh: somebody answered."""
         self._engine.reset(corrected=corrected)
         self._pending = None
 
@@ -105,12 +105,12 @@ class LocalGuard:
         self._allowed += [AllowPattern(pattern=call) for call in calls]
 
     def _observe(self, turn: Turn) -> Effect | None:
-        """Look at a turn and take its nudges; return what else is to be done."""
+        """Look at a turn and collect its nudges; return what else must be done."""
         assessment = self._engine.observe(turn)
         self._seen[assessment.seq] = turn
         while len(self._seen) > REMEMBERED:
             del self._seen[next(iter(self._seen))]
-        # No card: without the server there is nobody to open one.
+        # No card: there is no server to open one.
         state = RunState(mode=self.rules.mode, fix_failed=self._engine.is_correcting)
         effects = decide(state, assessment, allows=lambda one: is_allowed(one, self._allowed))
         for action, signal in effects:
@@ -129,7 +129,7 @@ class LocalGuard:
             why = f"{trip.evidence.summary} No loop: {verdict.reason}"
             logger.info("while Mission Control is away: %s", why)
             action = Action.ALLOW
-        # The streaks start afresh, or the same trip would come back at each call.
+        # The streaks begin afresh; otherwise the same trip would return at each call.
         if action is Action.ALLOW:
             self.forget()
             return None
@@ -141,7 +141,7 @@ class LocalGuard:
             return replace(found, action="fix", text=fix)
         if action in {Action.HOLD, Action.FIX}:
             return found
-        # Once a streak: it would be said at every turn of the loop.
+        # Once in a streak: otherwise it would be said at every turn of the loop.
         if trip.first:
             logger.warning("while Mission Control is away: %s", trip.evidence.summary)
         return None

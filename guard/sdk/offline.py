@@ -1,7 +1,7 @@
 """What a session does while the server is away: watch, keep, ask, deliver later.
 
-Nothing here talks to the network in the caller's thread: a background thread does, and says
-when the server is back and all is delivered.
+Nothing here uses the network in the caller's thread: a background thread does, and reports when the
+server is back and everything is delivered.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("guard")
 
-# Observations kept for the engine's start: its window, proposals and outcomes.
+# Observations kept for the start of the engine: its window, proposals and outcomes.
 REMEMBERED = 256
-# What saying goodbye may cost where something waits to be delivered.
+# How long closing may take if something waits to be delivered.
 CLOSE_S = 1.0
-# How long a call that may not run without the server waits to see whether it is back.
+# How long a call that may not run without the server waits for the server to return.
 TRY_S = 6.0
 
 
 @dataclass(slots=True)
 class Memory:
-    """The newest turns since the streaks last started afresh. Threads share it."""
+    """The newest turns since the streaks last began afresh. Threads may share it."""
 
     _turns: deque[Turn] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
     def note(self, turn: Turn) -> None:
-        """Remember a turn; of a long text its ends."""
+        """Remember a turn; keep only the ends of a long text."""
         if any(text and len(text) > MOST_CHARS for text in (turn.content, turn.result, turn.error)):
             turn = replace(
                 turn,
@@ -57,25 +57,25 @@ class Memory:
         self._turns.append(turn)
 
     def before(self, turn: Turn) -> list[Turn]:
-        """Give what came before this observation of a turn."""
-        # The turn itself was noted before the engine is started, which has yet to look at it.
+        """Return the turns before this observation of a turn."""
+        # The turn itself was already noted, and the engine has yet to look at it.
         kept = list(self._turns)
         same = (n for n, old in enumerate(kept) if (old.key, old.phase) == (turn.key, turn.phase))
         return kept[: next(same, len(kept))]
 
     def forget(self) -> None:
-        """Start afresh: somebody stepped in."""
+        """Begin afresh: somebody intervened."""
         self._turns.clear()
 
 
 class Offline:
-    """One session's means to go on without the server.
+    """What one session needs to continue without the server.
 
     Args:
         opening: What opens the run.
         folder: The project's folder for outbox and rules; None: nothing is kept.
         send: Carries a request in the background thread.
-        beats: Carries the signs of life, in a thread of theirs; None: there are none.
+        beats: Sends the heartbeats, in a thread of their own; None: there are none.
         emit: The host's callback.
     """
 
@@ -107,11 +107,11 @@ class Offline:
         start_afresh_in_children(self)
 
     def start_afresh(self) -> None:
-        """Take a lock that is this process's own."""
+        """Create a new lock for this process."""
         self._lock = threading.RLock()
 
     def leave(self, away: ServerAway, *, doing: str) -> None:
-        """The server is away: say so once an outage, and have the background thread look for it."""
+        """Note that the server is away: log it once an outage, look for it in the background."""
         with self._lock:
             is_news, self.away = not self.away, True
         if is_news:
@@ -120,7 +120,7 @@ class Offline:
         self._background.call(later=is_news, retry_after_s=away.retry_after_s)
 
     def arrive(self, run_id: str) -> None:
-        """The run stands on the server."""
+        """Note that the server has the run."""
         with self._lock:
             if self.run_id == run_id:
                 return
@@ -131,7 +131,7 @@ class Offline:
             heartbeat.start(self)
 
     def beat(self) -> bool:
-        """Say that this process lives; False: the server takes no such word from us."""
+        """Send a heartbeat; False: the server accepts none from us."""
         if (beats := self._beats) is None:
             return False
         try:
@@ -139,28 +139,28 @@ class Offline:
         except ServerAway as away:
             logger.debug("a sign of life was not heard: %s", away)
         except ServerRefused as refused:
-            # A revoked key, or a server that knows no such word: neither changes by asking again.
+            # A revoked key, or a server without heartbeats: asking again changes neither.
             logger.debug("no signs of life are wanted: %s", refused)
             return False
         return True
 
     def hurry(self, timeout_s: float = TRY_S) -> None:
-        """Look now whether the server is back; blocks so many seconds at most."""
+        """Look now whether the server is back; block for at most this many seconds."""
         if self.away:
             self._background.hurry(timeout_s)
 
     def hear(self, policy_version: int | None, version: int | None) -> None:
-        """Have the rules fetched anew when they may have changed."""
+        """Fetch the rules again if they may have changed."""
         versions = (policy_version, version)
         with self._lock:
-            # The first that is heard is no change: the rules were fetched when the run was opened.
+            # The first versions are no change: the rules were fetched when the run was opened.
             moved, self._versions = self._versions not in {None, versions}, versions
         if moved:
             self._background.call()
 
     def close(self) -> None:
-        """Deliver what can be delivered at once, and let go."""
-        # For good: what is brought later may open the run, which lives no more for that.
+        """Deliver what can be delivered at once, and stop."""
+        # For good: a later delivery may open the run, which must not look alive then.
         self._beats = None
         heartbeat.stop(self)
         if self.outbox is not None:
@@ -169,18 +169,18 @@ class Offline:
 
     @property
     def has_mail(self) -> bool:
-        """Something waits to be delivered."""
+        """Whether something waits to be delivered."""
         return self.outbox is not None and self.outbox.pending
 
     def keep_turn(self, turn: Turn) -> bool:
-        """Keep a turn for later; False: the server came back, tell it yourself."""
+        """Keep a turn for later; False: the server is back, report the turn yourself."""
         row = turn_json(turn)
-        # It is told later, perhaps hours: without a time it would look as if it ran then.
+        # It may be reported hours later: without a time it would seem to have run then.
         row.setdefault("ts", datetime.now(UTC).isoformat())  # noqa: TID251
         return self.keep({"turn": row})
 
     def keep(self, record: Record) -> bool:
-        """Keep a record for later; False: the server came back."""
+        """Keep a record for later; False: the server is back."""
         with self._lock:
             if not self.away:
                 return False
@@ -190,13 +190,13 @@ class Offline:
 
     @property
     def is_watching(self) -> bool:
-        """The engine runs in this process."""
+        """Whether the engine runs in this process."""
         return self._guard is not None
 
     def watch(self, turn: Turn) -> None:
-        """Start the engine with what came before a turn; slow, the first time."""
-        # Only here: with a server a session never needs the engine, which takes long to import, and
-        # imports more as it is made.
+        """Start the engine with the turns before this one; slow the first time."""
+        # Imported only here: with a server, a session never needs the engine, which is slow to
+        # import, and imports more when it is created.
         with importing, self._lock:
             from guard.sdk.local import LocalGuard
             from guard.sdk.rules import Rules, load_rules
@@ -215,7 +215,7 @@ class Offline:
                 )
 
     def look(self, turn: Turn) -> Any:
-        """Return what the engine finds about a turn, or None. It breaks nothing."""
+        """Return what the engine finds about a turn, or None. Its errors are logged, not raised."""
         with self._lock:
             guard = self._guard
             try:
@@ -228,13 +228,13 @@ class Offline:
         return found
 
     def take_nudges(self) -> tuple[str, ...]:
-        """Give what the engine has to tell the model; each once."""
+        """Return the engine's nudges for the model; each is returned once."""
         with self._lock:
             nudges: tuple[str, ...] = self._guard.take_nudges() if self._guard else ()
         return nudges
 
     def settle(self, *, allowed: Iterable[str] = (), corrected: Iterable[Correction] = ()) -> None:
-        """Start streaks afresh: somebody answered."""
+        """Begin the streaks afresh: somebody answered."""
         with self._lock:
             self.memory.forget()
             if self._guard is not None:
@@ -243,21 +243,21 @@ class Offline:
 
     @property
     def rules(self) -> Any:
-        """The rules in force while alone."""
+        """The rules in force while the server is away."""
         return self._guard.rules
 
     def _deliver_all(self) -> None:
-        """Deliver, come back, learn the rules, deliver what others left."""
+        """Deliver, mark the server as back, fetch the rules, deliver what ended processes left."""
         if self.away:
-            # By its key this finds the run where it stands already.
+            # By its key this finds the run if the server has it already.
             opened = post(self._send, "POST", "runs/", self._opening)
             run_id = str(opened.get("id"))
             taken, is_back = 0, False
             while not is_back:
                 if self.outbox is not None:
                     taken += Delivery(self._send, self.outbox, run_id=run_id).run()
-                # Under the lock that `keep` takes: a turn kept during the delivery is delivered
-                # first, or a later one would overtake it.
+                # Under the lock of `keep`: a turn kept during the delivery is delivered first, or a
+                # later turn would overtake it.
                 with self._lock:
                     is_back = self.outbox is None or not self.outbox.pending
                     if is_back:
@@ -269,7 +269,7 @@ class Offline:
                 self._emit(Delivered(turns=taken, dropped=self.outbox.dropped))
         if self.run_id is not None:
             self._learn_rules(self.run_id)
-        # What a process left that was killed, or ended while the server was away.
+        # Left by processes that were killed, or ended while the server was away.
         for count in deliver_leftovers(self._send, self._folder) if self._folder else ():
             if count:
                 logger.info("%s turns of an earlier process were delivered", count)

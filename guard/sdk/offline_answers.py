@@ -1,4 +1,4 @@
-"""Who answers a call in the server's place while it is away."""
+"""Who answers a call in place of the server while it is away."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Go:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfflineAnswers:
-    """Lets the same engine say whether a call may run; what became of it is told later.
+    """Asks the same engine whether a call may run; reports the decisions later.
 
     Attributes:
         name: The run's name, as a person at the terminal reads it.
         fail: "closed": no call runs while the server is away.
-        asks: A person at the terminal may be asked.
+        asks: Whether a person at the terminal may be asked.
     """
 
     offline: Offline
@@ -60,7 +60,7 @@ class OfflineAnswers:
     asks: bool
 
     def propose(self, turn: Turn) -> Flow[Go | None]:
-        """Say what becomes of a call; None: the server is back, ask it.
+        """Decide what becomes of a call; return None if the server is back: ask it instead.
 
         Raises:
             Stopped: The run is over.
@@ -69,7 +69,7 @@ class OfflineAnswers:
             return Go(turn=turn, run=False, text=UNREACHABLE)
         yield from self._watch(turn)
         found = self.offline.look(turn)
-        # The server came back between the look and now: it is asked, nothing is kept.
+        # The server came back in the meantime: it is asked, nothing is kept.
         if not self.offline.keep_turn(turn):
             return None
         if found is None:
@@ -77,7 +77,7 @@ class OfflineAnswers:
         return (yield from self._answer(turn, found))
 
     def report(self, turn: Turn) -> Flow[tuple[str, ...] | None]:
-        """Keep a turn for later, give messages for the model; None: the server is back."""
+        """Keep a turn for later and return messages for the model; None: the server is back."""
         if self.fail == "open":
             yield from self._watch(turn)
             self.offline.look(turn)
@@ -88,14 +88,14 @@ class OfflineAnswers:
             yield Do(work=lambda: self.offline.watch(turn))
 
     def _answer(self, turn: Turn, found: Finding) -> Flow[Go | None]:
-        # Here, not above: an agent whose server is never away loads none of it.
+        # Imported here: an agent whose server is never away does not load it.
         with importing:
             from guard.describe import headline
             from guard.sdk.terminal import Choice, Question, ask
 
         if found.action == "stop":
             return self._obey(turn, found, Choice(action="terminate"), by="policy")
-        # Without a person: in mode auto a fix is what the policy itself would have sent.
+        # No person is asked: in mode auto the policy itself would have sent the fix.
         if found.action == "fix":
             fix = Choice(action="inject", message=found.text)
             return self._obey(turn, found, fix, by="guard")
@@ -106,7 +106,7 @@ class OfflineAnswers:
                 call=headline(turn),
                 limit_s=self.offline.rules.hold_limit_s,
             )
-            # Given up as soon as the server is back: then people answer there.
+            # Abandoned as soon as the server is back: then people answer there.
             asking = partial(ask, question, unless=lambda: not self.offline.away)
             chosen: Choice | None = yield Do(work=asking)
             if chosen is not None:
@@ -118,7 +118,7 @@ class OfflineAnswers:
         return self._obey(turn, found, silence, by="policy")
 
     def _obey(self, turn: Turn, found: Finding, choice: Choice, *, by: str) -> Go:
-        """Do what was chosen, and have it told later."""
+        """Do what was chosen, and keep the choice for the server."""
         row = {
             "key": new_key(),
             "action": choice.action,
@@ -128,7 +128,7 @@ class OfflineAnswers:
             "reason": found.reason,
             "calls": list(found.calls),
         }
-        # Told later as a tap is: the record must say who let it go on, or ended it.
+        # Reported later like a tap: the record must say who let it continue, or ended it.
         self.offline.keep({"choice": row})
         with importing:
             from guard.engine import Correction
@@ -146,5 +146,5 @@ class OfflineAnswers:
 
 
 def new_key() -> str:
-    """A key no other turn or run has."""
+    """Return a key that no other turn or run has."""
     return uuid.uuid4().hex

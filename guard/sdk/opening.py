@@ -1,4 +1,4 @@
-"""What both kinds of session say, and how they begin: the parts without a network."""
+"""What both kinds of session share: how they begin and what they send, without a network."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from guard.wire import Escalation, Mode
 
 logger = logging.getLogger("guard")
 
-# What can truly be done to an agent that asks before each call.
+# What can be done to an agent that asks before each call.
 CAPABILITIES: Mapping[str, Any] = {
     "hold": True,
     "inject": ["now", "at_next_tool"],
     "terminate": "sdk",
     "cost": "turns",
-    # Over a restart of the server a held call waits on: this very process asks again.
+    # Across a restart of the server, a held call keeps waiting: this process asks again.
     "away": "waits",
 }
 
@@ -42,7 +42,7 @@ TransportT = TypeVar("TransportT")
 
 
 class BaseSession(Generic[TransportT]):
-    """How a session of either kind begins, and what it is called by."""
+    """How a session of either kind begins, and the names of its run."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class BaseSession(Generic[TransportT]):
         **opening: Any,
     ) -> None:
         self.agent = agent
-        # As it was given, not as it was found: a child looks into the environment by itself.
+        # As given, not as found: a child looks into the environment itself.
         self._address: dict[str, Any] = {"url": url, "key": key, "outbox": outbox}
         self.unread: list[str] = []
         self._outer: Any = None
@@ -73,7 +73,7 @@ class BaseSession(Generic[TransportT]):
         where = address(url, key)
         send, beats = self._connect(where, transport)
         body = {
-            # By its key opening again after a failure is harmless.
+            # The key makes it safe to open the run again after a failure.
             "key": run_key or os.environ.get(OWN_VARIABLE) or new_key(),
             "name": name,
             "agent": agent,
@@ -82,9 +82,9 @@ class BaseSession(Generic[TransportT]):
             "workspace": list(workspace) or None,
             "capabilities": dict(CAPABILITIES),
         }
-        # Absent, not null: the server's own defaults hold then, and an older one knows no other.
+        # Absent, not null: then the server's defaults apply; older servers know nothing else.
         given = {field: value for field, value in body.items() if value is not None}
-        # What started this process may name its parent; what the caller says wins over all.
+        # The process that started this one may name a parent; the caller's arguments win.
         own = opening_under(given, os.environ) | opening
         emitter, root = Emitter(emit), outbox_root(outbox)
         offline = Offline(
@@ -99,44 +99,43 @@ class BaseSession(Generic[TransportT]):
         )
 
     def _connect(self, where: tuple[str, str], transport: TransportT | None) -> tuple[Send, Send]:
-        """Make the transport; answers what carries the background's requests, and the beats."""
+        """Create the transport; return the senders of background requests and of heartbeats."""
         raise NotImplementedError
 
     @property
     def run_id(self) -> str | None:
-        """The run's id on the server; None while it was never reached."""
+        """The run's id on the server; None until the server was first reached."""
         return self._conversation.run_id
 
     @property
     def environment(self) -> dict[str, str]:
         """What to add to the environment of a process that this agent starts.
 
-        An agent in it, ours or Claude Code, then links its run to this one.
+        An agent in that process, ours or Claude Code, then links its run to this one.
         """
         return environment_under(self._conversation.opening["key"])
 
     def _opening_of_child(self, opening: Mapping[str, Any]) -> dict[str, Any]:
-        # By key, not by id: the parent may have begun while the server was away, and has no id
-        # yet. A key of its own, or `$MISSIONCONTROL_RUN_KEY` would join the child to its
-        # parent's run.
+        # By key, not by id: if the parent began while the server was away, it has no id yet. The
+        # child needs a key of its own: `$MISSIONCONTROL_RUN_KEY` would join it to its parent's run.
         belongs = {"parent_key": self._conversation.opening["key"], "run_key": new_key()}
         return {**self._address, **belongs, **opening}
 
 
 def hand_over(escalation: Escalation, callback: Callable[[Escalation], object] | None) -> object:
-    """Call the host's callback, if there is one; what it raises is logged."""
+    """Call the host's callback, if there is one; log what it raises."""
     if callback is None:
         return None
     try:
         return callback(escalation)
-    # The host's own code: it must not cost the agent the answer that it waits for.
+    # The host's own code: its errors must not cost the agent its answer.
     except Exception:
         logger.exception("the on_escalation callback failed")
         return None
 
 
 def address(url: str | None, key: str | None) -> tuple[str, str]:
-    """Where the server is and who we are, from arguments, then environment."""
+    """Return the server's address and the agent key, from arguments, then environment."""
     return (
         url or os.environ.get("MISSIONCONTROL_URL") or DEFAULT_URL,
         key or os.environ.get("MISSIONCONTROL_KEY") or "",
@@ -159,7 +158,7 @@ def proposed(
 
 
 def done(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]) -> Turn:
-    """The same call with its outcome: same key, so that it completes it."""
+    """The same call with its outcome; the same key shows that it completes the call."""
     return replace(
         turn,
         phase=Phase.DONE,
@@ -170,8 +169,8 @@ def done(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]) -> Turn:
 
 
 def message_turn(content: str, *, role: Role | str, agent: str, facts: Mapping[str, Any]) -> Turn:
-    """A message as a turn; a person's has no agent."""
-    # Whose words they are is who says them: a person is no agent of the run.
+    """A message as a turn; a person's message has no agent."""
+    # The words are the speaker's: a person is not an agent of the run.
     speaker = None if Role(role) is Role.USER else agent
     return Turn(role=Role(role), key=new_key(), agent=speaker, content=content, **known(facts))
 
@@ -179,7 +178,7 @@ def message_turn(content: str, *, role: Role | str, agent: str, facts: Mapping[s
 def known(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Further fields of a turn; `usage` and `nature` may be mappings."""
     read = dict(facts)
-    # Mappings too, so that what a framework answered can be handed on as it is.
+    # Mappings are accepted, so that a framework's answer can be passed on unchanged.
     if isinstance(usage := facts.get("usage"), Mapping):
         read["usage"] = Usage(**usage)
     if isinstance(nature := facts.get("nature"), Mapping):
@@ -188,13 +187,13 @@ def known(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_json(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Copy arguments as JSON has them: what was asked must stand, whatever the tool does to it."""
+    """Copy arguments as JSON: the record must not change, whatever the tool does to them."""
     try:
         written = json.dumps(args, default=str)
         if len(written) <= MOST_ARGS_CHARS:
             return dict(json.loads(written))
-    # A circle, keys of no JSON, an object that cannot be told as text: the host's own code may
-    # raise anything, and the agent must not hear of it.
+    # A cycle, keys that JSON does not know, an object without a text form: the host's own code may
+    # raise anything, and the agent must not see it.
     except Exception:
         logger.debug("arguments that JSON cannot say are told in part", exc_info=True)
     from guard.sdk.capture import plain_data
@@ -202,11 +201,11 @@ def _as_json(args: Mapping[str, Any]) -> dict[str, Any]:
     return dict(plain_data(dict(args), MOST_CHARS))
 
 
-# Of all arguments of a call; a request may have 8 MB.
+# For all arguments of a call; a request may have 8 MB.
 MOST_ARGS_CHARS = 1_000_000
 
 
 def with_messages(result: Any, messages: Sequence[str]) -> str:
-    """One text for the model: the result, then what Mission Control adds."""
+    """Join the texts for the model: the result, then Mission Control's messages."""
     notes = (f"[Mission Control] {message}" for message in messages)
     return "\n\n".join([str(result), *notes])

@@ -1,10 +1,9 @@
 """Turns that wait on disk for a server that is away.
 
-One append-only file of JSON lines a process and session, 0600, in a folder a
-project. Its owner holds a lock on it for as long as it lives, which the system
-lets go of when it is killed: whoever finds a file unlocked may deliver it. A line
-that was torn by a kill is passed over. A full outbox refuses what is newest, so
-that what it holds has no gap, and counts it.
+Each process and session has one append-only file of JSON lines, with mode 0600, in the project's
+folder. Its owner holds a lock on it while it lives; the system releases the lock when the owner is
+killed, and whoever finds an unlocked file may deliver it. A line torn by a kill is skipped. A full
+outbox refuses the newest turns and counts them, so that what it holds has no gap.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from guard.sdk.outbox_file import AskedFor, Batch, OutboxFile, Record, read_reco
 
 logger = logging.getLogger("guard")
 
-# Of one file.
+# Bytes of one file.
 MOST_BYTES = 16 * 1024 * 1024
-# In one file: a day of a busy agent.
+# Turns in one file: a day of a busy agent.
 MOST_TURNS = 10_000
-# Of all files of a project; beyond it no new file is begun.
+# Bytes of all files of a project; beyond that no new file is begun.
 MOST_IN_FOLDER = 64 * 1024 * 1024
-# Kept free of turns, for choices, the count of what was dropped and the end.
+# Reserved for choices, the count of dropped turns and the end.
 RESERVE = 64 * 1024
 VARIABLE = "MISSIONCONTROL_OUTBOX"
 OFF = "off"
 
 
 def outbox_root(asked: Path | str | bool | None) -> Path | None:
-    """Say where outboxes lie: as asked, as `$MISSIONCONTROL_OUTBOX` says, else at home.
+    """Return where outboxes are: as given, else `$MISSIONCONTROL_OUTBOX`, else in the home.
 
     None: nothing is kept.
     """
@@ -49,14 +48,14 @@ def outbox_root(asked: Path | str | bool | None) -> Path | None:
     state = os.environ.get("XDG_STATE_HOME")
     try:
         return Path(state or Path.home() / ".local" / "state") / "missioncontrol" / "outbox"
-    except RuntimeError:  # nobody's home
+    except RuntimeError:  # no home directory
         return None
 
 
 def project_folder(root: Path, url: str, key: str) -> Path:
-    """Name a project's folder; its agent key cannot be read from it."""
+    """Return the name of a project's folder, which does not reveal the agent key."""
     known = f"{url.rstrip('/')}\n{key}".encode()
-    # By address and key: what was meant for one project is never delivered to another.
+    # From address and key: one project's turns are never delivered to another.
     return root / hashlib.sha256(known).hexdigest()[:20]
 
 
@@ -64,8 +63,8 @@ class Outbox:
     """What one session could not deliver yet. Threads may share it.
 
     Args:
-        folder: The project's folder; made when it is first needed.
-        opening: What opens the run; stands first in each file.
+        folder: The project's folder; created when it is first needed.
+        opening: What opens the run; the first record of each file.
     """
 
     def __init__(
@@ -89,8 +88,8 @@ class Outbox:
         start_afresh_in_children(self)
 
     def start_afresh(self) -> None:
-        """Leave the file to the parent: both would append to it as if each knew its size."""
-        # Re-entrant: the count of what was dropped is written while a record is kept.
+        """Leave the file to the parent: both would append, each with its own count of the size."""
+        # Re-entrant: the count of dropped turns is written while a record is kept.
         self._lock = threading.RLock()
         parents, self._file, self._turns = self._file, None, 0
         if parents is not None:
@@ -98,12 +97,12 @@ class Outbox:
 
     @property
     def pending(self) -> bool:
-        """There is something that was not delivered."""
+        """Whether something was not delivered yet."""
         with self._lock:
             return self._file is not None and self._file.pending
 
     def keep(self, record: Record) -> bool:
-        """Append a record; False: it was dropped, which is counted and told once."""
+        """Append a record; False: it was dropped, which is counted and logged once."""
         is_turn = "turn" in record
         with self._lock:
             try:
@@ -113,18 +112,18 @@ class Outbox:
                 kept = False
             if not kept and is_turn:
                 self.dropped += 1
-                # Written down each time it has doubled: a full outbox has little room for it.
+                # Written each time it has doubled: a full outbox has little room for it.
                 if self.dropped >= 2 * self._dropped_told:
                     self.report_dropped()
             return kept
 
     def batch(self) -> Batch:
-        """Give what stands next in line; empty when all is delivered."""
+        """Return the next records; empty when everything is delivered."""
         with self._lock:
             return self._file.batch() if self._file is not None else Batch((), 0)
 
     def delivered(self, batch: Batch) -> None:
-        """Forget what was delivered; an empty file is removed."""
+        """Forget what was delivered; remove an empty file."""
         with self._lock:
             if self._file is None:
                 return
@@ -134,7 +133,7 @@ class Outbox:
                 self._file, self._turns = None, 0
 
     def close(self) -> None:
-        """Let go of the file; what stands in it is for whoever comes next."""
+        """Release the file; its records are for whoever delivers next."""
         with self._lock:
             if self._file is not None:
                 self._file.close()
@@ -168,7 +167,7 @@ class Outbox:
         return True
 
     def report_dropped(self) -> None:
-        """Write down how many turns were dropped, if that is news."""
+        """Record how many turns were dropped, if the number is new."""
         with self._lock:
             if self.dropped > self._dropped_told and self._file is not None:
                 with contextlib.suppress(OSError):
@@ -182,9 +181,9 @@ class Outbox:
 
 
 def leftovers(folder: Path) -> Iterator[OutboxFile]:
-    """Take each file of a folder whose owner is gone, oldest first.
+    """Lock and yield each file of a folder whose owner is gone, oldest first.
 
-    The taker removes or closes it.
+    The caller removes or closes it.
     """
     for path in _files(folder):
         file = OutboxFile.adopt(path)
@@ -203,7 +202,7 @@ class Waiting:
 
 
 def waiting_in(folder: Path) -> Waiting:
-    """Count what waits in a folder; takes nothing."""
+    """Count what waits in a folder, without locking anything."""
     files = _files(folder)
     raw = []
     for path in files:

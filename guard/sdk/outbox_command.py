@@ -1,4 +1,4 @@
-"""`guard outbox`: what waits for a server that was away, and sending it now."""
+"""`guard outbox`: list what waits for a server that was away, and send it now."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """List or send; 1 where it could not all be sent, 2 for a wrong address."""
+    """List or send; return 1 if not everything could be sent, 2 for a wrong address."""
     root = outbox_root(args.dir)
     if root is None:
-        # No failure: whoever switched it off asked for that.
+        # Not an error: somebody switched it off on purpose.
         sys.stderr.write("guard outbox: it is switched off\n")
         return 0
     if args.action == "list":
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def listing(root: Path) -> str:
-    """Say what waits, a project a line."""
+    """Print what waits, one line for each project."""
     found = [waiting_in(folder) for folder in sorted(root.glob("*")) if folder.is_dir()]
     lines = [
         f"{one.folder.name}  {one.files} files  {one.turns} turns  {one.size} bytes\n"
@@ -57,7 +57,7 @@ def send(root: Path, url: str, key: str) -> int:
     """Deliver what the sessions of one project left behind.
 
     Raises:
-        ValueError: The address or the key is none.
+        ValueError: The address or the key is invalid.
     """
     transport = HttpTransport(url, key)
     taken = files = 0

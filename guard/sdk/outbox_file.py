@@ -29,9 +29,9 @@ Record = Mapping[str, Any]
 # Of one text of a turn; its middle is cut. Masking costs 30 us a kilobyte.
 MOST_CHARS = 8_000
 LONGEST_LINE = 256 * 1024
-# What the session itself writes of a turn, and what holds no word of its host.
+# Written by the session itself: these hold no text of the host.
 _OURS = frozenset({"key", "role", "phase", "ts"})
-# What is the same turn after turn.
+# Usually the same in every turn.
 _NAMES = frozenset({"agent", "tool", "model", "provider"})
 _UNDER_WAY = 16
 BATCH_BYTES = 1024 * 1024
@@ -58,7 +58,7 @@ class OutboxFile:
     def create(cls, folder: Path) -> OutboxFile:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = f"{time.time_ns():020d}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
-        # The name sorts by age: what was kept first is delivered first.
+        # The name sorts by age: the oldest file is delivered first.
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND
         descriptor = os.open(folder / name, flags, 0o600)
         if not _locked(descriptor):
@@ -68,7 +68,7 @@ class OutboxFile:
 
     @classmethod
     def adopt(cls, path: Path) -> OutboxFile | None:
-        """Take over a file whose owner is gone; None: it is not."""
+        """Take over a file whose owner is gone; return None if the owner still has it."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
         except OSError:
@@ -79,10 +79,10 @@ class OutboxFile:
         return cls(path, descriptor)
 
     def append(self, line: bytes) -> bool:
-        """Write one line in one go; False: only a part of it found room."""
-        # A torn line is ended first, or it would swallow this one.
+        """Write one line at once; False: there was room for only a part of it."""
+        # A torn line is ended first, or this one would become a part of it.
         whole = b"\n" + line if self._torn else line
-        # Past Python's buffers: a kill must not take a turn along that was kept.
+        # Unbuffered: a kill must not lose a turn that was kept.
         count = os.write(self._descriptor, whole)
         self.size += count
         self._torn = count < len(whole)
@@ -90,33 +90,32 @@ class OutboxFile:
 
     @property
     def pending(self) -> bool:
-        """There is something that was not delivered."""
+        """Whether something was not delivered yet."""
         return self.sent < self.size
 
     def delivered(self, batch: Batch) -> None:
-        """Note how far it is delivered."""
+        """Record how far it was delivered."""
         self.sent = batch.end
 
     def batch(self) -> Batch:
-        """Read the records that stand next, whole lines only; none when all is delivered."""
+        """Read the next records, whole lines only; empty when everything is delivered."""
         os.lseek(self._descriptor, self.sent, os.SEEK_SET)  # what is appended goes to the end
         raw = os.read(self._descriptor, max(BATCH_BYTES, 2 * LONGEST_LINE))
         if not raw:  # somebody has cut the file
             return Batch((), self.size)
         cut = raw.rfind(b"\n") + 1
-        # A torn line is passed over: nobody completes it. So is one that does not end in the
-        # window.
+        # A torn line is skipped: nobody completes it. So is a line longer than the window.
         at_end = self.sent + len(raw) >= self.size
         end = self.sent + (len(raw) if at_end or not cut else cut)
         return Batch(tuple(read_records(raw[:cut])), end)
 
     def remove(self) -> None:
-        """Remove the file: all of it is delivered."""
+        """Remove the file: everything in it was delivered."""
         self.path.unlink(missing_ok=True)
         self.close()
 
     def close(self) -> None:
-        """Leave it as it is, for another time."""
+        """Leave the file as it is, for later."""
         os.close(self._descriptor)
 
 
@@ -131,16 +130,16 @@ def _locked(descriptor: int) -> bool:
 
 
 class AskedFor:
-    """Arguments of the calls under way, masked: their completions are not masked anew.
+    """Masked arguments of the calls under way: their completions are not masked again.
 
-    So a call is told as it was proposed, whatever its host does to the arguments since.
+    A call is reported as it was proposed, even if its host changes the arguments later.
     """
 
     def __init__(self) -> None:
         self._masked = Memo[str, tuple[Any, Any]](_UNDER_WAY)
 
     def masked(self, turn: Record) -> Any:
-        """Give a turn's arguments, long texts cut and secrets masked."""
+        """Return a turn's arguments with long texts cut and secrets masked."""
         key, args = turn.get("key") or "", turn["args"]
         known = self._masked.find(key)
         if known is not None and known[0] is args:
@@ -154,13 +153,13 @@ def written(record: Record, asked_for: AskedFor | None = None) -> bytes:
     """Write a record as one line: secrets masked, long texts cut.
 
     Args:
-        record: What is written.
+        record: What to write.
         asked_for: The calls of the same session.
     """
     turn: Record = record.get("turn") or {}
     masked: dict[str, Any] = {}
-    # Masking is most of what a kept turn costs: what cannot hold a secret, was masked already
-    # or stays the same turn after turn is not masked anew.
+    # Masking is the main cost of keeping a turn: skip what cannot hold a secret, was masked already
+    # or is the same in every turn.
     for name, value in turn.items():
         if name in _OURS:
             masked[name] = value
@@ -171,7 +170,7 @@ def written(record: Record, asked_for: AskedFor | None = None) -> bytes:
         else:
             masked[name] = redact_json(_shortened(value, MOST_CHARS))
     line = _line({"turn": masked} if masked else redact_json(_shortened(record, MOST_CHARS)))
-    # Rather the turn without its details than a gap in the run.
+    # Better a turn without its details than a gap in the run.
     if len(line) > LONGEST_LINE:
         line = _line(redact_json(_shortened(record, 500)))
     if len(line) > LONGEST_LINE:

@@ -1,4 +1,4 @@
-"""The rules of a run as the server last told them, in memory and on disk."""
+"""The rules of a run as the server last sent them, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ HOLD_LIMIT_S = 3600.0
 class Rules:
     """What a run follows: `GET runs/{id}/rules/`.
 
-    Where none was ever seen, a trip is asked about on the terminal and otherwise
-    let go: nobody has said that this agent may be ended.
+    If no rules were ever seen, a person is asked about a trip at the terminal, and otherwise the
+    run continues: nobody has said that this agent may be stopped.
     """
 
     policy: Policy = DEFAULT_POLICY
@@ -38,7 +38,7 @@ class Rules:
 
     @classmethod
     def of_run(cls, body: Mapping[str, Any]) -> Self:
-        """Read what the server said of this very run; what cannot be read is default."""
+        """Read the server's rules for this run; unreadable fields get defaults."""
         mapping = body.get("policy")
         # An older guard may not know every field of a newer server's policy.
         try:
@@ -67,14 +67,14 @@ class Rules:
 
     @classmethod
     def of_project(cls, seen: Mapping[str, Any], opening: Mapping[str, Any]) -> Self:
-        """Read what holds for a run that the server does not know yet.
+        """Return the rules for a run that the server does not know yet.
 
         Args:
-            seen: What was last seen of the project, about whichever run; may be empty.
-            opening: What the run asks for itself.
+            seen: The project's rules as last seen, from any run; may be empty.
+            opening: What the run itself asks for.
         """
         policy = opening.get("policy") or seen.get("project_policy")
-        # What one run is allowed is not allowed to the next: only what the project is, and
+        # What one run is allowed does not apply to the next: only the rules of the project, and of
         # this agent in it.
         shared = [
             row
@@ -92,7 +92,7 @@ class Rules:
 
 
 def load_rules(folder: Path | None) -> Mapping[str, Any]:
-    """Read what was last seen of a project's rules; empty: nothing."""
+    """Read the project's rules as last seen; empty if there are none."""
     if folder is None:
         return {}
     try:
@@ -103,12 +103,12 @@ def load_rules(folder: Path | None) -> Mapping[str, Any]:
 
 
 def save_rules(folder: Path, body: Mapping[str, Any]) -> None:
-    """Keep rules for a process that starts while the server is away."""
+    """Store rules for a process that starts while the server is away."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_private(folder / FILE, json.dumps(body).encode())
     except OSError as error:
-        # Only a start without the server needs them; it has the default then.
+        # Only a start without the server needs them; it falls back to the defaults.
         logger.debug("the rules cannot be kept: %s", error)
 
 

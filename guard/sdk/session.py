@@ -1,4 +1,4 @@
-"""Session: any Python agent under Mission Control's eye; which one a watched call belongs to."""
+"""Session: any Python agent under Mission Control's watch; finds the session of a watched call."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _current: ContextVar[AnySession | None] = ContextVar("missioncontrol_session", default=None)
 _open: list[AnySession] = []
-# With the process that opened it: a fork takes the value along, but not the run.
+# With the id of the process that opened it: a fork copies the value, but must not use the run.
 _default: tuple[int, Session] | None = None
 _process = ProcessLock()
 
@@ -37,28 +37,28 @@ _process = ProcessLock()
 class Session(BaseSession[Transport]):
     """One run of your agent, reported to Mission Control.
 
-    Ask before each tool call, tell what came of it:
+    Ask before each tool call, and report its outcome:
 
         with guard.Session("fix-auth", agent="coder", goal="Make the tests pass") as session:
             go = session.before("Bash", {"command": "pytest -q"})
             text = run_it() if go.run else go.text
             session.after(go, result=text)
 
-    A held call waits inside `before`. When the run is ended there, `before` and
-    `after` raise `guard.Stopped`; nothing else is ever raised into your agent.
-    Threads may share a session. While the server is away the same engine goes on in
-    this process, and what happened is delivered later (`guard.sdk.outbox`).
+    A held call waits inside `before`. When the run is stopped in Mission Control, `before` and
+    `after` raise `guard.Stopped`; nothing else is ever raised into your agent. Threads may share a
+    session. While the server is away, the same engine runs in this process, and what happened is
+    delivered later (`guard.sdk.outbox`).
 
-    Inside the `with` block it is the run of functions under `@guard.watch`; messages
-    that come with those wait in `unread`, for you to give to the model.
+    Functions under `@guard.watch` that are called inside the `with` block belong to this run; their
+    messages wait in `unread`, for you to give to the model.
 
     Args:
         name: What people call this run.
         url: Mission Control's address; default `$MISSIONCONTROL_URL`.
         key: The project's agent key; default `$MISSIONCONTROL_KEY`.
-        agent: Who acts, where a call does not say.
-        goal: What it was asked to do; the judge reads it.
-        workspace: Paths of the files it may know; the judge reads them.
+        agent: Who acts, if a call does not say.
+        goal: What the agent was asked to do; the judge reads it.
+        workspace: Paths of files that exist; the judge reads them.
         run_key: Joins this run with the same key opened elsewhere; default
             `$MISSIONCONTROL_RUN_KEY`, which `guard run` sets.
         mode: Asks for a mode other than the project's.
@@ -72,12 +72,12 @@ class Session(BaseSession[Transport]):
         outbox: Where turns wait for a server that is away: a directory; False: they are
             not kept. Default `$MISSIONCONTROL_OUTBOX` ("off": not kept), else
             `~/.local/state/missioncontrol/outbox`.
-        ask: While the server is away, ask on the terminal, where there is one, what
-            shall become of a call; False: do what the project says of unanswered cards.
-        heartbeat: Say every 20 seconds that this process lives, so that a killed one is missed
-            within a minute; False: for a process that speaks for agents elsewhere.
-        opening: Further fields of `POST runs/`: `task_type`, `policy`, `budget`, `parent`, …
-            Without a parent the one in `$MISSIONCONTROL_PARENT_RUN` is taken, if any.
+        ask: While the server is away, ask at the terminal, if there is one, what to do with a call;
+            False: do what the project's rules say of unanswered cards.
+        heartbeat: Report every 20 seconds that this process lives, so that its death is noticed
+            within a minute; False: for a process that speaks for agents that run elsewhere.
+        opening: Further fields of `POST runs/`: `task_type`, `policy`, `budget`, `parent`, … The
+            default parent is the one in `$MISSIONCONTROL_PARENT_RUN`, if any.
     """
 
     def _connect(self, where: tuple[str, str], transport: Transport | None) -> tuple[Send, Send]:
@@ -85,9 +85,9 @@ class Session(BaseSession[Transport]):
         return self._transport.send, self._transport.send
 
     def child(self, name: str, **opening: Any) -> Session:
-        """Make the session of a sub-agent: its run belongs to this one.
+        """Create the session of a sub-agent: its run belongs to this one.
 
-        Budgets and loops are seen over both, and ending this run ends that one.
+        Budgets and loops are watched over both runs; when this run ends, so does the sub-agent's.
 
         Args:
             name: What people call the sub-agent's run.
@@ -97,19 +97,18 @@ class Session(BaseSession[Transport]):
 
     def __enter__(self) -> Self:
         self._drive(self._conversation.open())
-        # Only once it is open: a watched function called meanwhile would speak through no run.
+        # Only once it is open: a watched function called before would have no run.
         self._outer = enter(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        # Before the goodbye, which may wait for the server: nothing may be told of a run that
-        # ends.
+        # Before closing, which may wait for the server: nothing may be reported of a run that ends.
         leave(self, self._outer)
         self.close("failed" if kind else "completed")
 
     def close(self, status: Literal["completed", "failed"] = "completed") -> None:
-        """Say that the run is over."""
-        # The goodbye first: it needs the connection.
+        """End the run."""
+        # Ended first: this needs the connection.
         self._drive(self._conversation.end(status))
         self._transport.close()
 
@@ -121,16 +120,16 @@ class Session(BaseSession[Transport]):
         agent: str | None = None,
         **facts: Any,
     ) -> Go:
-        """Ask whether a call may run; waits while the run is held.
+        """Ask whether a call may run; wait while the run is held.
 
         Args:
             tool: What is called.
             args: Its arguments.
             agent: Who calls; default the session's agent.
-            facts: Other fields of the turn: `usage`, `model`, `call_id`, …; told
-                here, what the model call cost counts for a skipped call too. `nature`
-                says what repeating this call means: a `guard.ToolNature`, or a mapping
-                with `loop_key`, `progress_key`, `retry`.
+            facts: Other fields of the turn: `usage`, `model`, `call_id`, …; reported here, the cost
+                of the model call counts even if the call is skipped. `nature` says what repeating
+                this call means: a `guard.ToolNature`, or a mapping with `loop_key`, `progress_key`,
+                `retry`.
 
         Raises:
             Stopped: The run is over.
@@ -141,12 +140,12 @@ class Session(BaseSession[Transport]):
     def after(
         self, go: Go, *, result: Any = None, error: Any = None, **facts: Any
     ) -> tuple[str, ...]:
-        """Tell what a call gave; answers messages to add to the model's context.
+        """Report a call's outcome; return messages to add to the model's context.
 
         Args:
-            go: What `before` answered. A call that did not run is not told again.
+            go: What `before` returned. A call that did not run is not reported again.
             result: What the tool returned, as the model reads it.
-            error: Why it failed, where it did.
+            error: Why it failed, if it did.
             facts: Other fields of the turn: `usage`, `model`, `call_id`, `files`, …
 
         Raises:
@@ -164,7 +163,7 @@ class Session(BaseSession[Transport]):
         agent: str | None = None,
         **facts: Any,
     ) -> tuple[str, ...]:
-        """Tell what was said; answers messages to add to the model's context.
+        """Report what was said; return messages to add to the model's context.
 
         A `user` message resets every streak.
 
@@ -182,18 +181,18 @@ class Session(BaseSession[Transport]):
         *,
         agent: str | None = None,
     ) -> str:
-        """Run `function(**args)` if it may run; answers the text for the model.
+        """Run `function(**args)` if it may run; return the text for the model.
 
         Raises:
             Stopped: The run is over.
-            Exception: What `function` raised, after it was told.
+            Exception: What `function` raised; it is reported first.
         """
         go = self.before(tool, args, agent=agent)
         if not go.run:
             return go.text
         try:
             result = function(**args)
-        # Told and raised again: how a tool's failure is handled is the host's.
+        # Reported and raised again: the host decides how to handle a tool's failure.
         except Exception as error:
             self.after(go, error=f"{type(error).__name__}: {error}")
             raise
@@ -206,12 +205,12 @@ class Session(BaseSession[Transport]):
             try:
                 step = go_on()
             except StopIteration as finished:
-                # Only once the turn is told: the callback may speak through this very session.
+                # Only after the turn was reported: the callback may use this very session.
                 for escalation in self._conversation.take_escalations():
                     hand_over(escalation, self._on_escalation)
                 return finished.value  # type: ignore[no-any-return]
-            # Flows ask for what blocks instead of doing it: the asynchronous session drives the
-            # same ones.
+            # Flows yield what blocks instead of calling it: the asynchronous session drives the
+            # same flows.
             if isinstance(step, Wait):
                 time.sleep(step.seconds)
                 go_on = partial(flow.send, None)
@@ -221,13 +220,13 @@ class Session(BaseSession[Transport]):
                 try:
                     go_on = partial(flow.send, self._transport.send(step))
                 except ServerAway as away:
-                    # Thrown into the flow, which alone knows whether this step can be done
+                    # Thrown into the flow: only the flow knows whether this step is possible
                     # without a server.
                     go_on = partial(flow.throw, away)
 
 
 class Twin(Session):
-    """Speaks for a run that another session opens and closes."""
+    """A session for a run that another session opens and closes."""
 
     def __init__(
         self,
@@ -238,7 +237,7 @@ class Twin(Session):
         unread: list[str],
         on_escalation: Callable[[Escalation], object],
     ) -> None:
-        # Not by `super()`: it opens no run of its own, and its conversation is the other's.
+        # Without `super()`: it opens no run of its own, and uses the other session's conversation.
         self.agent = agent
         self.unread = unread
         self._address = {}
@@ -248,7 +247,7 @@ class Twin(Session):
 
 
 def enter(session: AnySession) -> AnySession | None:
-    """Make a session the one of this context; gives the one it was before."""
+    """Make a session this context's current one; return the previous one."""
     before = _current.get()
     _current.set(session)
     with _process.lock:
@@ -260,15 +259,15 @@ def leave(session: AnySession, before: AnySession | None) -> None:
     """Undo `enter`."""
     _current.set(before)
     with _process.lock:
-        # One that is left twice stands here no more.
+        # Leaving twice is harmless.
         if session in _open:
             _open.remove(session)
 
 
 def current_session() -> AnySession:
-    """Return the session of this context, else the newest that is open in this process.
+    """Return this context's session, else the newest open one in this process.
 
-    Where none is open, one of the process's own is opened, for all its calls; it ends with it.
+    If none is open, open one for the process, for all its calls; it ends with the process.
     """
     global _default  # noqa: PLW0603 - one for the process, or for a child it forked
     here = _current.get()
@@ -277,7 +276,7 @@ def current_session() -> AnySession:
     with _process.lock:
         if _open:
             return _open[-1]
-        # Where a fork left the parent's behind, two processes would write one run.
+        # A forked child opens its own: otherwise two processes would write one run.
         if _default is None or _default[0] != os.getpid():
             _default = (os.getpid(), Session(Path(sys.argv[0] or "python").stem or "python"))
             atexit.register(end_own)
@@ -287,7 +286,7 @@ def current_session() -> AnySession:
 def end_own() -> None:
     """End the process's own run, if there is one."""
     global _default
-    # Ended by hand, there is nothing left to do at exit.
+    # Nothing is left to do at exit.
     atexit.unregister(end_own)
     own, _default = _default, None
     if own is not None and own[0] == os.getpid():

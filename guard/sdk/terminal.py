@@ -1,4 +1,4 @@
-"""Ask the person at the terminal, where there is one: t, c, a or i."""
+"""Ask the person at the terminal, if there is one: t, c, a or i."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Literal
 from guard.printing import printable
 from guard.sdk.forking import ProcessLock
 
-# How often a question looks whether it has become needless.
+# How often a waiting question checks whether it is still needed.
 LOOK_S = 0.2
 LONGEST = 4096
 SHOWN_CHARS = 400
@@ -30,7 +30,7 @@ class Question:
         run: The run's name.
         reason: What repeats, in one sentence.
         call: The call that waits.
-        limit_s: How long it waits for an answer.
+        limit_s: How long to wait for an answer.
     """
 
     run: str
@@ -56,28 +56,29 @@ PROMPT = "[t]erminate, [c]ontinue, [a]llow this call in this run, [i]nject a mes
 
 
 def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Choice | None:
-    """Ask, and wait for an answer; None: nobody is there, or nobody answered.
+    """Ask, and wait for an answer; return None if nobody is there or nobody answers.
 
-    It asks only where a person can answer: standard input and error are one terminal
-    in line mode, and this process has it. One question at a time.
+    A question is asked only where a person can answer: standard input and standard error are the
+    same terminal, in line mode, and this process is in its foreground. Only one question is asked
+    at a time.
 
     Args:
         question: What is asked.
-        unless: Looked at while waiting; true: the question is no longer needed.
+        unless: Called while waiting; when it returns true, the question is no longer needed.
     """
     descriptor = _terminal()
     if descriptor is None:
         return None
     import termios
 
-    # Two threads' questions would be answered by one letter.
+    # Two threads must not ask at once: one letter would answer both questions.
     with _process.lock:
         deadline = time.monotonic() + question.limit_s
         read = partial(_read_line, descriptor, lambda: unless() or time.monotonic() >= deadline)
-        # What was typed before the question is no answer to it.
+        # What was typed before the question is not an answer to it.
         termios.tcflush(descriptor, termios.TCIFLUSH)
         shown = (question.run, question.reason, question.call)
-        # One printable line each: what an agent wrote must not steer the terminal.
+        # Each on one printable line: what an agent wrote must not control the terminal.
         name, reason, call = (printable(words, longest=SHOWN_CHARS) for words in shown)
         _say(f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n")
         while True:
@@ -99,7 +100,7 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
 
 def _read_line(descriptor: int, is_over: Callable[[], bool]) -> str | None:
     while not is_over():
-        # Not a read that blocks: an answer from elsewhere must be able to end the question.
+        # Not a blocking read: an answer from elsewhere must be able to end the question.
         ready, _, _ = select.select([descriptor], [], [], LOOK_S)
         if ready:
             try:
@@ -121,11 +122,11 @@ def _terminal() -> int | None:
         if not (os.isatty(descriptor) and sys.stderr.isatty()):
             return None
         if os.tcgetpgrp(descriptor) != os.getpgrp():
-            return None  # in the background: to read would stop us
+            return None  # in the background: a read would stop this process
         by_lines = termios.tcgetattr(descriptor)[3] & termios.ICANON
     except (OSError, ValueError, AttributeError, termios.error):
         return None
-    return descriptor if by_lines else None  # a full-screen host reads keys by itself
+    return descriptor if by_lines else None  # a full-screen host reads the keys itself
 
 
 def _say(text: str) -> None:

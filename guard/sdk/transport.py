@@ -15,20 +15,20 @@ from guard.errors import ServerAway
 from guard.sdk.exchange import Answer, Request
 from guard.sdk.forking import start_afresh_in_children
 
-# A dead host costs its caller no more than this.
+# Longest wait for a connection to a dead host.
 CONNECT_S = 5.0
 
 IDLE_CONNECTIONS = 4
 
-# A held call may be silent for an hour. Routers forget a line that is silent for some minutes, and
-# a machine that went away says nothing: so the system asks every half minute, and takes the sixth
-# question without an answer for the end. By the name each system has for it.
+# A held call may be silent for an hour. Routers forget a connection that is silent for some
+# minutes, and a machine that went away sends nothing: so the system probes every half minute and
+# closes the connection after the sixth probe without an answer. Names differ between systems.
 KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where Mission Control is, and the agent key it knows us by."""
+    """Mission Control's address, and the agent key by which it knows us."""
 
     scheme: str
     host: str
@@ -38,15 +38,15 @@ class Endpoint:
 
     @classmethod
     def of(cls, url: str, key: str) -> Endpoint:
-        """Take a URL apart.
+        """Parse a URL.
 
         Raises:
-            ValueError: It is no http(s) address, or the key is no header text.
+            ValueError: It is not an http(s) address, or the key cannot be sent in a header.
         """
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError(f"{url!r} is no http:// or https:// address")
-        # A line break in it would begin a header of its own.
+        # A line break in the key would begin another header.
         if not key.isascii() or not key.isprintable():
             raise ValueError("an agent key is plain printable text")
         return cls(
@@ -59,7 +59,7 @@ class Endpoint:
 
     @property
     def authority(self) -> str:
-        """Host and port as the Host header says them; IPv6 in brackets."""
+        """Host and port as in the Host header; IPv6 in brackets."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 
@@ -68,7 +68,7 @@ class Endpoint:
         return f"{self.prefix}/api/v1/{request.path}"
 
     def headers(self, request: Request) -> dict[str, str]:
-        """Headers of every request: who we are and what we speak."""
+        """Headers of every request: our key, and the format that we send."""
         return {
             "Authorization": f"Bearer {self.key}",
             "Accept": "application/json",
@@ -79,14 +79,14 @@ class Endpoint:
 
 
 def payload(request: Request) -> bytes:
-    """The body's bytes; what JSON cannot say is said as text."""
+    """The body as bytes; what JSON cannot represent is written as text."""
     return b"" if request.body is None else json.dumps(request.body, default=str).encode()
 
 
 def answer_of(status: int, raw: bytes, retry_after: str | None = None) -> Answer:
-    """Read a response; a proxy's HTML page is an answer without a body.
+    """Read a response; a proxy's HTML page becomes an answer without a body.
 
-    Of `Retry-After` seconds are understood, a date is not.
+    `Retry-After` is read in seconds only, not as a date.
     """
     try:
         body: Any = json.loads(raw) if raw else None
@@ -98,7 +98,7 @@ def answer_of(status: int, raw: bytes, retry_after: str | None = None) -> Answer
 
 
 def keep_alive(line: socket.socket) -> None:
-    """Have the system ask on a silent connection whether its other end is there."""
+    """Let the system probe a silent connection, to learn whether its other end is there."""
     line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in KEEPALIVE.items():
         if hasattr(socket, name):
@@ -116,7 +116,7 @@ class HttpTransport:
         start_afresh_in_children(self)
 
     def start_afresh(self) -> None:
-        """Leave the parent's connections to it: on one line each would read the other's answer."""
+        """Leave the connections to the parent: sharing one, each would read the other's answers."""
         self._lock = threading.Lock()
         self._under_way: set[http.client.HTTPConnection] = set()
         inherited, self._idle = self._idle, []
@@ -136,8 +136,8 @@ class HttpTransport:
                 try:
                     return self._exchange(kept, request)
                 except (http.client.RemoteDisconnected, ConnectionError):
-                    # The server closed a connection we kept. Every call of ours may
-                    # be repeated (turns have keys), so a fresh one is tried.
+                    # The server closed an idle connection. All our requests may be repeated (turns
+                    # have keys), so a new connection is tried.
                     kept.close()
                     if self._is_cut:
                         raise ServerAway("it was given up") from None
@@ -150,14 +150,14 @@ class HttpTransport:
             raise ServerAway(str(error) or type(error).__name__) from error
 
     def close(self) -> None:
-        """Close what is kept; a request that is under way closes its own."""
+        """Close the idle connections; a request under way closes its own."""
         with self._lock:
             idle, self._idle, self._keeps = self._idle, [], False
         for connection in idle:
             connection.close()
 
     def cut(self) -> None:
-        """Give up for good, with what is under way: nobody answers at its other end."""
+        """Close all connections for good, even those in use: nobody answers at their other end."""
         self.close()
         with self._lock:
             self._is_cut, left = True, list(self._under_way)
@@ -171,7 +171,7 @@ class HttpTransport:
             self._under_way.add(connection)
         try:
             if connection.sock is not None:
-                # Connecting had a time of its own; this one may be as long as a held call.
+                # Connecting had its own time-out; this one may be as long as a held call.
                 connection.sock.settimeout(request.timeout_s)
             target, headers = self._endpoint.target(request), self._endpoint.headers(request)
             connection.request(request.method, target, payload(request), headers)
@@ -179,14 +179,14 @@ class HttpTransport:
             retry_after = response.getheader("Retry-After")
             answer = answer_of(response.status, response.read(), retry_after)
         except BaseException:
-            # The rest of this answer would be taken for the next one's.
+            # The rest of this answer would be read as the next one's.
             connection.close()
             raise
         finally:
             with self._lock:
                 self._under_way.discard(connection)
         with self._lock:
-            # It drops its socket by itself where the server said that it closes.
+            # It closes its socket itself if the server said that it closes.
             room = (
                 connection.sock is not None and len(self._idle) < IDLE_CONNECTIONS and self._keeps
             )

@@ -1,6 +1,6 @@
 """`guard.watch`: one line that puts a function, or a whole loop, under guard.
 
-Its calls are told: proposed before, held while people decide, told of after.
+Its calls are proposed before they run, held while people decide, and reported afterwards.
 """
 
 from __future__ import annotations
@@ -66,40 +66,39 @@ def watch(
 ) -> Any:
     """Put a function or a loop under guard.
 
-    `@guard.watch` on a function makes each call of it a tool call of the run around
-    it: proposed before, held while people decide, told of after. Without a run
-    around it, the process is the run. Results and exceptions pass through unchanged.
+    `@guard.watch` on a function makes each call of it a tool call of the surrounding run: proposed
+    before, held while people decide, reported afterwards. Without a surrounding run, the process is
+    the run. Results and exceptions pass through unchanged.
 
         @guard.watch
         def read_file(path): ...
 
-    `guard.watch("name", …)` is a run: a context manager (`with`, `async with`), or a
-    decorator of the loop itself, whose every call is then a run. It takes what
-    `guard.Session` takes.
+    `guard.watch("name", …)` is a run: a context manager (`with`, `async with`), or a decorator of
+    the loop itself; then each call of the loop is a run. It takes the arguments of `guard.Session`.
 
         @guard.watch("fix-auth", goal="Make the tests pass")
         def agent(): ...
 
-    Functions, coroutine functions, generators and asynchronous generators are all
-    watched; a generator is one call, from its first item to its last.
+    Functions, coroutine functions, generators and asynchronous generators can be watched; a
+    generator is one call, from its first item to its last.
 
     Args:
         target: The function, or the run's name.
         tool: The call's name; default the function's.
-        args: What is told of the arguments: True: all, bounded and masked, objects
-            by their type. False: nothing. Names: only these.
+        args: What is reported of the arguments: True: all, bounded and masked, objects by their
+            type. False: nothing. Names: only these.
         agent: Who calls; default the session's agent.
         nature: What repeating this call means, as for `Session.before`.
-        append: Add messages for the model to a result that is text. Otherwise they
-            wait in `session.unread`.
-        skipped: Makes the result of a call that was not run from the text that takes
-            its place; default: the text itself. It may raise.
-        opening: For a run: what `guard.Session` takes.
+        append: Add messages for the model to a result that is a text. Otherwise they wait in
+            `session.unread`.
+        skipped: Makes the result of a call that was not run from the text in its place; default:
+            the text itself. It may raise.
+        opening: For a run: the arguments of `guard.Session`.
 
     Raises:
         Stopped: From the watched call: the run was ended. Let it end your loop.
     """
-    # One name for both, as people try it: a text names a run, anything else is to be called.
+    # One name for both uses, as people expect: a string names a run, anything else is a function.
     if isinstance(target, str):
         return Watch(target, opening)
     how = Telling(
@@ -110,7 +109,7 @@ def watch(
         append=append,
         skipped=skipped,
     )
-    # Said at once: an option that has no effect on a function would be believed to have one.
+    # Raised at once: otherwise people would believe that the option has an effect here.
     if opening:
         raise TypeError(f"watch() takes {', '.join(opening)} only after a run's name")
     wrap = functools.partial(watched, how=how)
@@ -118,12 +117,12 @@ def watch(
 
 
 class Watch:
-    """A run to be: enter it, or decorate the loop that is one."""
+    """A run that begins when it is entered, or at each call of the loop that it decorates."""
 
     def __init__(self, name: str, opening: Mapping[str, Any]) -> None:
         self._name = name
         self._opening = opening
-        # Which kind it is shows when it is entered: `with` or `async with`.
+        # `with` or `async with` decides which kind of session it is.
         self._session: Session | None = None
         self._async: AsyncSession | None = None
 
@@ -145,7 +144,7 @@ class Watch:
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Make every call of a loop a run of its own."""
-        # A session for each call: a loop may be called again while it is still at work.
+        # A new session for each call: a loop may be called again while it still runs.
         name, opening = self._name, self._opening
 
         @functools.wraps(function)
@@ -166,12 +165,12 @@ class Watch:
         @functools.wraps(function)
         async def run_async_generator(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
             source = cast("AsyncGenerator[Any]", function(*args, **kwargs))
-            # Closed here: left to the collector, the loop would end after its run.
+            # Closed here: the garbage collector would end the loop only after its run.
             async with AsyncSession(name, **opening), contextlib.aclosing(source) as items:
                 async for item in items:
                     yield item
 
-        # The wrapper is of the loop's own kind: whoever asks `inspect` is not told otherwise.
+        # The wrapper is the same kind of function as the loop, for callers that use `inspect`.
         if inspect.isasyncgenfunction(function):
             wrapped: Any = run_async_generator
         elif inspect.iscoroutinefunction(function):
@@ -183,7 +182,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telling:
-    """How the calls of one function are told; see `guard.watch`."""
+    """How the calls of one function are reported; see `guard.watch`."""
 
     tool: str | None = None
     keep: Keep = True
@@ -193,20 +192,20 @@ class Telling:
     skipped: Callable[[str], Any] | None = None
 
     def instead(self, go: Go) -> Any:
-        """Return what takes the place of a call that was not run."""
+        """Return the result of a call that was not run."""
         return self.skipped(go.text) if self.skipped else go.text
 
     def result(self, session: Session | AsyncSession, result: Any, messages: list[str]) -> Any:
-        """Return the result, untouched unless messages were to be added to its text."""
+        """Return the result, unchanged unless messages are to be added to its text."""
         if self.append and isinstance(result, str) and messages:
             return with_messages(result, messages)
-        # A result that is no text cannot carry them; left out, nobody would ever read them.
+        # A result that is not text cannot carry them; without `unread` nobody would see them.
         session.unread.extend(messages)
         return result
 
 
 def watched(function: Function, *, how: Telling) -> Function:
-    """Wrap a function; what kind of function it is, it stays."""
+    """Wrap a function; the wrapper is the same kind of function."""
     if inspect.isasyncgenfunction(function):
         return _async_generator(function, how)
     if inspect.iscoroutinefunction(function):
@@ -221,7 +220,7 @@ def _call(function: Function, how: Telling) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        # Looked up at each call: a function is decorated once, and called within many runs.
+        # Looked up at each call: a function is decorated once, but called within many runs.
         session = _plain(current_session())
         go = session.before(**asks(args, kwargs))
         if not go.run:
@@ -265,7 +264,7 @@ def _generator(function: Function, how: Telling) -> Function:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-        # When the first item is asked for: a generator that nobody reads calls nothing.
+        # Asked at the first item: a generator that nobody reads makes no call.
         session, items = _plain(current_session()), _Items()
         go = session.before(**asks(args, kwargs))
         if not go.run:
@@ -277,7 +276,7 @@ def _generator(function: Function, how: Telling) -> Function:
             with _stop_waits():
                 session.unread.extend([*go.messages, *session.after(go, error=_error(error))])
             raise
-        except GeneratorExit:  # its reader has had enough: that is its end
+        except GeneratorExit:  # its reader stopped early: the call ends here
             with _stop_waits():
                 session.unread.extend([*go.messages, *session.after(go, result=items.shown())])
             raise
@@ -309,8 +308,8 @@ def _async_generator(function: Function, how: Telling) -> Function:
                 session.unread.extend([*go.messages, *notes])
             raise
         finally:
-            # Where the reader has stopped early, the source's own `finally` runs now, not when
-            # collected.
+            # If the reader stopped early, the source's own `finally` runs now, not at garbage
+            # collection.
             await source.aclose()
         notes = await _after(session, go, result=items.shown())
         session.unread.extend([*go.messages, *notes])
@@ -320,7 +319,7 @@ def _async_generator(function: Function, how: Telling) -> Function:
 
 @dataclass(slots=True)
 class _Items:
-    """What a generator gave: how many, and the first of them."""
+    """What a generator yielded: the number of items, and the first of them."""
 
     count: int = 0
     first: list[Any] = field(default_factory=list)
@@ -328,13 +327,13 @@ class _Items:
     def note(self, item: Any) -> None:
         self.count += 1
         if len(self.first) < MOST_ITEMS:
-            # The beginning alone: a generator may give millions, and all of them would be kept.
+            # Only the first: a generator may yield millions, and all would be kept.
             self.first.append(captured_result(item)[:200])
 
     def passed(self, source: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Pass everything through, both ways."""
+        """Pass everything through, in both directions."""
         try:
-            # What `yield from` does, throwing and closing too, but seeing each item.
+            # As `yield from`, including `throw` and `close`, but with a look at each item.
             item = next(source)
             while True:
                 self.note(item)
@@ -347,8 +346,8 @@ class _Items:
                     item = source.throw(error)
                 else:
                     item = source.send(sent)
-        # Around all of it: the source may end at its first item, or when something is thrown
-        # into it.
+        # Around everything: the source may end at its first item, or when something is thrown into
+        # it.
         except StopIteration as finished:
             return finished.value
 
@@ -357,14 +356,14 @@ class _Items:
 
 
 def _asking(function: Function, how: Telling) -> Callable[[Any, Any], dict[str, Any]]:
-    """Prepare what `before` is told of a call; whatever fails in it stands in no call's way."""
+    """Prepare the arguments of `before` for a call; an error in it never prevents the call."""
     tool = how.tool or getattr(function, "__name__", type(function).__name__)
     try:
-        # Built-ins and some extensions have none.
+        # Built-ins and some extensions have no signature.
         signature: inspect.Signature | None = inspect.signature(function)
     except (TypeError, ValueError):
         signature = None
-    # Once for all calls, as the signature: both are the function's.
+    # Once for all calls, like the signature: both belong to the function.
     facts = {"nature": how.nature} if how.nature is not None else {}
 
     def asks(args: Any, kwargs: Any) -> dict[str, Any]:
@@ -384,7 +383,7 @@ def _error(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _stop_waits() -> Iterator[None]:
-    """Leave a stop to the next call: what ended this one comes first."""
+    """Leave a stop to the next call: the error that ended this one comes first."""
     try:
         yield
     except Stopped:
@@ -394,7 +393,7 @@ def _stop_waits() -> Iterator[None]:
 async def _before(session: Session | AsyncSession, asked: dict[str, Any]) -> Go:
     if isinstance(session, AsyncSession) and session.is_here():
         return await session.before(**asked)
-    # In a thread: it may be held for an hour, and this event loop has other tasks.
+    # In a thread: the call may be held for an hour, and this event loop has other tasks.
     return await asyncio.to_thread(_plain(session).before, **asked)
 
 
@@ -405,5 +404,5 @@ async def _after(session: Session | AsyncSession, go: Go, **facts: Any) -> tuple
 
 
 def _plain(session: Session | AsyncSession) -> Session:
-    """The session as a plain function speaks to it: an asyncio one by its twin."""
+    """Return the session for plain functions: for an asyncio session, its twin."""
     return session.twin() if isinstance(session, AsyncSession) else session

@@ -1,4 +1,4 @@
-"""Turns and directives as JSON: what a session writes and what it reads."""
+"""Turns and directives as JSON: what a session writes and reads."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SUCCESSES = range(200, 300)
 
 TOO_MANY = 429
 SHORTEST_PAUSE_S = 0.25
-# How long a caller is kept in all by a server that is there and says when to come again.
+# How long in all a caller waits for a server that is there and says when to ask again.
 AGAIN_WITHIN_S = 6.0
-# What a server that would be left alone for hours is left alone for.
+# The longest `Retry-After` that is followed.
 LONGEST_RETRY_S = 300.0
 SERVER_ERROR = 500
 NO_CONTENT = 204
@@ -31,12 +31,12 @@ TOO_LARGE = 413
 MOST_CHARS = 200_000
 
 
-# Numbering is the server's.
+# The server numbers the turns.
 _NAMES = tuple(field.name for field in fields(Turn) if field.name != "seq")
 
 
 def turn_json(turn: Turn) -> dict[str, Any]:
-    """Write a turn; what it does not say is left out."""
+    """Write a turn; absent fields are left out."""
     written = {name: getattr(turn, name) for name in _NAMES}
     for name in ("content", "result", "error"):
         written[name] = cut(written[name])
@@ -46,12 +46,12 @@ def turn_json(turn: Turn) -> dict[str, Any]:
         written["nature"] = asdict(turn.nature)
     if turn.ts is not None:
         written["ts"] = turn.ts.isoformat()
-    # An empty text stays: to answer nothing is an answer, and not the same as none yet.
+    # An empty text stays: an empty answer differs from no answer yet.
     return {name: value for name, value in written.items() if value not in (None, ())}
 
 
 def cut(text: str | None, most: int = MOST_CHARS) -> str | None:
-    """Cut the middle out of a text no person reads to the end."""
+    """Cut the middle out of a text that nobody reads to the end."""
     if text is None or len(text) <= most:
         return text
     half = most // 2
@@ -59,7 +59,7 @@ def cut(text: str | None, most: int = MOST_CHARS) -> str | None:
 
 
 def text_of(value: object) -> str:
-    """Say a value as text; one whose own code fails at that by its type."""
+    """Return a value as text; if its own code fails at that, the name of its type."""
     try:
         return str(value)
     except Exception:
@@ -68,13 +68,13 @@ def text_of(value: object) -> str:
 
 
 def is_passing(status: int) -> bool:
-    """What a proxy or a server just starting says; none speaks for the run."""
+    """Whether a proxy or a starting server sends this status; it says nothing about the run."""
     return status >= SERVER_ERROR or status == TOO_MANY
 
 
 def is_page(answer: Answer) -> bool:
-    """Whether it is what stands between that answers: each refusal of the server has a code."""
-    # What a proxy does not let through will not fit later either: that is a refusal.
+    """Whether a program in between answered: each refusal of the server itself has a code."""
+    # What is too large for a proxy will be too large later: that is a refusal.
     if answer.status in {NO_CONTENT, TOO_LARGE}:
         return False
     if not isinstance(answer.body, Mapping):
@@ -83,10 +83,10 @@ def is_page(answer: Answer) -> bool:
 
 
 def speaking(answer: Answer) -> Answer:
-    """Give back an answer that speaks for the run.
+    """Return an answer if it says something about the run.
 
     Raises:
-        ServerAway: It is what a proxy or a server just starting says.
+        ServerAway: It is what a proxy or a starting server sends.
     """
     if is_passing(answer.status) or is_page(answer):
         raise not_now(answer)
@@ -94,17 +94,17 @@ def speaking(answer: Answer) -> Answer:
 
 
 def not_now(answer: Answer) -> ServerAway:
-    """Say who answered, where it was nobody who speaks for the run."""
+    """Return who answered in place of the server, as an error."""
     if not is_page(answer):
         return ServerAway(f"it answered {answer.status}", retry_after_s=answer.retry_after_s)
-    # A proxy without its server is another program, too; but the address is right.
+    # A proxy without its server also answers like another program; but the address is right.
     kind = ServerAway if is_passing(answer.status) else NotTheServer
     said = f"another program answered {answer.status} in its place"
     return kind(said, retry_after_s=answer.retry_after_s)
 
 
 def comes_again_in(answer: Answer, *, left_s: float) -> float | None:
-    """Return how long to wait before asking again; None: not at all, or not within `left_s`."""
+    """Return how long to wait before asking again; None: do not, or not within `left_s`."""
     if not is_passing(answer.status) or answer.retry_after_s is None:
         return None
     pause_s = _spread(max(answer.retry_after_s, SHORTEST_PAUSE_S))
@@ -112,20 +112,20 @@ def comes_again_in(answer: Answer, *, left_s: float) -> float | None:
 
 
 def pause_of(own_s: float, retry_after_s: float | None) -> float:
-    """Return how long to wait before asking again: one's own pause, or as long as was said."""
+    """Return how long to wait before asking again: our own pause, or the server's if longer."""
     return max(own_s, _spread(min(retry_after_s or 0.0, LONGEST_RETRY_S)))
 
 
 def _spread(seconds: float) -> float:
-    """Return up to a quarter more than was said: a crowd does not come back as one."""
+    """Return up to a quarter more than this: clients must not all come back at once."""
     return seconds * random.uniform(1.0, 1.25)  # noqa: S311 - no secret
 
 
 def body_of(answer: Answer) -> Mapping[str, Any]:
-    """Take the object out of a good answer.
+    """Return the object in a good answer.
 
     Raises:
-        ServerRefused: The server said no, or something that is no object.
+        ServerRefused: The server refused, or the body is not an object.
     """
     body = answer.body if isinstance(answer.body, Mapping) else {}
     if answer.status not in SUCCESSES:
@@ -140,7 +140,7 @@ def directive_of(body: Any) -> Directive:
     """Read a directive; fields we do not know are ignored.
 
     Raises:
-        ServerRefused: It is none.
+        ServerRefused: It is not a directive.
     """
     try:
         version, action = int(body["version"]), DirectiveAction(body["action"])

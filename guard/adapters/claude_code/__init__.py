@@ -1,4 +1,4 @@
-"""Claude Code: its hooks, what they are answered, its settings, usage and telemetry.
+"""Claude Code: its hooks, their answers, its settings, usage and telemetry.
 
-Begin with `hooks`: bodies read, answers written. `adapter` is what server and commands ask.
+Start reading at `hooks`: it reads bodies and writes answers. Server and commands use `adapter`.
 """

@@ -1,13 +1,13 @@
-"""Claude Code as one of our adapters: its settings, and what its hooks can do as they are set.
+"""The adapter for Claude Code: its settings, and what its hooks can do as they are set.
 
-Its own telemetry tells what each model call cost, by its own figure. Claude Code (2.1.330) obeys
-those settings in the person's file only: what a project's says of them is ignored, so that no
+Its own telemetry reports the cost of each model call, as Claude Code calculates it. Claude Code
+(2.1.330) reads these settings only from the user's file and ignores a project's, so that no
 repository can send a person's telemetry elsewhere.
 
-Where it takes none, our forwarder reads what model calls used from the transcript. That has a
-record for each block of an answer, all with the answer's id and its usage; a subagent's stands in a
-file of its own. When a tool has run, the call that asked for it is there; the last one is there at
-the session's end. A forked session's file begins with a copy of the one it left.
+Without telemetry, our forwarder reads the usage of model calls from the transcript. It has a record
+for each block of an answer, with the answer's id and its usage; a subagent's records are in a file
+of its own. When a tool has run, the call that asked for it is in the transcript; the last call is
+there at the session's end. A forked session's file begins with a copy of the original session's.
 """
 
 from __future__ import annotations
@@ -39,36 +39,36 @@ HOOK_PATH = f"/api/v1/hooks/{claude_code.CLIENT}/"
 
 START_TIMEOUT_S = 15
 
-# How long a session at rest can be reached by a message.
+# How long a message can reach a session at rest.
 WAKE_TIMEOUT_S = 24 * 3600
 
-# Claude Code refuses HTTP hooks at a session's start; where a path is missing, the forwarder
-# lists the files again; at the end it tells what the last answer used.
+# Claude Code refuses HTTP hooks at a session's start. If a path is missing, the forwarder lists the
+# files again; at the end, it reports the last answer's usage.
 THROUGH_FORWARDER = frozenset({"SessionStart", "PostToolUseFailure", "SessionEnd"})
 
-# Where only the transcript tells what was used, it is read again after these.
+# If only the transcript has the usage, it is read again after these events.
 USAGE_AFTER = frozenset({"PostToolUse", "Stop"})
 
 WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure"})
 
-# Where people may answer in the place of who sits at the terminal.
+# The event in which people may answer in place of the person at the terminal.
 ASKS = "PermissionRequest"
 
-# Claude Code sets it: "cli" where a person sits at it, "sdk-cli" for `claude -p`.
+# Set by Claude Code: "cli" if a person uses its terminal, "sdk-cli" for `claude -p`.
 STARTED_BY = "CLAUDE_CODE_ENTRYPOINT"
 
 
 FORWARD_ARGS = ["hook", claude_code.CLIENT]
 AT_REST, FOR_USAGE = "--idle", "--usage"
-# Our own event: what was used, and nothing else.
+# Our own event: it reports usage and nothing else.
 EVENT = "Usage"
-# What a hook of ours does beside forwarding, under a name of our own: it hangs on an event whose
-# forwarding hook stands there already.
+# What our hooks do apart from forwarding, under names of our own: they belong to events that
+# already have a forwarding hook.
 BESIDE = {AT_REST: claude_code.IDLE, FOR_USAGE: EVENT}
 ENDPOINT, HEADERS = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_HEADERS"
 PATH = "/v1/logs"
 SWITCH = "CLAUDE_CODE_ENABLE_TELEMETRY"
-# Claude Code's own is 5 s: a budget should hear of money before the next tool.
+# Claude Code's default is 5 s: a budget needs the cost before the next tool.
 EXPORT_EVERY_MS = 1000
 CONNECT_AGAIN = "only at its terminal; run `guard connect claude-code` again"
 NONE = "nothing tells of it; run `guard connect claude-code` again"
@@ -79,10 +79,10 @@ COSTS = {
 MISSING = re.compile(
     r"(?i)\b(no such file|does not exist|not found|ENOENT|cannot find|can't open)\b"
 )
-# The model of what Claude Code says itself, such as an error.
+# The model of Claude Code's own texts, such as an error.
 MADE_UP = "<synthetic>"
 TAIL_BYTES = 1024 * 1024
-# Told again with each hook, so that one that got lost is made good.
+# Reported again with each hook, so that a lost report is made good.
 MOST_CALLS = 16
 MOST_SUBAGENTS = 8
 
@@ -115,7 +115,7 @@ class ClaudeCodeSettings(HookSettings):
 
     def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
         ours = [_hook(event, wiring)]
-        # It rests beside the session, which does not wait for it; what it ends with wakes the
+        # It waits while the session rests, in the background; when it ends, its output wakes the
         # model.
         if event == "Stop":
             waking = {"asyncRewake": True, "timeout": WAKE_TIMEOUT_S}
@@ -126,7 +126,7 @@ class ClaudeCodeSettings(HookSettings):
         return super().disconnected(without_telemetry(settings))
 
     def subscribed(self, settings: Settings) -> Hooks:
-        # Telemetry tells of the money in the place of our hook for it.
+        # Telemetry replaces our usage hook.
         tells = {EVENT: {"type": "telemetry"}} if sends_telemetry(settings) else {}
         return super().subscribed(settings) | tells
 
@@ -138,7 +138,8 @@ class ClaudeCodeSettings(HookSettings):
             return False
         if hook.get("type") == "http":
             return str(hook.get("url", "")).endswith(HOOK_PATH)
-        # By what it calls: wherever that `guard` lies, and whatever it does beside forwarding.
+        # Recognized by its command, wherever its `guard` is, and whatever it does besides
+        # forwarding.
         args = hook.get("args")
         words = [str(arg) for arg in args] if isinstance(args, list) else []
         return [word for word in words if word not in BESIDE][-2:] == FORWARD_ARGS
@@ -148,8 +149,8 @@ SETTINGS = ClaudeCodeSettings()
 
 
 def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
-    """Write what an event calls, and what becomes of it where that fails."""
-    # A dialog stands at the terminal meanwhile: not to be answered from here harms nobody.
+    """Return what an event calls, and what happens if that fails."""
+    # The terminal shows its dialog meanwhile: it does no harm if nobody answers here.
     asks = event == ASKS and wiring.via == "http"
     timeout_s = START_TIMEOUT_S if event == "SessionStart" else REPORT_HOOK_S
     timeout_s = wiring.hold_s if asks or event in claude_code.HOLDING else timeout_s
@@ -161,7 +162,7 @@ def _hook(event: str, wiring: Wiring) -> dict[str, Any]:
     }
     if wiring.via == "command" or event in THROUGH_FORWARDER:
         return _command(wiring) | rest
-    # Claude Code puts the variable's value in at each call, which this process cannot know.
+    # Claude Code inserts the variable's value at each call; this process cannot know it.
     wired = HookWiring(
         via=wiring.via,
         fail=wiring.fail,
@@ -185,20 +186,20 @@ def _command(wiring: Wiring, *flags: str) -> dict[str, Any]:
 
 
 def with_telemetry(settings: Settings, wiring: Wiring) -> Settings:
-    """Return settings that send us its log; as they are, where it goes elsewhere."""
+    """Return settings that send us Claude Code's log; unchanged if it already goes elsewhere."""
     ours, env = _variables(wiring.url, wiring.key), _env(settings)
-    # Its log goes somewhere already: a collector of theirs is not taken from them.
+    # Its log already goes somewhere: the person's own collector keeps it.
     if any(name in env for name in ours if name != SWITCH):
         return settings
     return {**settings, "env": {**env, **ours}}
 
 
 def without_telemetry(settings: Settings) -> Settings:
-    """Return settings without what we put in."""
+    """Return settings without our telemetry."""
     if not sends_telemetry(settings):
         return settings
     written = copy.deepcopy(settings)
-    # For the names alone: whatever server they lead to, they are ours.
+    # Only names are compared: they are ours, whatever server they lead to.
     ours = _variables("", "")
     written["env"] = {name: one for name, one in _env(settings).items() if name not in ours}
     if not written["env"]:
@@ -207,7 +208,7 @@ def without_telemetry(settings: Settings) -> Settings:
 
 
 def sends_telemetry(settings: Settings) -> bool:
-    """Whether its log comes to a Mission Control: our path, and an agent key of ours."""
+    """Whether its log goes to a Mission Control: the path is ours, with one of our agent keys."""
     env = _env(settings)
     endpoint, headers = str(env.get(ENDPOINT, "")), str(env.get(HEADERS, ""))
     return endpoint.endswith(PATH) and headers.startswith("Authorization=Bearer mc_")
@@ -230,7 +231,7 @@ def _env(settings: Settings) -> Mapping[str, Any]:
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
-    """Say what these hooks can do once the server answers."""
+    """Return what these hooks can do once the server answers."""
     holding = hooks.get("PreToolUse") or {}
     hold_s = int(holding.get("timeout") or 0)
     blocks = holding.get("onFailure") == "block"
@@ -242,36 +243,36 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
         Finding("inject", bool(holding), f"at next tool, at stop{when_idle}"),
         Finding("terminate", bool(holding), "at the next hook"),
     ]
-    # Through the forwarder its permission questions cannot be answered from elsewhere, which is
-    # no fault of the settings: nothing is said of it.
+    # With the forwarder, its permission questions cannot be answered from elsewhere. This is not a
+    # fault of the settings: nothing is reported.
     asking = hooks.get(ASKS) or {}
     if asking.get("type") == "http":
         minutes = int(asking.get("timeout") or 0) // 60
         because = f"here or at its terminal, up to {minutes} min" if minutes else CONNECT_AGAIN
         found.append(Finding("permit", bool(minutes), because))
-    # The usage hook tells of money where there is one; else the forwarder does with each tool.
+    # If there is a usage hook, it reports usage; otherwise the forwarder does with each tool.
     telling = hooks.get(EVENT) or hooks.get("PostToolUse") or {}
     cost = COSTS.get(str(telling.get("type")), "")
     return (*found, Finding("cost", bool(cost), cost or NONE))
 
 
 def misses(body: Body) -> bool:
-    """Say whether a tool failed because a path is not there."""
+    """Return whether a tool failed because a path does not exist."""
     return bool(MISSING.search(str(body.get("error") or "")))
 
 
 def rests(environment: Mapping[str, str]) -> bool:
-    """Say whether this session lives on after the model has stopped.
+    """Return whether this session lives on after the model has stopped.
 
-    `claude -p` waits for our hook before it ends, so there we must not wait; a host
-    that keeps its session open (stream-json) says so itself.
+    `claude -p` waits for our hook before it ends, so we must not wait there; a host that keeps its
+    session open (stream-json) sets `MISSIONCONTROL_WAKE`.
     """
     asked = environment.get("MISSIONCONTROL_WAKE")
     return asked == "1" if asked else environment.get(STARTED_BY) == "cli"
 
 
 def usage_body(body: Body) -> dict[str, Any]:
-    """Return what a hook that is there for the money alone sends of its body."""
+    """Return the part of its body that a usage hook sends."""
     kept = ("session_id", "cwd", "transcript_path")
     return {"hook_event_name": EVENT, **{name: body[name] for name in kept if name in body}}
 
@@ -288,9 +289,9 @@ def look_up(body: Body) -> dict[str, Any]:
 
 
 def _last_calls(path: Path) -> list[dict[str, Any]]:
-    """Return the last answers of the model, each once, without what they said."""
+    """Return the model's last answers, each once, without their texts."""
     calls: dict[str, dict[str, Any]] = {}
-    # A subagent's kind stands beside its file, not in it; the session's own has no such file.
+    # A subagent's type is in a file beside its own; the session's file has none.
     try:
         kind = text(mapping(json.loads(path.with_suffix(".meta.json").read_bytes())), "agentType")
     except (OSError, ValueError):
@@ -298,10 +299,11 @@ def _last_calls(path: Path) -> list[dict[str, Any]]:
     for row in rows_at_end(path, most_bytes=TAIL_BYTES):
         message = mapping(row.get("message"))
         name, model = text(message, "id"), text(message, "model")
-        # Each block of an answer is a record with the answer's id and usage: the last one counts.
+        # Each block of an answer is a record with the answer's id and usage: the last record
+        # counts.
         if not name or model == MADE_UP or not message.get("usage"):
             continue
-        # A record holds one block of the answer: the first that calls a tool names its turn.
+        # A record holds one block of the answer: the first that calls a tool determines its turn.
         content = message.get("content")
         blocks = [mapping(block) for block in content] if isinstance(content, list) else []
         tools = [text(block, "id") for block in blocks if text(block, "type") == "tool_use"]

@@ -1,12 +1,13 @@
-"""Claude Code's hooks: bodies read, answers written.
+"""Claude Code's hooks: reads bodies and writes answers.
 
-Shapes and traps were checked against Claude Code 2.1.330. No hook carries token
-counts: they come over OTLP, or from the transcript, where our forwarder reads them.
+Shapes and traps were checked against Claude Code 2.1.330. No hook contains token counts: they come
+over OTLP, or our forwarder reads them from the transcript.
 
-Asked whether a call is permitted, the allowlist answers, or people. A rule added for the session
-lets the same command run without another question. Its dialog stands at the terminal while our
-hook waits, and the first answer wins; refused there, or left, our request is cut, permitted there
-it stays open. A hook that answers nothing, or fails, leaves the dialog as it is.
+A permission question is answered by the allowlist or by people. A rule that is added for the
+session lets the same command run without another question. Claude Code's dialog is open at the
+terminal while our hook waits, and the first answer wins: if the person refuses or leaves the
+dialog, our request is cut off; if they permit the call, our request stays open. A hook that answers
+nothing, or fails, leaves the dialog as it is.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ HOOKS = (
     "SessionEnd",
 )
 
-# Our own event: the session is at rest, and asks for a message to it.
+# Our own event: the session is at rest and waits for a message.
 IDLE = "Idle"
 
 # Events whose answer may take as long as a person does; the rest only report.
@@ -55,26 +56,26 @@ HOLDING = frozenset({"PreToolUse"})
 # Events whose answer reaches the model; a Stop's does too, once.
 MODEL_READS = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"})
 
-# How Claude Code begins a prompt that no person typed: a background task is done, or a hook woke
-# the session. It resets no streak and names no run.
+# The beginning of a prompt that no person typed: a background task is done, or a hook woke the
+# session. It does not reset a streak, and does not name a run.
 NOTIFICATION = "<task-notification>"
-# A command with one of these is no literal in a rule of Claude Code's: `rm *` as a rule would
-# permit `rm anything`.
+# Characters that are not literal in a rule of Claude Code: the rule `rm *` would permit
+# `rm anything`.
 WILD = frozenset("*()\\\n\r")
-# A hold ends this long before the hook's time-out: its answer must get through, and where we
-# answer nothing it is known who ended it.
+# A hold ends this long before the hook's time-out: its answer must arrive, and if we answer
+# nothing, it must be known who ended it.
 GIVES_UP_EARLY_S = 60.0
-# `claude -p` has no dialog and denies by itself: it is not kept from that for long.
+# `claude -p` has no dialog and denies by itself: we delay that only briefly.
 HEADLESS_S = 120.0
-# How Claude Code says that a person sits at it.
+# Claude Code's word for a session with a person at its terminal.
 AT_A_TERMINAL = "cli"
-# These ask their person for more than a yes.
+# These tools ask their person for more than a yes.
 OWN = frozenset({"AskUserQuestion", "ExitPlanMode"})
 DENIED = "A person denied this call in Mission Control."
 
 
 def capabilities(event: HookEvent) -> dict[str, Any]:
-    """Say what can truly be done to a Claude Code session through its hooks."""
+    """Return what can really be done to a Claude Code session through its hooks."""
     at_rest = ["when_idle"] if event.idles else []
     can: dict[str, Any] = {
         "hold": True,
@@ -84,8 +85,8 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
     }
     if event.wiring.timeout_s is not None:
         can["patience_s"] = max(event.wiring.timeout_s - GIVES_UP_EARLY_S, 1.0)
-    # Our forwarder waits over a restart of the server; an HTTP hook of the agent cannot, and what
-    # becomes of its call stands in the settings.
+    # Our forwarder keeps waiting across a restart of the server. An HTTP hook of the agent cannot;
+    # its settings decide what becomes of the call.
     if event.wiring.via == "command":
         return can | {"away": "waits"}
     away = {"open": "runs", "closed": "blocked"}.get(event.wiring.fail)
@@ -93,7 +94,7 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
 
 
 def read(body: Body) -> HookEvent:
-    """Read one hook body; an event we take nothing from has no turns."""
+    """Read one hook body; an event that we do not use has no turns."""
     event = read_event(body, client=CLIENT, title="Claude Code")
     is_typed = not text(body, "prompt").startswith(NOTIFICATION)
     turn: Turn | None = None
@@ -102,7 +103,8 @@ def read(body: Body) -> HookEvent:
             turn = _call(body, phase=Phase.PROPOSED)
         case "PostToolUse":
             response = body.get("tool_response")
-            # A command that its person cut off comes as a success, with what it printed so far.
+            # A command that its person interrupted is reported as a success, with its output so
+            # far.
             error = "interrupted" if mapping(response).get("interrupted") is True else None
             turn = _call(body, result=response_text(response), error=error)
         case "PostToolUseFailure":
@@ -112,11 +114,11 @@ def read(body: Body) -> HookEvent:
             turn = read_prompt(body, id_field="prompt_id", role=role)
         case "Stop":
             turn = read_answer(body)
-    # A Stop that our own answer caused takes no message: answering it again would keep the
-    # agent going for ever (Claude Code itself gives up after 8).
+    # A Stop that our own answer caused takes no message: answering it again would keep the agent
+    # going for ever (Claude Code itself gives up after 8).
     ends_afresh = event.name == "Stop" and not event.stop_hook_active
-    # Only rest and a question to its person are told: turns tell of work. Claude Code tells of a
-    # question that stood for six seconds, of rest after sixty.
+    # Only rest and questions to its person count here: turns report the work. Claude Code reports a
+    # question after six seconds, and rest after sixty.
     notified = _NOTIFIED.get(text(body, "notification_type"))
     return replace(
         event,
@@ -168,7 +170,8 @@ def response_text(response: Any) -> str | None:
         return "\n".join(filter(None, map(_block_text, response)))
     if not isinstance(response, dict):
         return json.dumps(response)
-    # No shape is promised: each tool has its own field for what it gave, files one deeper.
+    # No shape is guaranteed: each tool has its own field for its result, file tools one level
+    # deeper.
     file = response.get("file")
     if isinstance(file, dict) and isinstance(file.get("content"), str):
         return str(file["content"])
@@ -178,7 +181,7 @@ def response_text(response: Any) -> str | None:
     return json.dumps({k: v for k, v in response.items() if k not in _CLOCKS}, sort_keys=True)
 
 
-# Differs between two equal results, and tells nothing of the work.
+# Differs between two equal results, and says nothing about the work.
 _CLOCKS = frozenset({"durationMs", "durationSeconds", "totalDurationMs"})
 
 
@@ -186,28 +189,28 @@ def _block_text(block: Any) -> str:
     if block is None or isinstance(block, str):
         return block or ""
     words = mapping(block).get("text")
-    # A picture, say: two different ones must not look like one answer.
+    # A picture, for example: two different ones must not look the same.
     return words if isinstance(words, str) else json.dumps(block, sort_keys=True)
 
 
 def answer(event: HookEvent, directive: Directive) -> Answer:
-    """Say in Claude Code's words what the directive asks.
+    """Write the directive as Claude Code's hook answer.
 
-    `proceed` never forces "allow": whether a tool may run at all stays between
-    Claude Code and its person. The directive's messages must be those meant for
-    this answer; where `event.takes_messages` is false they are not given.
+    `proceed` never forces "allow": whether a tool may run at all is decided by Claude Code and its
+    person. The directive's messages must be those for this answer; if `event.takes_messages` is
+    false, they are left out.
     """
     if event.is_probe:
         return {}
     if event.asks:
         return answer_permission(event, directive)
     if directive.action is DirectiveAction.STOP:
-        # End the session. `continue: false` before a tool does not stop that tool, it ends the
-        # loop after it; so the call is denied as well.
+        # End the session. `continue: false` before a tool does not stop that tool, only the loop
+        # after it; so the call is denied as well.
         reason = directive.reason or STOPPED
         ending: Answer = {"continue": False, "stopReason": reason}
         return deny(event, reason) | ending if event.holds else ending
-    # A headless session need not sit out the wait: its process ends, and asks when resumed.
+    # A headless session need not wait: its process ends, and it asks again when resumed.
     if directive.action is DirectiveAction.HOLD and event.parks_after_s is not None:
         return specific(event, permissionDecision="defer", permissionDecisionReason=PARKED)
     if reason := why_not_run(event, directive):
@@ -220,14 +223,14 @@ PARKED = "Mission Control holds this call for a person. Resume the session to go
 
 
 def asks_for_s(event: HookEvent) -> float | None:
-    """Say how long people may be asked from here; None: not at all.
+    """Return how long people may be asked from here; None: not at all.
 
-    Of hosts other than a terminal it is not known whether they show their dialog meanwhile.
+    It is unknown whether hosts other than a terminal show their dialog meanwhile.
     """
     waits_s = event.wiring.answer_s
     if event.asks is None or waits_s is None or event.asks.tool in OWN:
         return None
-    # Half of a short wait: a minute less would leave nothing of it.
+    # Half of a short wait: a minute less would leave nothing.
     left_s = max(waits_s - GIVES_UP_EARLY_S, waits_s / 2)
     if event.wiring.is_headless:
         return min(left_s, HEADLESS_S)
@@ -235,12 +238,12 @@ def asks_for_s(event: HookEvent) -> float | None:
 
 
 def answer_permission(event: HookEvent, directive: Directive) -> dict[str, Any]:
-    """Say what people said, permit what they allowlisted, end what they ended; else nothing.
+    """Write people's answer, a permission from the allowlist, or a stop; else nothing.
 
-    The rule lives as long as the session, and is never wider than the call on the card.
+    The rule lasts as long as the session, and is never wider than the call on the card.
     """
     if directive.action is DirectiveAction.STOP:
-        # `interrupt`, or the model would read the denial and try another way.
+        # With `interrupt`: otherwise the model would read the denial and try another way.
         reason = directive.reason or STOPPED
         return _decision({"behavior": "deny", "message": reason, "interrupt": True})
     if event.answered == "deny":
@@ -256,10 +259,10 @@ def answer_permission(event: HookEvent, directive: Directive) -> dict[str, Any]:
 
 
 def exact_rule(event: HookEvent) -> dict[str, Any] | None:
-    """Write a rule that permits this one call; None: no rule is that narrow."""
+    """Return a rule that permits only this call; None: no rule is that narrow."""
     call = event.asks
     command = (call.args or {}).get("command") if call else None
-    # Of other tools a rule names a path or a host, which is wider than the call on the card.
+    # For other tools a rule names a path or a host, which is wider than the call on the card.
     if call is None or call.tool != "Bash" or not isinstance(command, str):
         return None
     if not command.strip() or WILD & set(command):
@@ -277,5 +280,5 @@ def _decision(decision: dict[str, Any]) -> dict[str, Any]:
 
 
 def calls_of(body: Body) -> tuple[ModelCall, ...]:
-    """Return the model calls that a forwarded body tells of, oldest first."""
+    """Return the model calls in a forwarded body, oldest first."""
     return forwarded_calls(body, usage_of, provider="anthropic") or ()

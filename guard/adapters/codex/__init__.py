@@ -1,4 +1,4 @@
-"""Codex: its hooks, its app server, the record of a session, its settings.
+"""Codex: its hooks, its app-server, the record of a session, its settings.
 
-Begin with `hooks`: bodies read, answers written. `adapter` is what server and commands ask.
+Start reading at `hooks`: it reads bodies and writes answers. Server and commands use `adapter`.
 """

@@ -1,12 +1,13 @@
-"""Codex CLI as one of our adapters: its `hooks.json`, what its hooks can do as set, what is tried.
+"""The adapter for Codex CLI: its `hooks.json`, what its hooks can do as set, and trials of them.
 
-Codex reads the person's (`$CODEX_HOME`, else `~/.codex`) and a trusted project's (`.codex`). Each
-hook is a command that gets the body on stdin; ours is the forwarder, so no key stands in the file.
-`guard doctor codex` tries the forwarder as Codex calls it, and Codex's trust.
+Codex reads the user's file (`$CODEX_HOME`, else `~/.codex`) and that of a trusted project
+(`.codex`). Each hook is a command that gets the body on stdin; ours is the forwarder, so the file
+contains no key. `guard doctor codex` calls the forwarder as Codex does, and checks Codex's trust.
 
-A rollout is the session's record, one JSON object a line, written as it goes. When a command's
-`PostToolUse` hook is called, the rollout has its exit code and the token counts of the model call
-that made it (0.169.0; ordinals 10 and 11 before the hook, the model's view of the output after it).
+A rollout is the session's record, one JSON object a line, written as the session runs. When a
+command's `PostToolUse` hook is called, the rollout has its exit code and the token counts of the
+model call that made it (0.169.0; ordinals 10 and 11 before the hook, the model's view of the output
+after it).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ TRUSTED = frozenset({"trusted", "managed"})
 
 REVIEW = "start `codex`, type /hooks and trust Mission Control's; only you can do that"
 WITH_MATCHER = frozenset({"PreToolUse", "PermissionRequest", "PostToolUse"})
-# Codex gives the hook at a session's end no longer.
+# Codex gives the hook at a session's end only this many seconds.
 END_S = 3
 OURS = f" hook {codex.CLIENT}"
 TRUST = (
@@ -52,17 +53,17 @@ TERMINATE = (
     "Codex's own screen at once, its turn is interrupted; `codex exec` by a signal to its process "
     "at the next hook, under `guard run` at once; not inside an IDE, whose sessions share a process"
 )
-# Read from a rollout's end: a few turns, whatever the session's length.
+# Bytes read from a rollout's end: a few turns, whatever the session's length.
 TAIL_BYTES = 512 * 1024
 
 MOST_CALLS = 16
 
-# At these no model has been called since the last hook.
+# At these events no model call was made since the last hook.
 _BEGINNINGS = frozenset({"SessionStart", "UserPromptSubmit"})
 
 
 def try_forwarder(hook: Hooks) -> Finding:
-    """Call our hook as Codex does, with a body that stores nothing."""
+    """Call our hook as Codex does, with a body that is not stored."""
     command = text(hook, "command")
     probe = json.dumps({**PROBING, "cwd": str(Path.cwd())})
     if not command:
@@ -78,18 +79,18 @@ def try_forwarder(hook: Hooks) -> Finding:
         )
     except (OSError, subprocess.SubprocessError) as error:
         return Finding("forwarder", False, str(error))
-    # The forwarder exits with 0 whatever goes wrong, and says it on stderr.
+    # The forwarder exits with 0 whatever goes wrong, and reports it on stderr.
     fault = done.stderr.strip().splitlines()[-1:] or ([] if done.returncode == 0 else ["it failed"])
     return Finding("forwarder", not fault, fault[0] if fault else "answers as Codex calls it")
 
 
 def ask_trust() -> Finding:
-    """Ask Codex whether its person has reviewed our hooks."""
+    """Ask Codex whether the user has reviewed our hooks."""
     program = shutil.which("codex")
     if program is None:
         return Finding("review", False, f"no `codex` is on the PATH to ask; if in doubt, {REVIEW}")
     try:
-        # Only the doctor asks; a hook, before every tool, loads this module too.
+        # Imported here: only the doctor asks, but a hook before every tool loads this module, too.
         from guard.running.app_server import AppServer
 
         inbox = queue.SimpleQueue[object]()
@@ -106,10 +107,10 @@ def ask_trust() -> Finding:
 
 
 class CodexSettings(HookSettings):
-    """The command says nothing but where `guard` is.
+    """Settings whose command contains only the path of `guard`.
 
-    Codex asks for a new review of a hook whose text changed, so another server or key must
-    not change it.
+    Codex asks for a new review of a hook whose text changed, so another server or key must not
+    change it.
     """
 
     events = codex.HOOKS
@@ -137,22 +138,22 @@ SETTINGS = CodexSettings()
 
 
 def look_up(body: dict[str, Any]) -> dict[str, Any]:
-    """Add what the rollout tells, and which process is this session's own."""
+    """Return the rollout's facts and the session's own process."""
     # An app-server holds many sessions: a signal to it would end them all.
     pid = session_process(codex.CLIENT, unless="app-server")
     found: dict[str, Any] = {"pid": pid} if pid else {}
-    # Codex's own screen shares one server: through that a session can be spoken to.
+    # Codex's own screen uses a shared server, through which a session can be reached.
     if rpc.socket_of_daemon():
         found["daemon"] = True
     return {"guard": rollout_facts(body) | found | kept_facts()}
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
-    """Say what these hooks can do once the server answers; tries the forwarder."""
+    """Return what these hooks can do once the server answers; call the forwarder as a trial."""
     holding = hooks.get("PreToolUse") or {}
     hold_s = int(holding.get("timeout") or 0)
     because = hold_reason(holding, minutes=hold_s // 60, over=", over a server's restart")
-    # A hook that cannot be started, or that its person has not trusted, does nothing at all.
+    # A hook that cannot be started, or that the user has not trusted, does nothing at all.
     forwarder, review = try_forwarder(holding), ask_trust()
     runs = forwarder.works and review.works
     as_set = {
@@ -167,12 +168,12 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
 
 
 def rollout_facts(body: dict[str, Any]) -> dict[str, Any]:
-    """Look up what the rollout tells of the event in a hook body.
+    """Return the rollout's facts about the event in a hook body.
 
     Returns:
-        `exit_code` of the command that ran, where it is told, and `model_calls`:
-        the last ones, oldest first. They are told again with each hook, so that
-        one that was asked for by a call that never ran is made good.
+        `exit_code` of the command that ran, if recorded, and `model_calls`: the last ones, oldest
+        first. They are reported again with each hook, so that those behind a call that never ran
+        are not lost.
     """
     path = text(body, "transcript_path")
     if not path or body.get("hook_event_name") in _BEGINNINGS:
@@ -181,12 +182,12 @@ def rollout_facts(body: dict[str, Any]) -> dict[str, Any]:
     payloads = [mapping(record.get("payload")) for record in records]
     found: dict[str, Any] = {}
     call = text(body, "tool_use_id")
-    # From the end: the record of the call that has just ended is among the last.
+    # Backwards: the record of the call that has just ended is near the end.
     for item in (mapping(payload.get("item")) for payload in reversed(payloads)):
         if call and item.get("id") == call and isinstance(item.get("exit_code"), int):
             found["exit_code"] = int(item["exit_code"])
             break
-    # What each answer of the model used, without what it said.
+    # The usage of each answer of the model, without its text.
     calls = [
         {
             "id": payload.get("response_id"),

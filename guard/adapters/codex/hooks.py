@@ -1,10 +1,9 @@
-"""Codex CLI's hooks: bodies read, answers written.
+"""Codex CLI's hooks: reads bodies and writes answers.
 
-Shapes and traps were checked against Codex CLI 0.169.0. Its hooks are commands
-only. `PostToolUse` carries the bare output with no exit code, and no hook carries
-token counts: both stand in the session's rollout file, from where our forwarder
-adds them (`adapter`). No hook ends a session: `continue:
-false` is refused before a tool and ignored after it, so ending it takes a signal.
+Shapes and traps were checked against Codex CLI 0.169.0. Its hooks are commands only. `PostToolUse`
+contains the bare output without an exit code, and no hook contains token counts: our forwarder adds
+both from the session's rollout file (`adapter`). No hook ends a session: `continue: false` is
+refused before a tool and ignored after it, so ending a session takes a signal.
 """
 
 from __future__ import annotations
@@ -62,16 +61,16 @@ MODEL_READS = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse"})
 
 
 def capabilities(event: HookEvent) -> dict[str, Any]:
-    """Say what can truly be done to a Codex session through its hooks.
+    """Return what can really be done to a Codex session through its hooks.
 
-    It is ended by a signal to its process, which our forwarder sends when it is
-    told to at the next hook; a session in Codex's daemon by our process beside it, which
-    interrupts its turn (`guard.adapters.codex.rpc`). Where no process of its own is known
-    (an IDE's server holds many sessions), nothing ends it.
+    A session is ended by a signal to its process, which our forwarder sends when it is told to at
+    the next hook. A session in Codex's daemon is ended by our watcher, which interrupts its turn
+    (`guard.adapters.codex.rpc`). If the session has no process of its own (an IDE's server holds
+    many sessions), nothing ends it.
     """
     is_known = event.agent_pid or event.kept or event.daemon
     ends = {"terminate": "signal"} if is_known else {"terminate": "not", "why": _NO_PROCESS}
-    # Both speak to the running turn: `guard run`, and our process beside a daemon's session.
+    # Both reach the running turn: `guard run`, and our watcher of a daemon's session.
     now = ["now"] if event.steered or event.daemon else []
     return {
         "hold": True,
@@ -89,7 +88,7 @@ _NO_PROCESS = {
 
 
 def read(body: Body) -> HookEvent:
-    """Read one hook body; an event we take nothing from has no turns."""
+    """Read one hook body; an event that we do not use has no turns."""
     event, added = read_event(body, client=CLIENT, title="Codex"), mapping(body.get("guard"))
     turn: Turn | None = None
     match event.name:
@@ -97,7 +96,7 @@ def read(body: Body) -> HookEvent:
             turn = _call(body, phase=Phase.PROPOSED)
         case "PostToolUse":
             output = response_text(body.get("tool_response"))
-            # The rollout's exit code, else what the output itself says of one.
+            # The rollout's exit code; without it, the one stated in the output.
             code = whole(added.get("exit_code"))
             if code is None and (found := _SAYS_EXIT_CODE.search((output or "")[:_HEAD_CHARS])):
                 code = int(found.group(1))
@@ -110,7 +109,8 @@ def read(body: Body) -> HookEvent:
     parent, relation = parent_of(body)
     steered = added.get("steered") is True
     # A Stop that our own answer caused takes no message: it would keep the agent going for ever.
-    # Where `guard run` steers, it brings messages itself; a call not run is answered with why.
+    # Where `guard run` steers, it sends messages itself; a call that is not run still gets the
+    # reason.
     is_read = event.name in MODEL_READS or (event.name == "Stop" and not event.stop_hook_active)
     return replace(
         event,
@@ -131,7 +131,7 @@ def read(body: Body) -> HookEvent:
     )
 
 
-# Codex shows its question once our hook has answered, so it is never answered by us.
+# Codex shows its question only after our hook has answered, so we never answer it.
 _PRESENCE: dict[str, Literal["idle", "waiting"]] = {
     "SessionStart": "idle",
     "PermissionRequest": "waiting",
@@ -139,7 +139,7 @@ _PRESENCE: dict[str, Literal["idle", "waiting"]] = {
 }
 
 
-# The wrapping Codex gives the model; a hook gets it from older versions only.
+# The header that Codex puts before the output; only older versions give it to a hook.
 _SAYS_EXIT_CODE = re.compile(r"(?i)\A(?:.*\n){0,4}(?:process exited with code|exit code:?) (\d+)\b")
 _HEAD_CHARS = 400
 
@@ -166,16 +166,16 @@ def response_text(response: Any) -> str | None:
 
 
 def answer(event: HookEvent, directive: Directive) -> Answer:
-    """Say in Codex's words what the directive asks.
+    """Write the directive as Codex's hook answer.
 
-    `proceed` says nothing: whether a tool may run stays between Codex and its
-    person. The directive's messages must be those meant for this answer.
+    `proceed` answers nothing: whether a tool may run is decided by Codex and its person. The
+    directive's messages must be those for this answer.
     """
     if event.is_probe:
         return {}
     if directive.action is DirectiveAction.STOP:
-        # Nothing more may happen. No hook of Codex's ends a session: our forwarder reads "guard",
-        # and signals the process it knows.
+        # Nothing more may happen. No hook of Codex ends a session: our forwarder reads "guard", and
+        # signals the process that it knows.
         reason, reply = directive.reason or STOPPED, Answer()
         if event.holds:
             reply = deny(event, f"{reason} {NO_MORE}")
@@ -188,12 +188,12 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         return deny(event, reason)
     texts = texts_of(directive) if event.holds or event.takes_messages else ""
     if texts and event.name == "Stop":
-        # Its only way to say more: not to let it end yet.
+        # A Stop hook can give a text only by preventing the end.
         return {"decision": "block", "reason": texts}
     return specific(event, additionalContext=texts) if texts else {}
 
 
 def calls_of(body: Body) -> tuple[ModelCall, ...]:
-    """Return the model calls that a forwarded body tells of, oldest first."""
+    """Return the model calls in a forwarded body, oldest first."""
     model = text(body, "model")
     return forwarded_calls(body, usage_of, provider=PROVIDER, model=model) or ()

@@ -1,8 +1,8 @@
-"""How Codex's app-server is spoken to: JSON-RPC without its version; also beside its own screen.
+"""The protocol of Codex's app-server: JSON-RPC without its version field; also for a daemon.
 
-Since 0.169.0 the screen (`codex`) keeps its session in an app-server daemon, which no
-signal to the screen ends. It listens on a socket of this machine, one JSON-RPC message
-a WebSocket frame, and any client of the same person may steer and interrupt a turn.
+Since 0.169.0 the screen (`codex`) keeps its session in an app-server daemon, which a signal to the
+screen does not end. The daemon listens on a socket of this machine, with one JSON-RPC message a
+WebSocket frame, and any client of the same user may steer and interrupt a turn.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ MEDIUM, LONG = 126, 127
 
 
 class AppServerFailed(GuardError):
-    """Codex's app-server said no, or nothing."""
+    """Codex's app-server refused, or did not answer."""
 
     code = "app_server_failed"
 
 
-# The daemon has gone, speaks otherwise, or says no.
+# The daemon has gone, speaks another protocol, or refuses.
 FAILURES = (OSError, ValueError, AppServerFailed)
 
 
 class AppServerClient(abc.ABC):
-    """A conversation with an app-server; who inherits carries the messages."""
+    """A conversation with an app-server; subclasses transport the messages."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
 
     def begin(self) -> None:
-        """Say who we are."""
+        """Introduce us to the server."""
         self.ask("initialize", clientInfo=CLIENT)
         self._send({"method": "initialized"})
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        """Ask, and wait for the answer.
+        """Send a request, and wait for the answer.
 
         Raises:
-            AppServerFailed: It said no, has gone, or does not answer.
+            AppServerFailed: It refused, has gone, or does not answer.
         """
         message = {"id": next(self._numbers), "method": method, "params": params}
         answer = self._exchange(message)
@@ -74,35 +74,35 @@ class AppServerClient(abc.ABC):
 
     @abc.abstractmethod
     def _exchange(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Send a question, and return the message that answers it."""
+        """Send a request, and return the message that answers it."""
 
 
 def socket_of_daemon() -> Path | None:
-    """Name the socket of the daemon that called our hook; None: it was no daemon."""
+    """Return the socket of the daemon that called our hook; None: it was not a daemon."""
     _, command = calling_agent("codex")
     address = next((word for word in command if word.startswith(LISTENS_ON)), None)
     if SERVES not in command or address is None:
         return None
     home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
     path = Path(address.removeprefix(LISTENS_ON) or home / SOCKET)
-    # Where it leads: a socket's own address must be short, whatever home Codex has.
+    # Resolved: a socket's own address must be short, however long Codex's home is.
     return path.resolve() if path.exists() else None
 
 
 def reach(body: Mapping[str, Any]) -> DaemonSession | None:
-    """Return the session of a hook body where its daemon can be spoken to."""
+    """Return a hook body's session if its daemon can be reached."""
     path = socket_of_daemon()
     return DaemonSession(path, thread=text(body, "session_id")) if path else None
 
 
 class DaemonSession:
-    """One session in Codex's daemon. Nothing is kept open between two calls."""
+    """One session in Codex's daemon. No connection is kept between two calls."""
 
     def __init__(self, path: Path, *, thread: str) -> None:
         self._path, self._thread = path, thread
 
     def stop(self) -> bool:
-        """Interrupt what it does; True: it does nothing any more."""
+        """Interrupt the running turn; return whether the session is at rest."""
         with contextlib.suppress(*FAILURES), self._conversation() as codex:
             turn = self._running_turn(codex)
             if turn:
@@ -111,7 +111,7 @@ class DaemonSession:
         return False
 
     def say(self, words: str) -> bool:
-        """Put a text into the running turn, or begin one with it; True: it was taken."""
+        """Put a text into the running turn, or begin a turn with it; True: it was taken."""
         given = [{"type": "text", "text": words}]
         with contextlib.suppress(*FAILURES), self._conversation() as codex:
             turn = self._running_turn(codex)
@@ -158,14 +158,14 @@ class _Conversation(AppServerClient):
         status = stream.readline()
         if b" 101 " not in status:
             raise ValueError(f"Codex's daemon speaks no WebSocket: {status!r}")
-        # The rest of the head; its proof that no cache answered is not needed on a unix socket.
+        # The other headers; the proof that no cache answered is not needed on a unix socket.
         while stream.readline().strip():
             pass
 
     def _exchange(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         self._send(question)
         while True:
-            # What it tells or asks whoever sits at the screen comes in between.
+            # Messages to the person's screen may come in between.
             message = self._receive()
             if message.get("id") == question["id"] and "method" not in message:
                 return message
@@ -173,20 +173,20 @@ class _Conversation(AppServerClient):
     def _send(self, message: Mapping[str, Any]) -> None:
         data, mask = json.dumps(message).encode(), os.urandom(4)
         length = len(data)
-        # Seven bits of length, or a mark and 16 or 64 bits (RFC 6455, 5.2).
+        # The length in seven bits, or a mark and 16 or 64 bits (RFC 6455, 5.2).
         if length < MEDIUM:
             head = bytes([0x80 | length])
         elif length < 1 << 16:
             head = bytes([0x80 | MEDIUM]) + length.to_bytes(2, "big")
         else:
             head = bytes([0x80 | LONG]) + length.to_bytes(8, "big")
-        # A server must close on a frame of a client's that is not masked (RFC 6455, 5.1).
+        # A server must close the connection if a client's frame is not masked (RFC 6455, 5.1).
         masked = bytes(byte ^ mask[place % 4] for place, byte in enumerate(data))
         self._stream.write(bytes([0x80 | TEXT]) + head + mask + masked)
         self._stream.flush()
 
     def _receive(self) -> Mapping[str, Any]:
-        """Read the next message; what is no message (a ping) is passed over."""
+        """Read the next message; control frames (such as a ping) are skipped."""
         data = b""
         while True:
             first, length = self._exactly(2)
@@ -196,11 +196,11 @@ class _Conversation(AppServerClient):
             part, kind = self._exactly(length), first & 0x0F
             if kind == CLOSE:
                 raise ConnectionResetError("Codex's daemon closed the conversation")
-            # Control frames may come between the parts of a message (RFC 6455, 5.4).
+            # Control frames may come between the fragments of a message (RFC 6455, 5.4).
             if kind > TEXT:
                 continue
             data += part
-            # The last part of a message.
+            # The last fragment of a message.
             if first & 0x80:
                 return mapping(json.loads(data))
 

@@ -1,4 +1,4 @@
 """Cursor: its hooks and settings, from its documentation, unverified.
 
-Begin with `hooks`: bodies read, answers written. `adapter` is what server and commands ask.
+Start reading at `hooks`: it reads bodies and writes answers. Server and commands use `adapter`.
 """

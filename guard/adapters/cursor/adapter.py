@@ -1,7 +1,7 @@
-"""Cursor as one of our adapters: its `hooks.json`, and what its hooks can do. UNVERIFIED.
+"""The adapter for Cursor: its `hooks.json`, and what its hooks can do. UNVERIFIED.
 
-As its documentation says: each event has a flat list of commands; times are seconds. No key stands
-in the file: the forwarder knows it.
+According to its documentation, each event has a flat list of commands, and times are in seconds.
+The file contains no key: the forwarder knows it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BESIDE_CLAUDE = (
 
 
 class CursorSettings(HookSettings):
-    """Hooks that lie in no groups, under a version."""
+    """Hooks without groups, in a file with a version."""
 
     events = cursor.HOOKS
 
@@ -53,7 +53,7 @@ class CursorSettings(HookSettings):
             "timeout": wiring.hold_s if holds else REPORT_HOOK_S,
         }
         if holds:
-            # On any other event it would block what only reports.
+            # On any other event it would block what is only reported.
             hook["failClosed"] = wiring.fail == "closed"
         if event == "stop":
             hook["loop_limit"] = cursor.LOOP_LIMIT
@@ -61,7 +61,7 @@ class CursorSettings(HookSettings):
 
     def disconnected(self, settings: Settings) -> Settings:
         written = super().disconnected(settings)
-        # The version stands there because of us: a file of nothing else was ours alone.
+        # The version is ours: a file with nothing else was written by us alone.
         return {} if written == {"version": VERSION} != settings else written
 
     def is_ours(self, hook: Any) -> bool:
@@ -75,12 +75,12 @@ SETTINGS = CursorSettings()
 
 
 def look_up(_body: Body) -> Hooks:
-    """Say that our forwarder stands between: it waits over a restart."""
+    """Report that our forwarder is used: it keeps waiting across a restart."""
     return {"guard": {}}
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
-    """Say what these hooks can do, by the documentation, once the server answers."""
+    """Return what these hooks can do, by the documentation, once the server answers."""
     holding = hooks.get("preToolUse") or {}
     # A shorter time-out lets a held call run before a person has answered.
     patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
@@ -96,7 +96,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
 
 
 def _finding(what: str, works: bool, because: str) -> Finding:
-    # No Cursor was at hand: what its documentation says is marked as that.
+    # Cursor was not available: what its documentation says is marked as such.
     return Finding(what, works, f"{because} (unverified)")
 
 

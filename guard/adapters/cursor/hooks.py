@@ -1,7 +1,7 @@
-"""Cursor's hooks: bodies read, answers written, after its documentation.
+"""Cursor's hooks: reads bodies and writes answers, by its documentation.
 
-UNVERIFIED: written after cursor.com/docs/agent/hooks as of Cursor 3.9; nobody has
-seen it work with the real program, which is closed and does not run headless here.
+UNVERIFIED: written from cursor.com/docs/agent/hooks as of Cursor 3.9; never tested with the real
+program, which is closed and does not run headless here.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from guard.wire import Directive, DirectiveAction
 
 CLIENT = "cursor"
 
-# The events `guard connect` subscribes to. `preToolUse` covers shell and MCP calls, so their own
-# hooks would tell of each call twice.
+# The events `guard connect` subscribes to. `preToolUse` covers shell and MCP calls; with their own
+# hooks each call would be reported twice.
 HOOKS = (
     "sessionStart",
     "beforeSubmitPrompt",
@@ -35,12 +35,12 @@ HOOKS = (
 # Events whose answer may take as long as a person does; the rest only report.
 HOLDING = frozenset({"preToolUse"})
 
-# After so many follow-ups in a row Cursor itself asks its hooks no more.
+# After this many follow-ups in a row Cursor itself stops calling its hooks.
 LOOP_LIMIT = 5
 
 
 def capabilities(event: HookEvent) -> dict[str, Any]:
-    """Say what its documentation lets one do to a Cursor session."""
+    """Return what can be done to a Cursor session, according to its documentation."""
     return {
         "hold": True,
         "inject": ["at_next_tool", "at_stop"],
@@ -58,7 +58,7 @@ WHY_NOT = {
 
 
 def read(body: Body) -> HookEvent:
-    """Read one hook body; an event we take nothing from has no turns."""
+    """Read one hook body; an event that we do not use has no turns."""
     event = read_event(body, client=CLIENT, title="Cursor", session="conversation_id")
     turn: Turn | None = None
     match event.name:
@@ -68,16 +68,16 @@ def read(body: Body) -> HookEvent:
             output, code = _output(body.get("tool_output"))
             failed = f"exit code {code}\n{output or ''}".rstrip() if code else None
             turn = _call(body, result=None if code else output, error=failed)
-        # One that a hook denied was never run, and is no failure.
+        # A call that a hook denied never ran, and is not a failure.
         case "postToolUseFailure" if body.get("failure_type") != "permission_denied":
             turn = _call(body, error=text(body, "error_message") or "the tool failed")
         case "beforeSubmitPrompt":
             turn = read_prompt(body, id_field="generation_id")
         case "afterAgentResponse" if text(body, "text"):
-            # No key: the agent may say the same twice.
+            # No key: the agent may say the same text twice.
             turn = Turn(role=Role.ASSISTANT, content=text(body, "text"))
-    # `stop` cannot forbid an end, it can only follow it up: not where the person pressed Stop,
-    # and not more often than Cursor lets it.
+    # `stop` cannot prevent an end, only send a follow-up: not if the person pressed Stop, and not
+    # more often than Cursor allows.
     stops, follow_ups = event.name == "stop", whole(body.get("loop_count")) or 0
     follows_up = stops and follow_ups < LOOP_LIMIT and body.get("status") == "completed"
     roots = names(body.get("workspace_roots"))
@@ -95,7 +95,7 @@ def read(body: Body) -> HookEvent:
 
 
 def _output(written: Any) -> tuple[str | None, int | None]:
-    """Take a tool's output apart: JSON inside a text; a command's has an exit code."""
+    """Parse a tool's output: JSON inside a text; a command's output has an exit code."""
     is_text = isinstance(written, str)
     try:
         output = read_json(written.encode("utf-8", "replace")) if is_text else written
@@ -114,16 +114,15 @@ def _call(body: Body, **more: Any) -> Turn | None:
 
 
 def answer(event: HookEvent, directive: Directive) -> Answer:
-    """Say in Cursor's words what the directive asks.
+    """Write the directive as Cursor's hook answer.
 
-    `proceed` never forces "allow": whether a tool may run at all stays between
-    Cursor and its person. The directive's messages must be those meant for this
-    answer.
+    `proceed` never forces "allow": whether a tool may run at all is decided by Cursor and its
+    person. The directive's messages must be those for this answer.
     """
     if event.is_probe:
         return {}
     if directive.action is DirectiveAction.STOP:
-        # Nothing more may happen; the session itself only its person can end.
+        # Nothing more may happen; only its person can end the session itself.
         reason, reply = directive.reason or STOPPED, Answer()
         if event.holds:
             reply = _deny(f"{reason} {NO_MORE}")
@@ -141,5 +140,5 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
 
 
 def _deny(reason: str) -> Answer:
-    # One text is for the person and one for the model; models were seen to read the person's.
+    # One text is for the person and one for the model; models have been seen to read the person's.
     return {"permission": "deny", "user_message": reason, "agent_message": reason}

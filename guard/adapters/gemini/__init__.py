@@ -1,4 +1,4 @@
 """Gemini CLI: its hooks, usage, trusted folders and settings.
 
-Begin with `hooks`: bodies read, answers written. `adapter` is what server and commands ask.
+Start reading at `hooks`: it reads bodies and writes answers. Server and commands use `adapter`.
 """

@@ -1,9 +1,9 @@
-"""Gemini CLI as one of our adapters: its settings, and whether and how its hooks run.
+"""The adapter for Gemini CLI: its settings, and whether and how its hooks run.
 
-Each hook is a command for the shell, with the body on its stdin; times are milliseconds. Any exit
-status but 0 and 1 blocks what the hook is about, a missing script's 127 too (0.61.0; its
-documentation says 2 alone): the commands end so that a forwarder that is gone does what fail-open
-or fail-closed says. In a folder that is not trusted no hook runs, the person's own neither
+Each hook is a shell command with the body on its stdin; times are in milliseconds. Any exit status
+but 0 and 1 blocks the hook's subject, even the 127 of a missing script (0.61.0; its documentation
+says 2 alone): our commands therefore end in such a way that a missing forwarder has the effect of
+fail-open or fail-closed. In a folder that is not trusted no hook runs, not even the user's own
 (`packages/core/src/utils/trust.ts` and the settings' schema of 0.61.0).
 """
 
@@ -22,13 +22,13 @@ from guard.sdk.keys import HOOK_HOLD_S, REPORT_HOOK_S
 
 NAME = "mission-control"
 FORWARDS = f" hook {gemini.CLIENT}"
-# Gemini CLI's own default is a minute, and then the tool runs.
+# Gemini CLI's own default is a minute; then the tool runs.
 HOLD_TIMEOUT_MS = HOOK_HOLD_S * 1000
 REPORT_TIMEOUT_MS = REPORT_HOOK_S * 1000
 OPEN = "|| exit 0"
 CLOSED = "|| { echo 'Mission Control is away, and this project fails closed.' >&2; exit 2; }"
-# AfterModel comes with every piece of a streamed answer, and Gemini CLI waits for it: only the
-# last piece, which says why it ended, is worth starting Python for.
+# AfterModel comes with every piece of a streamed answer, and Gemini CLI waits for it: Python is
+# started only for the last piece, which contains the reason for the end.
 LAST_PIECE = (
     'b=$(cat); case $b in *\'"finishReason"\'*) printf %s "$b" | {forward} || exit 0;; esac'
 )
@@ -40,21 +40,21 @@ SHARED = (
     "The settings name the forwarder by its path on this machine: in a project that others "
     "share, leave out --project-dir, or keep .gemini/settings.json to yourself."
 )
-# Of a transcript that are looked at: the last call stands at its very end.
+# Bytes read from a transcript: the last call is at its very end.
 TAIL_BYTES = 512 * 1024
 
-# Told again with each hook, so that one that got lost is made good.
+# Reported again with each hook, so that a lost report is made good.
 MOST_CALLS = 8
 
 MOST_SUBAGENTS = 4
 
 
 def examine(folder: Path) -> tuple[Finding, ...]:
-    """Look at what the person and the folder have set."""
+    """Check the user's and the folder's settings."""
     trusted = is_trusted(folder.resolve())
     state = "is trusted" if trusted else "is not trusted, so no hook runs: start gemini there once"
     trust = Finding("trust", trusted, f"{folder.resolve()} {state}")
-    # Hooks can be switched off, all or by name; whichever file says so counts.
+    # Hooks can be switched off, all or by name, in either file.
     for file in (SETTINGS.path(None), SETTINGS.path(folder)):
         config = mapping(_read(file).get("hooksConfig"))
         disabled = config.get("disabled")
@@ -66,8 +66,8 @@ def examine(folder: Path) -> tuple[Finding, ...]:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Say whether Gemini CLI trusts a folder: the longest rule that covers it decides."""
-    # The environment has the first word, whatever the files say.
+    """Return whether Gemini CLI trusts a folder: the longest matching rule decides."""
+    # The environment takes precedence over the files.
     forced = os.environ.get("GEMINI_CLI_TRUST_WORKSPACE")
     if forced in {"true", "false"}:
         return forced == "true"
@@ -91,7 +91,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 class GeminiSettings(HookSettings):
-    """No key stands in the file: the forwarder knows it."""
+    """Settings whose file contains no key: the forwarder knows it."""
 
     events = gemini.HOOKS
 
@@ -125,7 +125,7 @@ SETTINGS = GeminiSettings()
 
 
 def forwarder_of(hook: Hooks) -> str:
-    """Return the program one of our entries starts, as it was written."""
+    """Return the program that one of our entries starts, as it was written."""
     try:
         words = shlex.split(str(hook.get("command", "")).partition(FORWARDS)[0])
     except ValueError:  # not as we wrote it
@@ -134,14 +134,14 @@ def forwarder_of(hook: Hooks) -> str:
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:
-    """Say what these hooks can do once the server answers."""
+    """Return what these hooks can do once the server answers."""
     holding = hooks.get("BeforeTool") or {}
-    # Milliseconds here, where other agents' settings have seconds.
+    # In milliseconds here; other agents' settings use seconds.
     patient = int(holding.get("timeout") or 0) >= HOLD_TIMEOUT_MS
     minutes = HOLD_TIMEOUT_MS // 60_000
     blocks = CLOSED in str(holding.get("command"))
     holds = hold_reason(holding, minutes=minutes, over=", over a restart", blocks=blocks)
-    # A forwarder that is gone would block every tool, or watch none.
+    # A missing forwarder would block every tool, or watch none.
     program = forwarder_of(holding)
     runs = os.access(program, os.X_OK) and Path(program).is_absolute()
     fault = f"{program} cannot be run" if program else "none is set"
@@ -163,19 +163,19 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
 def look_up(body: Body) -> dict[str, Any]:
     """Return what our forwarder adds to a body: the transcript's last model calls.
 
-    None are told where there is no transcript; no text of it is ever sent.
+    There are none without a transcript; its texts are never sent.
     """
     path = Path(str(body.get("transcript_path") or ""))
     if not path.is_file():
         return {"guard": {}}
     session, files = str(body.get("session_id") or ""), [path]
-    # Subagents write into a folder named after their session. The name comes from outside: one
-    # that leads elsewhere is not followed.
+    # Subagents write into a folder named after their session. The name comes from outside: if it
+    # leads elsewhere, it is not followed.
     if session and "/" not in session and not session.startswith("."):
         files = [*newest(path.parent / session, "*.jsonl", most=MOST_SUBAGENTS), path]
     calls = []
     for file in files:
-        # By id, since an answer is written anew as it grows; without what it said.
+        # By id, since a growing answer is written again; without its text.
         last: dict[str, dict[str, Any]] = {}
         for row in rows_at_end(file, most_bytes=TAIL_BYTES):
             if row.get("type") == "gemini" and row.get("tokens") and row.get("id"):

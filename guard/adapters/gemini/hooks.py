@@ -1,10 +1,10 @@
-"""Gemini CLI's hooks: bodies read, answers written.
+"""Gemini CLI's hooks: reads bodies and writes answers.
 
-Shapes and traps were checked against Gemini CLI 0.61.0, its source and its runs.
-Calls have no id: a call is known by what it does, and its outcome finds the last
-open one that does the same.
+Shapes and traps were checked against Gemini CLI 0.61.0, its source and its runs. Calls have no id:
+a call is identified by its content, and its outcome belongs to the last open call with the same
+content.
 
-AfterModel tells prompt, candidates and total, but not how much of the prompt was cached. The
+AfterModel reports prompt, candidates and total, but not how much of the prompt was cached. The
 transcript does, and names each call; our forwarder, which runs beside it, sends the last ones.
 """
 
@@ -44,7 +44,7 @@ HOLDING = frozenset({"BeforeTool"})
 
 
 def capabilities(event: HookEvent) -> dict[str, Any]:
-    """Say what can truly be done to a Gemini CLI session through its hooks."""
+    """Return what can really be done to a Gemini CLI session through its hooks."""
     return {
         "hold": True,
         "inject": ["at_next_tool", "at_stop"],
@@ -55,10 +55,10 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
 
 
 def read(body: Body) -> HookEvent:
-    """Read one hook body; an event we take nothing from has no turns."""
+    """Read one hook body; an event that we do not use has no turns."""
     event = read_event(body, client=CLIENT, title="Gemini CLI")
     turn, at = None, text(body, "timestamp")
-    # A session that rests and one that asks its person are told of; turns tell of work.
+    # Only rest and questions to its person are reported here; turns report the work.
     presence: Literal["idle", "waiting"] | None = None
     match event.name:
         case "SessionStart":
@@ -69,7 +69,7 @@ def read(body: Body) -> HookEvent:
             turn = _call(body, phase=Phase.PROPOSED)
         case "AfterTool":
             result, error = response_text(body.get("tool_response")), _tool_error(body)
-            # No field says it of a command that ran and failed: its text ends with an exit code.
+            # No field says that a command failed: its text ends with an exit code.
             shell = text(body, "tool_name") == _SHELL
             if error is None and shell and _FAILED.search(result or ""):
                 error = result
@@ -81,7 +81,7 @@ def read(body: Body) -> HookEvent:
         case "Notification" if text(body, "notification_type") == "ToolPermission":
             presence = "waiting"
     # Before a tool only a denial is read. An AfterAgent that our own answer caused takes no
-    # message: denied again and again, Gemini CLI retries until its stack is full.
+    # message: if denied again and again, Gemini CLI retries until its stack overflows.
     ends_afresh = event.name == "AfterAgent" and not event.stop_hook_active
     return replace(
         event,
@@ -98,7 +98,7 @@ def read(body: Body) -> HookEvent:
 
 
 def _call(body: Body, **more: Any) -> Turn | None:
-    # Gemini CLI gives calls no id: what one does, and when, stands for it.
+    # Gemini CLI gives calls no id: their content and time replace it.
     key, paths = f"{alike(body)}{text(body, 'timestamp')}", ("file_path", "absolute_path", "path")
     return read_call(body, key=key, paths=paths, **more)
 
@@ -110,7 +110,7 @@ def misses(body: Body) -> bool:
 
 
 def alike(body: Body) -> str:
-    """Name what a call does: the beginning of its key, the same for an equal call."""
+    """Return the beginning of a call's key, which is the same for equal calls."""
     call = json.dumps([body.get("tool_name"), body.get("tool_input")], sort_keys=True)
     return f"{hashlib.sha256(call.encode()).hexdigest()[:24]}@"
 
@@ -118,7 +118,7 @@ def alike(body: Body) -> str:
 _SHELL = "run_shell_command"
 
 _WRAPPED = re.compile(r"\A<untrusted_context>\n(.*)\n</untrusted_context>\Z", re.DOTALL)
-# What a shell call's text ends with: another number each time, of no meaning.
+# The end of a shell call's text: a different number each time, without a meaning.
 _PROCESS = re.compile(r"\n(?:Background PIDs: [\d, ]+\n)?Process Group PGID: \d+\Z")
 _FAILED = re.compile(r"^(?:Exit Code: -?[1-9]\d*|Signal: \w+)(?:\nSignal: \w+)?\Z", re.MULTILINE)
 
@@ -150,7 +150,7 @@ def _plain(content: Any) -> str:
 
 
 def _tool_error(body: Body) -> str | None:
-    """Say what the model reads instead of a result, where the tool itself failed."""
+    """Return the text for the model in place of a result, if the tool itself failed."""
     error = mapping(body.get("tool_response")).get("error")
     if not error:
         return None
@@ -159,22 +159,21 @@ def _tool_error(body: Body) -> str | None:
 
 
 def answer(event: HookEvent, directive: Directive) -> Answer:
-    """Say in Gemini CLI's words what the directive asks.
+    """Write the directive as Gemini CLI's hook answer.
 
-    `proceed` never forces "allow": whether a tool may run at all stays between
-    Gemini CLI and its person. The directive's messages must be those meant for
-    this answer.
+    `proceed` never forces "allow": whether a tool may run at all is decided by Gemini CLI and its
+    person. The directive's messages must be those for this answer.
     """
     if event.is_probe:
         return {}
     if directive.action is DirectiveAction.STOP:
-        # Before a tool this alone keeps it from running.
+        # Before a tool only this keeps it from running.
         return {"continue": False, "stopReason": directive.reason or STOPPED}
     if reason := why_not_run(event, directive):
         return _deny(reason)
     texts = texts_of(directive) if event.takes_messages and not event.holds else ""
-    # A tool's own error is read alone, without what a hook would add: there the note goes with
-    # the error, in its place. At the end the note is the next prompt.
+    # The model reads a tool's own error without a hook's additional context: the note is therefore
+    # sent with the error, in its place. At the end the note is the next prompt.
     if texts and (event.shown_to_model or event.name == "AfterAgent"):
         return _deny(f"{event.shown_to_model}\n\n{texts}" if event.shown_to_model else texts)
     more = {"hookEventName": event.name, "additionalContext": texts}
@@ -186,10 +185,10 @@ def _deny(reason: str) -> Answer:
 
 
 def calls_of(body: Body) -> tuple[ModelCall, ...]:
-    """Return the model calls a body tells of, oldest first.
+    """Return the model calls in a body, oldest first.
 
-    AfterModel counts where there is no transcript, once an answer is complete:
-    each piece of a streamed answer repeats the usage so far.
+    Without a transcript, AfterModel counts once an answer is complete: each piece of a streamed
+    answer repeats the usage so far.
     """
     calls = forwarded_calls(body, usage_of, provider="google", counts="tokens")
     if calls is not None:
@@ -203,7 +202,7 @@ def calls_of(body: Body) -> tuple[ModelCall, ...]:
         return ()
     at = read_text(body.get("timestamp"))
     ended = ModelCall(
-        # The hook gives a call no id; no two answers of a session end in one instant.
+        # The hook has no id for a call; no two answers of a session end at the same instant.
         call_id=f"model@{at}",
         source="turns",
         model=read_text(request.get("model")),
@@ -217,7 +216,7 @@ def calls_of(body: Body) -> tuple[ModelCall, ...]:
 def usage_from_metadata(counts: Mapping[str, Any]) -> Usage:
     """Read the API's own count: its prompt includes what was cached.
 
-    What a total has beyond prompt and candidates was thought, and is billed as output.
+    The part of a total beyond prompt and candidates is reasoning, billed as output.
 
     >>> usage_from_metadata({"promptTokenCount": 1500, "cachedContentTokenCount": 1000,
     ...     "candidatesTokenCount": 42, "totalTokenCount": 1552})
