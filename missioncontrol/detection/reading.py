@@ -103,7 +103,7 @@ def judge(recorded: Recording, policy: Policy) -> tuple[list[Assessment], tuple[
 def _read(descriptor: int, name: str) -> Recording | int | None:
     """Return the recording; of one with too many turns how many, of no known form None."""
     try:
-        with open(descriptor, "rb") as file:
+        with open(descriptor, "rb", closefd=False) as file:
             found = read_stream(file, Path(name))
     except UnreadableRecording:
         return None
