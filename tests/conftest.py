@@ -66,7 +66,7 @@ def as_person():
         session[HASH_SESSION_KEY] = user.get_session_auth_hash()
         session.create()
         client = APIClient()
-        client.cookies[django_settings.SESSION_COOKIE_NAME] = session.session_key
+        client.cookies[django_settings.SESSION_COOKIE_NAME] = str(session.session_key)
         return client
 
     return sign_in
