@@ -59,7 +59,8 @@ NETWORK_S = 10.0
 # How long a held call asks a server that is gone before `fail` decides.
 GIVE_UP_S = 300.0
 
-# The longest pause between two requests of a held call whose server is gone.
+# The first and the longest pause between two requests of a held call whose server is gone.
+FIRST_PAUSE_S = 0.25
 ASK_AGAIN_S = 5.0
 
 MEANWHILE: Mapping[Fail, str] = {"open": "going on without it", "closed": "tools are blocked"}
@@ -262,7 +263,7 @@ class Conversation:
 
     def _poll_until_answered(self, request: Request) -> Flow[Answer]:
         away_since: float | None = None
-        pause_s = 0.25
+        pause_s = FIRST_PAUSE_S
         while True:
             try:
                 answer: Answer = yield request

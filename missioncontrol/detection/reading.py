@@ -103,7 +103,7 @@ def judge(recorded: Recording, policy: Policy) -> tuple[list[Assessment], tuple[
 def _read(descriptor: int, name: str) -> Recording | int | None:
     """Return the recording; if it has too many turns, their number. None: no known format."""
     try:
-        with open(descriptor, "rb") as file:
+        with open(descriptor, "rb", closefd=False) as file:
             found = read_stream(file, Path(name))
     except UnreadableRecording:
         return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 
 import pytest
 
@@ -35,9 +36,12 @@ SOURCES = {
 }
 
 
+parsed = cache(ast.parse)
+
+
 def compared(source):
     """Give each comparison by `==` of what is named like a secret."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Compare) and any(isinstance(op, TELLS_EARLY) for op in node.ops):
             sides = [node.left, *node.comparators]
             is_public = any(isinstance(side, ast.Constant) for side in sides)
@@ -56,7 +60,7 @@ def is_secret(node):
 
 def looked_up(source):
     """Give each look-up of a row by a secret itself; one that is hashed on the spot is none."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in LOOKS_UP:
             named = [keyword for keyword in node.keywords if PLAIN.match(keyword.arg or "")]
             yield from (ast.unparse(node) for keyword in named if not is_hashed(keyword.value))

@@ -93,6 +93,8 @@ class ChatServer:
 
 
 class _Server(ThreadingHTTPServer):
+    request_queue_size = 128  # callers at once: one that finds no place tries again after a second
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a caller that hung up: many tests do."""
 

@@ -8,6 +8,7 @@ MOST_PLACES = 5
 """Read one by one: tokens of web pages' own, which are secrets in form."""
 
 
+@pytest.mark.slow
 def test_ordinary_text_is_not_masked():
     if not corpus().is_dir():
         pytest.skip(f"no recorded runs at {corpus()}: false positives are NOT counted")

@@ -27,6 +27,11 @@ RUN = (sys.executable, "-m", "guard.cli", "run")
 OPENING = {"key": "k", "name": "work", "capabilities": {}}
 
 
+@pytest.fixture(autouse=True)
+def asks_again_at_once(monkeypatch):
+    monkeypatch.setattr(run_client, "AGAIN_S", 0.01)
+
+
 class OneRun(LoopbackServer):
     """Has one run, which is running and has no turns."""
 

@@ -51,6 +51,7 @@ def test_a_text_whose_lines_recur_is_no_run_by_that(text, read):
         read(text)
 
 
+@pytest.mark.slow
 def test_no_text_of_this_repository_is_a_run_by_how_it_is_built():
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, check=True)
     names = [name for name in listed.stdout.decode().split() if not name.startswith(SHOWN)]

@@ -1447,6 +1447,7 @@ def test_a_transcript_with_a_byte_order_mark_is_read_like_one_without(file, enco
     assert read_recording(file).turns == read(file, text).turns
 
 
+@pytest.mark.slow
 def test_megabytes_given_to_a_call_are_a_text(file):
     given = "{'a': [\n" + 60_000 * "1,\n" + "]}"
     text = f"## User\n\ngo\n\n## Assistant\n\n**Tool Call: x**\n\nInput: {given}\n\nOutput: z\n"
@@ -1513,6 +1514,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_texts_are_read_or_refused(file, text):
     began = process_time()

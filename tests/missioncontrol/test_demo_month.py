@@ -12,16 +12,11 @@ from tests.build import NOON
 pytestmark = pytest.mark.django_db
 
 
-def test_its_audit_log_is_whole_every_run_has_ended_and_no_card_is_left(project):
+def test_its_audit_log_is_whole_every_run_has_ended_and_every_answer_was_acted_on(project):
     record_month(project, at=NOON)
 
     assert verify(projects=[project.id]).faults == ()
     assert set(Run.objects.filter(project=project).values_list("status", flat=True)) <= set(ENDED)
     assert not Decision.objects.filter(run__project=project, resolved_at=None).exists()
-
-
-def test_every_answer_in_it_was_acted_on(project):
-    record_month(project, at=NOON)
-
     made = Intervention.objects.filter(run__project=project)
     assert set(made.values_list("status", flat=True)) == {"acknowledged"}

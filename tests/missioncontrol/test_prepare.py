@@ -6,6 +6,7 @@ import stat
 import pytest
 from django.core.management import CommandError, call_command
 
+from missioncontrol.up import data_dir
 from missioncontrol.up.data_dir import DataDir
 from tests.installations import Installation, a_database
 from tests.missioncontrol.test_backups import managed
@@ -50,7 +51,8 @@ def test_it_makes_no_secret_beside_the_one_of_the_environment(data, monkeypatch)
     assert not (data / "secret.key").exists()
 
 
-def test_it_does_nothing_while_up_holds_the_directory(data):
+def test_it_does_nothing_while_up_holds_the_directory(data, monkeypatch):
+    monkeypatch.setattr(data_dir, "PATIENCE_S", 0)
     holder = DataDir(data)
     with holder.held():
         holder.announce("serving", "http://127.0.0.1:8765")

@@ -28,13 +28,14 @@ async def application(scope, receive, send):
 """
 
 
-@pytest.fixture
-def port(tmp_path):
-    (tmp_path / "large.py").write_text(APPLICATION)
+@pytest.fixture(scope="module")
+def port(tmp_path_factory):
+    place = tmp_path_factory.mktemp("web")
+    (place / "large.py").write_text(APPLICATION)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        command = processes.web(DataDir(tmp_path), listener)
+        command = processes.web(DataDir(place), listener)
         argv = [*command.argv[:-1], "large:application"]
-        environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}"}
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{place}"}
         serving = subprocess.Popen(argv, env=environment, pass_fds=command.pass_fds)
         yield listener.getsockname()[1]
         serving.terminate()

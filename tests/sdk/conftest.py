@@ -1,6 +1,6 @@
 import pytest
 
-from guard.sdk import background, session
+from guard.sdk import background, conversation, session
 from tests.sdk.server import LoopbackServer
 
 
@@ -22,11 +22,12 @@ def environment(server, monkeypatch):
     session.end_own()
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """A server that is away is looked for again at once."""
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.05)
     monkeypatch.setattr(background, "LONGEST_PAUSE_S", 0.1)
+    monkeypatch.setattr(conversation, "FIRST_PAUSE_S", 0.05)
 
 
 @pytest.fixture

@@ -104,6 +104,8 @@ class LoopbackServer:
 
 
 class _QuietServer(ThreadingHTTPServer):
+    request_queue_size = 128  # callers at once: one that finds no place tries again after a second
+
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._kept: set[socket.socket] = set()

@@ -7,8 +7,6 @@ import subprocess
 import sys
 import threading
 
-import pytest
-
 from guard import AsyncSession, Session
 from guard.errors import ServerAway
 from guard.sdk.background import MOST_STAYING, heartbeat
@@ -16,8 +14,6 @@ from guard.sdk.outbox import Outbox, leftovers
 from tests.installations import wait_for
 from tests.sdk.away import fail, files, reported_to
 from tests.sdk.server import directive
-
-pytestmark = pytest.mark.usefixtures("quick")
 
 
 def test_what_happened_while_it_was_away_is_delivered_in_order_and_once(server, where, outbox):

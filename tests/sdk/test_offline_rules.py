@@ -11,9 +11,6 @@ from tests.installations import wait_for
 from tests.sdk.away import RULES, fail, fail_often, reported_to, seen_rules
 from tests.sdk.server import LoopbackServer, directive
 
-pytestmark = pytest.mark.usefixtures("quick")
-
-
 # --- the same engine, the last policy ----------------------------------------------
 
 

@@ -245,7 +245,7 @@ def test_a_held_call_outlasts_a_page_that_stands_between(server, session, page):
 
 
 def test_a_held_call_gives_up_on_a_server_that_stays_away(server, monkeypatch):
-    monkeypatch.setattr(conversation, "GIVE_UP_S", 0.5)
+    monkeypatch.setattr(conversation, "GIVE_UP_S", 0.2)
     server.answer_turn = lambda _: (200, directive("hold"))
 
     def vanish(_):
@@ -262,7 +262,7 @@ def test_a_held_call_gives_up_on_a_server_that_stays_away(server, monkeypatch):
 def test_a_held_call_gives_up_on_what_answers_for_good_in_the_servers_place(
     server, monkeypatch, page
 ):
-    monkeypatch.setattr(conversation, "GIVE_UP_S", 0.5)
+    monkeypatch.setattr(conversation, "GIVE_UP_S", 0.2)
     server.answer_turn = lambda _: (200, directive("hold"))
     server.answer_poll = lambda _: page
 
@@ -302,6 +302,7 @@ class Frozen:
 def test_the_time_a_frozen_server_takes_counts_as_time_that_it_is_away(monkeypatch):
     frozen = Frozen()
     monkeypatch.setattr(conversation, "monotonic", lambda: frozen.now)
+    monkeypatch.setattr(conversation, "ASK_AGAIN_S", 0.01)
 
     session = Session("x", transport=frozen, fail="closed", heartbeat=False, outbox=False)
     assert not session.before("Bash").run

@@ -1,8 +1,7 @@
 """A recorded run imported from a file: looked at like a live one, and it asks and costs nobody."""
 
 import json
-import tempfile
-from contextlib import ExitStack
+import pickle
 from datetime import timedelta
 from uuid import UUID
 
@@ -27,7 +26,7 @@ from tests.build import NOON, a_run
 from tests.guard import transcripts
 from tests.otlp.build import a_log, a_span, logs, spans
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_this_process")]
 
 ERROR = "ModuleNotFoundError: no module 'app.tokens'"
 SECRET = "ghp_" + "a1B2" * 9
@@ -65,6 +64,23 @@ def send(client, body, *, name="night.jsonl", query=""):
         body,
         content_type="application/octet-stream",
     )
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Read and judge here, what goes in and out pickled as between two processes.
+
+    To start them takes longer than the rest of a test: test_recording_limits.py does.
+    """
+
+    def call(function, *args, **_):
+        function, args = through_a_pipe((function, args))
+        return through_a_pipe(function(*args))
+
+    def through_a_pipe(value):
+        return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
+
+    monkeypatch.setattr(reading, "call", call)
 
 
 @pytest.fixture
@@ -511,38 +527,6 @@ def test_a_call_is_shown_once_at_a_tool_that_was_proposed_and_then_ran(as_person
     assert float(run.meters.cost_usd) == 0.5
 
 
-def test_a_call_nested_too_deep_costs_its_turn_alone(as_person, operator):
-    deep = 900 * '{"a":' + "1" + 900 * "}"
-    body = a_file(turn()) + f'\n{{"role": "assistant", "tool": "x", "args": {deep}}}'.encode()
-
-    response = send(as_person(operator), body)
-
-    assert response.status_code == 201, response.content
-    assert (response.json()["turns"], response.json()["unreadable"]) == (1, 1)
-
-
-def test_a_file_that_takes_too_long_to_read_is_given_up_on(as_person, operator, monkeypatch):
-    monkeypatch.setattr(reading, "READING_S", 1)
-    # A quote that is never closed, each line of it looked at in each field it may be.
-    body = b'role,content,tool\nassistant,"' + b"a\n" * (2 << 20)
-
-    response = send(as_person(operator), body, name="open-quote.csv")
-
-    assert response.status_code == 400, response.content
-    assert "too much time or memory" in response.json()["detail"]
-    assert not Run.objects.exists()
-
-
-def test_a_file_that_takes_too_much_memory_is_given_up_on(as_person, operator, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_MEMORY", 160 << 20)
-    body = b"[" + b'{"a":0},' * 900_000 + b"{}]"
-
-    response = send(as_person(operator), body)
-
-    assert response.status_code == 400, response.content
-    assert "too much time or memory" in response.json()["detail"]
-
-
 def test_more_turns_than_a_recording_has_are_counted_and_not_taken(as_person, operator):
     body = a_file(*[turn()] * (reading.MOST_TURNS + 5))
 
@@ -550,43 +534,6 @@ def test_more_turns_than_a_recording_has_are_counted_and_not_taken(as_person, op
 
     assert response.status_code == 400, response.content
     assert f"this one has {reading.MOST_TURNS + 5}" in response.json()["detail"]
-
-
-def test_what_is_read_never_has_a_name_on_the_disk(as_person, operator, monkeypatch, tmp_path):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    read, seen = reading.read, []
-
-    def look(*given, **named):
-        seen.append(list(tmp_path.iterdir()))
-        return read(*given, **named)
-
-    monkeypatch.setattr(reading, "read", look)
-
-    assert send(as_person(operator), a_stuck_file()).status_code == 201
-    # A server that is killed meanwhile would leave it, with the secrets in it.
-    assert seen == [[]]
-
-
-def test_only_some_are_read_at_once(as_person, operator):
-    with ExitStack() as taken:
-        for _ in range(reading.AT_ONCE):
-            taken.enter_context(reading.place())
-        response = send(as_person(operator), a_stuck_file())
-
-    assert response.status_code == 503, response.content
-    assert int(response.headers["Retry-After"]) > 0
-    assert send(as_person(operator), a_stuck_file()).status_code == 201
-
-
-def test_a_recording_that_takes_too_long_to_judge_is_given_up_on(as_person, operator, monkeypatch):
-    monkeypatch.setattr(reading, "JUDGING_S", 1)
-    body = a_file(*(turn(f"pytest -k {n}", result=f"{n} failed") for n in range(9_000)))
-
-    response = send(as_person(operator), body)
-
-    assert response.status_code == 400, response.content
-    assert "Judging its turns takes too much time" in response.json()["detail"]
-    assert not Run.objects.exists()
 
 
 def test_an_export_of_more_requests_than_records_are_read_is_given_up_on(as_person, operator):

@@ -75,9 +75,7 @@ def past(project) -> Past:
     stopped.refresh_from_db()
     other.refresh_from_db()
     project.refresh_from_db()
-    past = Past(project, stopped, other)
-    assert named(past) == []
-    return past
+    return Past(project, stopped, other)
 
 
 def named(past):
@@ -302,6 +300,10 @@ TABLE = [
     (puts_in_a_row_of_an_hour_ago, "unanchored"),
     (edits_the_file_of_heads, "heads_file"),
 ]
+
+
+def test_of_a_past_that_nobody_touched_nothing_is_named(past):
+    assert named(past) == []
 
 
 @pytest.mark.parametrize(("tamper", "kind"), TABLE, ids=lambda one: getattr(one, "__name__", one))

@@ -55,7 +55,9 @@ def test_one_that_works_for_ever_is_ended():
         call(work_for_ever, cpu_s=1)
 
 
-def test_one_that_waits_for_ever_is_ended_too():
+def test_one_that_waits_for_ever_is_ended_too(monkeypatch):
+    monkeypatch.setattr(reading, "WAITS", 1)
+
     with pytest.raises(TooMuch):
         call(time.sleep, 60, cpu_s=1)
 
