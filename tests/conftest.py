@@ -171,21 +171,15 @@ REACHES_ONE = {"a_database", "an_installation", "Installation", "broadcast"}
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """Begin with what takes long: else one process ends long after the others.
+    """Begin with what takes long, in any order: else one process ends long after the others.
 
-    Of the files that wait alike, those of many tests come first.
+    In the browser one file has a fifth of the tests: the fullest come first.
     """
     if config.getoption("database"):
         config.hook.pytest_deselected(items=[item for item in items if not uses_a_server(item)])
         items[:] = [item for item in items if uses_a_server(item)]
-    tests = Counter(item.path for item in items)
-    items.sort(
-        key=lambda item: (
-            "e2e" not in item.path.parts,
-            not LONG & set(item.path.parts),
-            -tests[item.path],
-        )
-    )
+    in_a_browser = Counter(item.path for item in items if "e2e" in item.path.parts)
+    items.sort(key=lambda item: (-in_a_browser[item.path], not LONG & set(item.path.parts)))
 
 
 def uses_a_server(item):
