@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 from playwright.sync_api import Page
 
 from tests.contract.conversation import Caller
-from tests.installations import ROOT, Installation
+from tests.installations import Installation
 
 SIGN_IN = """
-import json, sys, django
-django.setup()
+import json, sys
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
 from missioncontrol.accounts.models import Membership
@@ -32,8 +29,7 @@ kept.save()
 print(json.dumps({{"mc_session": kept.session_key}}))
 """
 OFFER_PAIRING = """
-import json, sys, django
-django.setup()
+import json, sys
 from django.contrib.auth.models import User
 from missioncontrol.accounts import services
 from missioncontrol.clock import now
@@ -88,13 +84,5 @@ def _signed_in(installation: Installation, first: str, *args: str) -> dict[str, 
 
 
 def _run(installation: Installation, code: str, *args: str) -> dict[str, str]:
-    done = subprocess.run(
-        [sys.executable, "-c", code, *args],
-        cwd=ROOT,
-        env=installation.own_environment(),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    printed: dict[str, str] = json.loads(done.stdout)
+    printed: dict[str, str] = json.loads(installation.in_python(code, *args))
     return printed

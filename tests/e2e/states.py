@@ -6,8 +6,6 @@ screen, so that they work in every language.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,7 +18,7 @@ from tests.contract.conversation import Caller, a_turn, an_agent_of, the_person_
 from tests.e2e.crew import start_others, work_together
 from tests.e2e.crowd import HOSTILE
 from tests.e2e.stuck import StuckRun
-from tests.installations import ROOT, wait_for
+from tests.installations import wait_for
 
 Deed = Callable[[Page], object]
 
@@ -74,12 +72,7 @@ sessions.park(UUID("{run}"), at=timezone.now())
 
 def park(running: Any, run: str) -> None:
     """Put a held run off, as Claude Code does when its session ends in a hold."""
-    subprocess.run(
-        [sys.executable, "manage.py", "shell", "-v", "0", "-c", PARK.format(run=run)],
-        cwd=ROOT,
-        env=running.own_environment(),
-        check=True,
-    )
+    running.in_python(PARK.format(run=run))
 
 
 def fail_differently(agent: Caller) -> str:

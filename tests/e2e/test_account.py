@@ -1,8 +1,6 @@
 """A team's ways in, in a browser: each from its set-up to the sign-in by it."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +8,7 @@ from playwright.sync_api import expect
 
 from missioncontrol.up.addresses import OWN_HOST
 from tests.e2e import axe
-from tests.installations import ROOT, an_installation
+from tests.installations import an_installation
 from tests.missioncontrol.accounts.ways import A_PASSWORD, code_of
 from tests.provider import CLIENT, SECRET, a_provider
 
@@ -52,18 +50,6 @@ def faults(page):
     return [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found]
 
 
-def in_python(installation, code):
-    """Do something to its database, as who has the machine can."""
-    return subprocess.run(
-        [sys.executable, "manage.py", "shell", "-v", "0", "-c", code],
-        cwd=ROOT,
-        env=installation.own_environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-
-
 @pytest.fixture
 def ours(installation):
     """Our own name on this machine: passkeys are bound to names, and addresses are none."""
@@ -84,7 +70,7 @@ project = Project.objects.order_by("created_at").first()
 Membership.objects.get_or_create(project=project, user=user, defaults={{"role": "owner"}})
 print(services.mint_login_link(user=user, at=now()).secret)
 """
-        secret = in_python(installation, code).strip()
+        secret = installation.in_python(code).strip()
         page = open_page("/login/", signed_in=False)
         page.goto(f"{ours}/login/{secret}/")
         page.get_by_role("button", name="Sign in").click()
@@ -238,7 +224,7 @@ project = create_project(name="vault", owner=people.find("Nia"), at=now())
 project.second_factor = True
 project.save(update_fields=["second_factor"])
 """
-    in_python(installation, code)
+    installation.in_python(code)
     page.reload()
     expect(page.get_by_text("vault: a second factor is required")).to_be_visible()
     expect(page.get_by_label("Project", exact=True)).to_have_count(0)
