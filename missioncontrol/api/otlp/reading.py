@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
+from guard.adapters.reading import LONGEST_SESSION
 from guard.turn import Role, Turn
 from missioncontrol.api.agents import fault_of
 from missioncontrol.api.otlp import coding_agents, genai, openinference
@@ -28,7 +29,6 @@ DIALECTS: tuple[tuple[Callable[[Record], bool], Callable[[Record], RecordFacts |
     (openinference.recognises, openinference.read),
     (genai.recognises, genai.read),
 )
-LONGEST_SESSION = 130
 # The newest are those whose spans still come.
 TRACES_KEPT = 10_000
 KNOWN = frozenset(CLIENTS.values())
@@ -100,7 +100,6 @@ def understood(
             session = next(iter(named[facts.client])) if len(named[facts.client]) == 1 else ""
         if not session:
             continue  # an event of no session, such as a program's start
-        # It is half of the run's key, whose column has an end.
         if len(session) > LONGEST_SESSION:
             batch.refuse(record.place, f"a session's id has at most {LONGEST_SESSION} characters")
             continue
