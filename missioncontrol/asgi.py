@@ -41,7 +41,7 @@ THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
 )
 
 # Addresses with one method; `turns/` has another, which Django answers.
-AGENTS_ONLY = tuple(path for _, path, _ in THIN[1:])
+AGENTS_ONLY = THIN[1:]
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -64,10 +64,11 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
                 await endpoint.serve(handler, found.groupdict(), scope, receive, send)
                 return
         # Else Django would draw a screen there.
-        if any(path.match(scope["path"]) for path in AGENTS_ONLY):
-            wrong = WrongMethod(f"{scope['method']} is not offered here.")
-            await endpoint.refuse(wrong, scope, send)
-            return
+        for method, path, _ in AGENTS_ONLY:
+            if path.match(scope["path"]):
+                wrong = WrongMethod(scope["method"], offered=method)
+                await endpoint.refuse(wrong, scope, send)
+                return
         await django_application(scope, receive, send)
     except (BodyTooLarge, TooManyRequests, Unavailable) as error:
         await endpoint.refuse(error, scope, send)
