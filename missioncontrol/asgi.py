@@ -64,11 +64,10 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
                 await endpoint.serve(handler, found.groupdict(), scope, receive, send)
                 return
         # Else Django would draw a screen there.
-        for method, path, _ in AGENTS_ONLY:
-            if path.match(scope["path"]):
-                wrong = WrongMethod(scope["method"], offered=method)
-                await endpoint.refuse(wrong, scope, send)
-                return
+        if offered := [method for method, path, _ in AGENTS_ONLY if path.match(scope["path"])]:
+            wrong = WrongMethod(scope["method"], offered=offered[0])
+            await endpoint.refuse(wrong, scope, send)
+            return
         await django_application(scope, receive, send)
     except (BodyTooLarge, TooManyRequests, Unavailable) as error:
         await endpoint.refuse(error, scope, send)
