@@ -162,6 +162,8 @@ class Engine:
         signals = tuple(self._detectors.examine(view, turn))
         if self._corrected and (again := self._recall(step, agent)):
             signals = (again, *signals)
+            # What is counted began afresh, but the request was made before.
+            changed = changed and not step.proposed
         evidence = self._stall.evidence_of(self.history)
         score = stuck = 0.0
         if signals or evidence:  # usually neither

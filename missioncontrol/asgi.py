@@ -41,7 +41,7 @@ THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
 )
 
 # Addresses with one method; `turns/` has a second one, which Django answers.
-AGENTS_ONLY = tuple(path for _, path, _ in THIN[1:])
+AGENTS_ONLY = THIN[1:]
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -64,8 +64,8 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
                 await endpoint.serve(handler, found.groupdict(), scope, receive, send)
                 return
         # Otherwise Django would answer with a screen.
-        if any(path.match(scope["path"]) for path in AGENTS_ONLY):
-            wrong = WrongMethod(f"{scope['method']} is not offered here.")
+        if offered := [method for method, path, _ in AGENTS_ONLY if path.match(scope["path"])]:
+            wrong = WrongMethod(scope["method"], offered=offered[0])
             await endpoint.refuse(wrong, scope, send)
             return
         await django_application(scope, receive, send)

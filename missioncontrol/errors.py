@@ -160,6 +160,14 @@ class WrongMethod(MissionControlError):
     status = 405
     title = "Method not allowed"
 
+    def __init__(self, method: str, *, offered: str) -> None:
+        super().__init__(f"{method} is not offered here.")
+        self.offered = offered
+
+    def headers(self) -> dict[str, str]:
+        """Say which is: an answer 405 has to (RFC 9110)."""
+        return {"Allow": self.offered}
+
 
 class NoSuchMove(MissionControlError):
     code = "no_such_move"

@@ -16,6 +16,9 @@ from guard.errors import UnreadableHook
 from guard.formats.fields import read_time
 from guard.turn import Role, Turn, Usage
 
+# Half of the run's key, whose column has an end.
+LONGEST_SESSION = 130
+
 
 def text(body: Body, name: str) -> str:
     """Return a text field; empty if it is not a text."""
@@ -62,12 +65,15 @@ def read_event(body: Body, *, client: str, title: str, session: str = "session_i
         session: The field that names the session.
 
     Raises:
-        UnreadableHook: It has no `hook_event_name`, or no field `session`.
+        UnreadableHook: It has no `hook_event_name`, or no field `session`, or a longer
+            one than the key of its run may be.
     """
     name, named = text(body, "hook_event_name"), text(body, session) or text(body, "session_id")
     # `guard doctor` asks from outside any session.
     if not name or not (named or name == PROBE):
         raise UnreadableHook(f"A {title} hook body has hook_event_name and {session}.")
+    if len(named) > LONGEST_SESSION:
+        raise UnreadableHook(f"{session}: at most {LONGEST_SESSION} characters, got {len(named)}.")
     return HookEvent(
         client=client,
         name=name,

@@ -17,7 +17,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from guard.turn import Turn as GuardTurn
 from guard.wire import Directive, Message, Refusal, TurnsReply
-from missioncontrol.api.endpoint import Request, Response, read_json_object, wait_seconds
+from missioncontrol.api.endpoint import (
+    Request,
+    Response,
+    first_fault,
+    read_json_object,
+    wait_seconds,
+)
 from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.decisions import directives, sessions
@@ -108,7 +114,7 @@ async def get_directive(request: Request) -> Response:
     try:
         after = None if text is None else int(text)
     except ValueError:
-        raise InvalidRequest("`after` must be a version, a whole number.") from None
+        raise InvalidRequest("`after` must be a version, a whole number.", field="after") from None
     wait_s = wait_seconds(request.query("wait"))
     # A keeper's question is not its agent's: only the agent's shows that it waits at a held call.
     as_agent = request.query("keeper") is None and not request.key.reports_only
@@ -317,8 +323,8 @@ def _one_by_one(body: bytes) -> tuple[tuple[GuardTurn, ...], tuple[Refusal, ...]
             turn = _turns.validate_python(value)
             fault = fault_of(turn)
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            fault = f"{'.'.join(str(part) for part in first['loc']) or 'turn'}: {first['msg']}"
+            where, words, _ = first_fault(error)
+            fault = f"{where or 'turn'}: {words}"
         if fault:
             refused.append(Refusal(index=index, code="invalid_turn", detail=fault))
         else:

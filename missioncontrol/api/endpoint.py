@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
 
-from pydantic_core import to_json
+from pydantic_core import ValidationError, to_json
 
 from guard.depth import shallow
 from missioncontrol import origin
@@ -251,6 +251,27 @@ def read_json_object(body: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
     return value
+
+
+# pydantic speaks of Python's types; who sends JSON knows lists and objects.
+IN_JSON = {
+    "tuple_type": "Input should be a list",
+    "dict_type": "Input should be an object",
+    "dataclass_type": "Input should be an object",
+    "uuid_type": "Input should be a valid UUID",
+}
+# What it puts behind the name of a field that may be of several types.
+MEMBERS = {"uuid", "str", "dict[str,any]"}
+
+
+def first_fault(error: ValidationError) -> tuple[str, str, str]:
+    """Return where a body is wrong first (empty: as a whole), how in words, and the kind of fault.
+
+    One fault at a time, and without the input, which may be a secret.
+    """
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"] if part not in MEMBERS)
+    return where, IN_JSON.get(first["type"], first["msg"]), first["type"]
 
 
 def wait_seconds(text: str | None) -> float:

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 from rest_framework.request import Request
 
-from missioncontrol.api.endpoint import read_json_object
+from missioncontrol.api.endpoint import first_fault, read_json_object
 from missioncontrol.errors import InvalidRequest, existing
 
 T = TypeVar("T")
@@ -60,10 +60,10 @@ def read_body(request: Request, kind: type[T]) -> T:
         read: T = _adapter(kind).validate_python(body)
     except ValidationError as error:
         # One error at a time, and without the input, which may be a secret.
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "body"
+        where, words, fault = first_fault(error)
+        where = where or "body"
         # The kind of error, for screens that show it in another language.
-        raise InvalidRequest(f"{where}: {first['msg']}", field=where, fault=first["type"]) from None
+        raise InvalidRequest(f"{where}: {words}", field=where, fault=fault) from None
     return read
 
 
@@ -153,7 +153,9 @@ def read_whole(name: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InvalidRequest(f"{name}: expected a whole number, got {text!r}.") from None
+        raise InvalidRequest(
+            f"{name}: expected a whole number, got {text!r}.", field=name
+        ) from None
 
 
 def read_moment(name: str, text: str) -> datetime:
@@ -197,10 +199,10 @@ def read_id(name: str, text: str) -> UUID:
 
 
 def read_choice(name: str, text: str, known: tuple[str, ...]) -> str:
-    """Read one of a few words; the first if the text is empty."""
+    """Read one of a few words; the first, which may be empty, if the text is empty."""
     if (chosen := text or known[0]) in known:
         return chosen
-    expected = ", ".join(known)
+    expected = ", ".join(filter(None, known))
     raise InvalidRequest(f"{name}: expected one of {expected}, got {text!r}.", field=name)
 
 
@@ -214,6 +216,11 @@ def read_word(name: str, text: str) -> str:
 def read_words(name: str, text: str) -> list[str]:
     """Read names separated by commas; an empty list asks for all."""
     return [word for word in read_word(name, text).split(",") if word]
+
+
+def read_choices(name: str, text: str, known: tuple[str, ...]) -> list[str]:
+    """Read some of a few words with commas between them; none: it asks for all."""
+    return [read_choice(name, word, known) for word in read_words(name, text)]
 
 
 def read_text(name: str, text: str) -> str:

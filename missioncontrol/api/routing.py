@@ -36,7 +36,7 @@ from rest_framework.request import Request
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from missioncontrol.api.rest import QUERY, Page, json_response, read_body, read_choice
+from missioncontrol.api.rest import QUERY, Page, json_response, read_body, read_choice, read_choices
 from missioncontrol.wire.decisions import Problem
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -89,8 +89,7 @@ class Call:
         # `with_`: a keyword of Python.
         asked = name.rstrip("_")
         self.query.append(asked)
-        is_choice = get_origin(kind) is Literal
-        read = partial(read_choice, known=get_args(kind)) if is_choice else QUERY[kind]
+        read = _query_reader(kind)
         is_optional = NoneType in get_args(kind)
 
         def of_query(request: Request, _: Mapping[str, Any]) -> Any:
@@ -98,6 +97,15 @@ class Call:
             return read(asked, text) if text or not is_optional else None
 
         return of_query
+
+
+def _query_reader(kind: Any) -> Callable[[str, str], Any]:
+    """Return what reads a parameter of the query of this type."""
+    several = get_origin(kind) is list
+    words = get_args(kind)[0] if several else kind
+    if get_origin(words) is not Literal:
+        return QUERY[kind]
+    return partial(read_choices if several else read_choice, known=get_args(words))
 
 
 class Answer:

@@ -122,8 +122,8 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     answered = about_loops.filter(resolution__isnull=False).exclude(resolution__in=FINE)
     costs = about_loops.annotate(cost=KeyTextTransform("cost_usd", "evidence"))
     # Summed in Python, as decimals: SQLite would add floats.
-    loop_costs = costs.values_list("cost", flat=True).iterator()
-    loop_cost = sum((Decimal(cost) for cost in loop_costs if cost not in UNPRICED), Decimal(0))
+    loop_costs = list(costs.values_list("cost", flat=True))
+    known = [Decimal(cost) for cost in loop_costs if cost not in UNPRICED]
     return HistoryTotals(
         runs=sums["runs"],
         turns=sums["turns"],
@@ -132,7 +132,8 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
         unpriced_runs=sums["unpriced_runs"],
         flagged=cards.values("run_id").distinct().count(),
         loops=answered.values("run_id").distinct().count(),
-        loop_cost_usd=loop_cost,
+        loop_cost_usd=sum(known, Decimal(0)),
+        unpriced_loops=len(loop_costs) - len(known),
         imported=sums["recordings"],
         imported_cost_usd=dollars(sums["recorded_cost"]),
         **fixes,

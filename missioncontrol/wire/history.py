@@ -77,6 +77,8 @@ class HistoryTotals:
     """Recordings among the runs."""
     imported_cost_usd: Decimal = Decimal(0)
     """What they cost where they were recorded; it is in no other sum."""
+    unpriced_loops: int = 0
+    """Cards about a loop whose cost nobody told; `loop_cost_usd` is that of the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

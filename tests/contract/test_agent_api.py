@@ -71,6 +71,20 @@ def test_a_body_without_any_readable_turn_is_a_400(agent, body):
     assert response.json["code"] == "invalid_request"
 
 
+@pytest.mark.parametrize(
+    ("turn", "words"),
+    [
+        (5, "turn: Input should be an object"),
+        ({"role": "assistant", "tool": "T", "args": [1]}, "args: Input should be an object"),
+        ({"role": "assistant", "tool": "T", "files": "a"}, "files: Input should be a list"),
+    ],
+)
+def test_what_is_wrong_with_a_turn_is_said_in_words_of_json(agent, turn, words):
+    reply = agent.post_turns(agent.open_run(), turn)
+
+    assert reply.json["refused"][0]["detail"] == words
+
+
 def test_turns_that_come_as_gzip_are_refused_as_such(agent):
     packed = gzip.compress(b'{"turns": [{"role": "user", "content": "hello"}]}')
 
@@ -295,6 +309,7 @@ def test_another_method_is_a_405(agent):
     response = agent.ask("GET", "/api/v1/hooks/claude-code/")
 
     assert (response.status, response.json["code"]) == (405, "method_not_allowed")
+    assert response.headers["Allow"] == "POST"
 
 
 def test_who_joins_a_run_tells_what_it_can_do(agent):

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
+from tests.e2e.reach import CUT_OFF
 from tests.e2e.stuck import StuckRun
 from tests.installations import wait_for
 
@@ -55,6 +56,18 @@ def test_a_phone_says_when_an_answer_was_not_delivered(open_page, stuck):
     expect(line_of(page)).to_contain_text("not delivered")
     page.get_by_role("button", name="Close").tap()
     expect(line_of(page)).to_have_count(0)
+
+
+def test_a_phone_names_the_next_card_within_its_button_however_long(open_page, stuck):
+    run = stuck()
+    page = open_page(f"/decisions/{run.card['id']}", phone=True)
+    run.on(page).get_by_role("button", name="Continue").tap()
+    other = stuck("tidepool: Make the tests of signing in pass, then write the notes")
+
+    next_card = page.get_by_role("link", name=f"Next card: {other.name}")
+
+    expect(next_card).to_be_visible()
+    assert page.evaluate(CUT_OFF) == []
 
 
 @pytest.mark.parametrize("path", ["/decisions", "/decisions/{card}"])

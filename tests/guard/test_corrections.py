@@ -37,6 +37,10 @@ def test_the_same_request_trips_at_its_first_reappearance(corrected):
     assert trip.evidence.calls == ('Bash {"command":"cat a.txt"}',)
 
 
+def test_to_ask_for_it_again_changes_nothing(corrected):
+    assert not corrected.observe(proposal(key="k3")).changed
+
+
 def test_one_that_is_told_when_it_is_done_trips_too(corrected):
     trip = corrected.observe(call(key="k3", error=ERROR)).trip
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { aTurn } from "../fixtures/rows";
-import { errorName, resultWords, turnWords } from "./turnWords";
+import { aPermission, aRun, aTurn } from "../fixtures/rows";
+import { errorName, pendingOf, resultWords, turnWords } from "./turnWords";
 
 it("says what a turn did", () => {
   expect(turnWords(aTurn())).toEqual({ tool: "Bash", rest: "pytest -q" });
@@ -16,6 +16,27 @@ it("says what came of a turn", () => {
   expect(resultWords(aTurn({ result: "a\n\nb" }))).toBe("2 lines");
   expect(resultWords(aTurn({ result: " ok \n" }))).toBe("ok");
   expect(resultWords(aTurn())).toBe("");
+});
+
+it.each([
+  ["running", {}],
+  ["heldBefore", { status: "held" }],
+  ["untold", { status: "completed" }],
+  ["untold", { presence: "idle" }],
+] as const)("says of a call without an end: %s", (pending, run) => {
+  expect(pendingOf(aTurn({ seq: 4 }), aRun(run), [])).toBe(pending);
+});
+
+it("does not say that a call runs which a person is asked about, or denied", () => {
+  const card = aPermission();
+  const turn = aTurn({ seq: card.evidence.turns[0] ?? -1 });
+  const other = aTurn({ seq: turn.seq + 1 });
+
+  expect(pendingOf(turn, aRun(), [card])).toBe("asks");
+  expect(pendingOf(other, aRun(), [card])).toBe("running");
+  expect(pendingOf(turn, aRun(), [{ ...card, status: "resolved", resolution: "deny" }])).toBe(
+    "denied",
+  );
 });
 
 it("names an error by what went wrong at the end", () => {

@@ -1,7 +1,7 @@
 /** What a turn or a person did, and what came of it, in one line each. Pure. */
 import { words as t } from "../messages/texts";
-import type { InterventionRow, TurnRow } from "../wire/types";
-import { actionWords } from "./words";
+import type { DecisionRow, InterventionRow, RunRow, TurnRow } from "../wire/types";
+import { actionWords, asksFor, hasEnded } from "./words";
 
 /** One line for what a turn did: the tool and what it was given. */
 export function turnWords(turn: TurnRow): { tool: string; rest: string } {
@@ -52,6 +52,18 @@ export function resultWords(turn: TurnRow): string {
   const lines = (turn.result ?? "").split("\n").filter((line) => line.trim() !== "");
   if (lines.length === 0) return "";
   return lines.length === 1 ? (lines[0] ?? "").trim() : t.lines(lines.length);
+}
+
+export type Pending = "asks" | "denied" | "heldBefore" | "untold" | "running";
+
+/** How a call stands whose end was not told; `cards` are its run's. */
+export function pendingOf({ seq }: TurnRow, run: RunRow, cards: readonly DecisionRow[]): Pending {
+  const asking = cards.findLast((card) => asksFor(card) && card.evidence.turns.includes(seq));
+  if (asking?.status === "open") return "asks";
+  // An agent says nothing more of a call that it was refused.
+  if (asking?.resolution === "deny") return "denied";
+  if (run.status === "held" || run.status === "holding") return "heldBefore";
+  return hasEnded(run) || run.presence === "idle" ? "untold" : "running";
 }
 
 /** What a person did: words to an agent that no card held are a message, not a fix. */

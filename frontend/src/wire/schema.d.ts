@@ -4181,6 +4181,11 @@ export interface components {
             runs: number;
             /** Turns */
             turns: number;
+            /**
+             * Unpriced Loops
+             * @default 0
+             */
+            unpriced_loops: number;
             /** Unpriced Runs */
             unpriced_runs: number;
         };

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
+from guard.adapters.reading import LONGEST_SESSION
 from guard.turn import Role, Turn
 from missioncontrol.api.agents import fault_of
 from missioncontrol.api.otlp import coding_agents, genai, openinference
@@ -28,7 +29,6 @@ DIALECTS: tuple[tuple[Callable[[Record], bool], Callable[[Record], RecordFacts |
     (openinference.recognises, openinference.read),
     (genai.recognises, genai.read),
 )
-LONGEST_SESSION = 130
 # More spans can still be expected for the newest traces.
 TRACES_KEPT = 10_000
 KNOWN = frozenset(CLIENTS.values())

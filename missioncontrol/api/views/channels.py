@@ -22,6 +22,7 @@ from missioncontrol.wire.projects import (
     ChannelHears,
     ChannelRow,
     DeliveryRow,
+    DeliveryStatus,
     Language,
 )
 from missioncontrol.wire.rows import Whole
@@ -127,7 +128,7 @@ def channels_test(request: Request, channel: FoundChannel, by: By) -> DeliveryRo
 def deliveries_list(
     request: Request,
     projects: Projects,
-    status: list[str],
+    status: list[DeliveryStatus],
     kind: list[str],
     channel: UUID | None,
     decision: UUID | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -25,7 +25,13 @@ from missioncontrol.decisions.allowlist import NewAllowlistEntry, Scope, preview
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
 from missioncontrol.runs.statements import pages_of
-from missioncontrol.wire.decisions import AllowlistPreview, AllowlistRow, AutofixRow, DecisionRow
+from missioncontrol.wire.decisions import (
+    AllowlistPreview,
+    AllowlistRow,
+    AutofixRow,
+    DecisionRow,
+    DecisionStatus,
+)
 from missioncontrol.wire.instance import AuditRow, Verification
 
 api = Router()
@@ -33,7 +39,7 @@ LONGEST_NAME = 150
 
 
 @api.get("decisions/", query=("project",))
-def decisions_list(request: Request, status: str) -> Page[DecisionRow]:
+def decisions_list(request: Request, status: Literal["", DecisionStatus]) -> Page[DecisionRow]:
     """List cards, oldest first; `?status=open` is the inbox, without archived projects."""
     # Nobody can answer cards of an archived project, so they would stay in the inbox for ever.
     mine = auth.projects_of(request, even_archived=status != "open")

@@ -285,7 +285,12 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
         changes["redact_rules"] = list(read_rules(changes["redact_rules"]).rules)
     # Checked here, because the database's own error would speak of a column's range.
     if not 0 <= changes.get("keep_words_days", 0) <= LONGEST_DAYS:
-        raise InvalidRequest(f"keep_words_days: expected 0 (for ever) to {LONGEST_DAYS} days.")
+        raise InvalidRequest(
+            f"keep_words_days: expected 0 (for ever) to {LONGEST_DAYS} days.",
+            field="keep_words_days",
+        )
     if not 1 <= changes.get("hold_limit", 1) <= LONGEST_HOLD_S:
-        raise InvalidRequest(f"hold_limit: expected 1 to {LONGEST_HOLD_S} seconds.")
+        raise InvalidRequest(
+            f"hold_limit: expected 1 to {LONGEST_HOLD_S} seconds.", field="hold_limit"
+        )
     return changes

@@ -64,7 +64,7 @@ from missioncontrol.wire.history import (
 )
 from missioncontrol.wire.policies import RunRules
 from missioncontrol.wire.rows import row_of
-from missioncontrol.wire.runs import RunRow, TelemetryRow, TreeRow
+from missioncontrol.wire.runs import RunRow, RunStatus, TelemetryRow, TreeRow
 
 api = Router()
 FORMATS = {"csv": finding.csv_lines, "jsonl": finding.jsonl}
@@ -107,7 +107,7 @@ def find_runs(
     q: str,
     zone: str,
     agent: str,
-    status: list[str],
+    status: list[RunStatus],
     since: datetime | None,
     until: datetime | None,
     parent: UUID | None,

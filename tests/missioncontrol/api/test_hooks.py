@@ -5,7 +5,9 @@ from datetime import timedelta
 import pytest
 from asgiref.sync import async_to_sync
 
+from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.hook import HookEvent, ModelCall
+from guard.errors import UnreadableHook
 from guard.turn import Usage
 from missioncontrol.api.hooks import serving
 from missioncontrol.errors import NotFound
@@ -18,6 +20,15 @@ from tests.build import NOON, a_project, a_run
 def test_a_hook_whose_run_was_deleted_stops_waiting():
     with pytest.raises(NotFound, match="The run"):
         async_to_sync(serving._control_state)(new_id())
+
+
+@pytest.mark.parametrize("client", ADAPTERS)
+def test_a_session_that_no_runs_key_can_name_is_refused_with_the_limit(client):
+    name = "s" * 131
+    body = {"hook_event_name": "PreToolUse", "session_id": name, "conversation_id": name}
+
+    with pytest.raises(UnreadableHook, match="at most 130 characters, got 131"):
+        adapter_of(client).read(body)
 
 
 def a_hook(*calls):

@@ -210,6 +210,32 @@ def test_a_body_with_a_wrong_field_says_which(run, as_person, owner):
     assert "action" in response.json()["detail"]
 
 
+@pytest.mark.parametrize(
+    ("method", "address", "body", "field", "words"),
+    [
+        ("post", "backtest/", {"policy": {}, "runs": "all"}, "runs", "should be a list"),
+        ("post", "projects/", {"name": []}, "name", "should be a valid string"),
+        ("patch", "projects/{project}/", {"budgets": 5}, "budgets", "should be an object"),
+        ("patch", "projects/{project}/", {"policy": []}, "policy", "should be an object"),
+        ("patch", "projects/{project}/", {"hold_limit": 0}, "hold_limit", "1 to 86400 seconds"),
+        ("get", "decisions/?status=opened", None, "status", "judging, open, resolved, expired"),
+        ("get", "runs/?status=held,paused", None, "status", "got 'paused'"),
+        ("get", "deliveries/?status=lost", None, "status", "waiting, sent, failed"),
+        ("get", "runs/{run}/turns/?after_seq=x", None, "after_seq", "a whole number"),
+    ],
+)
+def test_what_is_wrong_is_named_in_words_of_json(
+    method, address, body, field, words, run, as_person, owner
+):
+    address = f"/api/v1/{address.format(project=run.project_id, run=run.id)}"
+    data = {"data": body, "content_type": "application/json"} if body else {}
+
+    response = getattr(as_person(owner), method)(address, **data)
+
+    assert (response.status_code, response.json()["field"]) == (400, field)
+    assert words in response.json()["detail"]
+
+
 def test_lists_are_paged_by_a_link(project, as_person, owner):
     for number in range(3):
         a_run(project, name=f"run {number}")

@@ -210,6 +210,17 @@ def test_totals_follow_the_search(project, ask):
     assert (dear["runs"], dear["cost_usd"], dear["flagged"]) == (1, "2.5", 0)
 
 
+def test_loops_whose_cost_nobody_told_are_counted_apart(project, ask):
+    a_stuck_run(project)
+    told = a_stuck_run(project, name="told").decisions.get()
+    told.evidence["cost_usd"] = "0.75"
+    told.save(update_fields=["evidence"])
+
+    totals = ask("totals/").json()
+
+    assert (totals["loop_cost_usd"], totals["unpriced_loops"]) == ("0.75", 1)
+
+
 def test_a_strangers_words_are_not_found(project, as_person, stranger):
     put(a_run(project), a_message("confidential"))
     index_all()

@@ -15,7 +15,12 @@ const texts: typeof en = {
   disk: "Freier Speicherplatz",
   diskOf: (free, all) => `${free} von ${all}`,
   holds: "Inhalt",
-  runs: (runs, turns, events) => `${runs} Läufe, ${turns} Schritte, ${events} Zeilen im Protokoll`,
+  runs: (runs, turns, events) =>
+    [
+      counted(runs, { one: "Lauf", other: "Läufe" }),
+      counted(turns, { one: "Schritt", other: "Schritte" }),
+      counted(events, { one: "Zeile im Protokoll", other: "Zeilen im Protokoll" }),
+    ].join(", "),
   deliveries: "Zustellungen",
   keptDays: (days) =>
     `nach ${counted(days, { one: "Tag", other: "Tagen" })} gelöscht; das Protokoll behält sie`,

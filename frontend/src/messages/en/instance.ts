@@ -15,8 +15,12 @@ const texts = {
   disk: "Free disk space",
   diskOf: (free: string, all: string) => `${free} of ${all}`,
   holds: "Contents",
-  runs: (runs: string, turns: string, events: string) =>
-    `${runs} runs, ${turns} turns, ${events} audit rows`,
+  runs: (runs: number, turns: number, events: number) =>
+    [
+      counted(runs, { one: "run", other: "runs" }),
+      counted(turns, { one: "turn", other: "turns" }),
+      counted(events, { one: "audit row", other: "audit rows" }),
+    ].join(", "),
   deliveries: "Deliveries",
   keptDays: (days: number) =>
     `deleted ${counted(days, { one: "day", other: "days" })} after they were created; the audit log keeps them`,
