@@ -19,11 +19,10 @@ from guard.errors import ServerAway, ServerRefused
 from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
 from guard.sdk.background import BackgroundTask, heartbeat
 from guard.sdk.delivery import Delivery, Send, deliver_leftovers, post
-from guard.sdk.exchange import Request
 from guard.sdk.forking import importing, start_afresh_in_children
 from guard.sdk.outbox import Outbox
 from guard.sdk.outbox_file import MOST_CHARS, Record
-from guard.sdk.wording import body_of, cut, turn_json
+from guard.sdk.wording import cut, turn_json
 from guard.turn import Turn
 
 if TYPE_CHECKING:
@@ -247,12 +246,9 @@ class Offline:
         return self._guard.rules
 
     def _deliver_all(self) -> None:
-        """Deliver, come back, learn the rules, deliver what others left."""
+        """Come back, deliver, learn the rules, deliver what others left."""
         if self.away:
-            # By its key this finds the run where it stands already.
-            opened = post(self._send, "POST", "runs/", self._opening)
-            run_id = str(opened.get("id"))
-            taken, is_back = 0, False
+            run_id, taken, is_back = self._find_run(), 0, False
             while not is_back:
                 if self.outbox is not None:
                     taken += Delivery(self._send, self.outbox, run_id=run_id).run()
@@ -267,23 +263,37 @@ class Offline:
             self._emit(Back())
             if self.outbox is not None and (taken or self.outbox.dropped):
                 self._emit(Delivered(turns=taken, dropped=self.outbox.dropped))
-        if self.run_id is not None:
-            self._learn_rules(self.run_id)
+        elif self.run_id is not None:
+            try:
+                self._learn_rules(self.run_id)
+            except (ServerAway, ServerRefused) as error:
+                logger.debug("the rules could not be learned: %s", error)
         # What a process left that was killed, or ended while the server was away.
         for count in deliver_leftovers(self._send, self._folder) if self._folder else ():
             if count:
                 logger.info("%s turns of an earlier process were delivered", count)
 
+    def _find_run(self) -> str:
+        """Look whether the run still stands, or open it; answers its id.
+
+        After a restart of the server a whole fleet does so at once, and a few runs only may be
+        opened at a time.
+        """
+        if self.run_id is not None:
+            try:
+                self._learn_rules(self.run_id)
+            except ServerRefused as gone:
+                logger.debug("the run does not stand there any more: %s", gone)
+            else:
+                return self.run_id
+        # By its key this finds the run where it stands already.
+        return str(post(self._send, "POST", "runs/", self._opening).get("id"))
+
     def _learn_rules(self, run_id: str) -> None:
         with importing:
             from guard.sdk.rules import save_rules
 
-        try:
-            answer = self._send(Request(method="GET", path=f"runs/{run_id}/rules/"))
-            rules = body_of(answer)
-        except (ServerAway, ServerRefused) as error:
-            logger.debug("the rules could not be learned: %s", error)
-            return
+        rules = post(self._send, "GET", f"runs/{run_id}/rules/", None)
         self._rules = rules
         if self._folder is not None:
             save_rules(self._folder, rules)

@@ -64,7 +64,7 @@ def test_its_courier_does_not_come_before_it_may(server, tmp_path, monkeypatch, 
         session.before("Bash", {"command": "pwd"})
         time.sleep(0.2)
 
-        assert len(server.of("POST", "/runs/")) == 1
+        assert len(server.of("POST", "/runs/")) == len(server.of("GET", "/rules/")) == 1
 
 
 def test_a_held_call_does_not_ask_before_it_may(server):
