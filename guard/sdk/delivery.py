@@ -82,8 +82,10 @@ class Delivery:
     def _post(self, letter: Sequence[Record]) -> None:
         first = letter[0]
         if "open" in first:
-            opened = post(self._send, "POST", "runs/", first["open"])
-            self.run_id = quote(str(opened["id"]), safe="")
+            # Who knows its run has just looked whether it stands; of a leftover nobody does.
+            if self.run_id is None:
+                opened = post(self._send, "POST", "runs/", first["open"])
+                self.run_id = quote(str(opened["id"]), safe="")
         # The opening was torn by a kill, or is of a form that we do not know.
         elif self.run_id is None:
             logger.warning("an outbox does not say which run it is of; passed over")

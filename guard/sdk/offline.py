@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from guard.errors import ServerAway, ServerRefused
 from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
@@ -287,7 +288,8 @@ class Offline:
             else:
                 return self.run_id
         # By its key this finds the run where it stands already.
-        return str(post(self._send, "POST", "runs/", self._opening).get("id"))
+        opened = post(self._send, "POST", "runs/", self._opening)
+        return quote(str(opened.get("id")), safe="")
 
     def _learn_rules(self, run_id: str) -> None:
         with importing:
