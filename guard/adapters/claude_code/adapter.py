@@ -1,6 +1,6 @@
 """Claude Code as one of our adapters: its settings, and what its hooks can do as they are set.
 
-Its own telemetry tells what each model call cost, by its own figure. Claude Code (2.1.330) obeys
+Its own telemetry tells what each model call cost, by its own figure. Claude Code (2.1.332) obeys
 those settings in the person's file only: what a project's says of them is ignored, so that no
 repository can send a person's telemetry elsewhere.
 
@@ -103,7 +103,7 @@ class ClaudeCodeSettings(HookSettings):
 
     def connected(self, settings: Settings, wiring: Wiring) -> Settings:
         written = self.disconnected(settings)
-        # Claude Code ignores telemetry settings in a project (2.1.330).
+        # Claude Code ignores telemetry settings in a project (2.1.332).
         if wiring.place == USER_WIDE:
             written = with_telemetry(written, wiring)
         written = self.added(written, wiring)

@@ -1,6 +1,6 @@
 """Claude Code's hooks: bodies read, answers written.
 
-Shapes and traps were checked against Claude Code 2.1.330. No hook carries token
+Shapes and traps were checked against Claude Code 2.1.332. No hook carries token
 counts: they come over OTLP, or from the transcript, where our forwarder reads them.
 
 Asked whether a call is permitted, the allowlist answers, or people. A rule added for the session

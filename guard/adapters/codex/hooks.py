@@ -1,6 +1,6 @@
 """Codex CLI's hooks: bodies read, answers written.
 
-Shapes and traps were checked against Codex CLI 0.169.0. Its hooks are commands
+Shapes and traps were checked against Codex CLI 0.171.0. Its hooks are commands
 only. `PostToolUse` carries the bare output with no exit code, and no hook carries
 token counts: both stand in the session's rollout file, from where our forwarder
 adds them (`adapter`). No hook ends a session: `continue:
