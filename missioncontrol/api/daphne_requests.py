@@ -37,6 +37,8 @@ from missioncontrol.errors import (
 reactor: Any = twisted_reactor  # a module that is replaced by an object: no types
 # Connections in one turn of the event loop.
 ACCEPTS = 8
+# Connections not yet accepted: the kernel drops further ones, which try again a second later.
+BACKLOG = 4096
 # Bytes of one message on a socket; screens send none.
 MOST_READ = 4096
 # Of what a socket is sent behind a message that its peer still takes: a screen that is so far
@@ -290,9 +292,11 @@ def install() -> None:
 
     Twisted takes hundreds in one turn of the event loop when a crowd comes, and raises that
     number as it goes on: a person's request, read in the next turn, would wait for them all.
+    Where Daphne opens the port itself, it would have the kernel keep 50 of that crowd.
     """
     http_protocol.WebRequest = BoundedRequest
     http_protocol.HTTPFactory.protocol = QueuedChannel
     cli.CommandLineInterface.server_class = SchemeTellingServer
     ws_protocol.WebSocketFactory.protocol = OneWaySocket
     tcp.Port.numberAccepts = property(lambda _: ACCEPTS, lambda *_: None)  # type: ignore[assignment]
+    tcp.Port.backlog = property(lambda _: BACKLOG, lambda *_: None)
