@@ -299,4 +299,4 @@ def install() -> None:
     cli.CommandLineInterface.server_class = SchemeTellingServer
     ws_protocol.WebSocketFactory.protocol = OneWaySocket
     tcp.Port.numberAccepts = property(lambda _: ACCEPTS, lambda *_: None)  # type: ignore[assignment]
-    tcp.Port.backlog = property(lambda _: BACKLOG, lambda *_: None)
+    tcp.Port.backlog = property(lambda _: BACKLOG, lambda *_: None)  # type: ignore[assignment]

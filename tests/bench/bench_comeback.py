@@ -129,7 +129,7 @@ async def one_round(webs: Webs, agents: list[Agent], by: signal.Signals | None) 
     person = the_person_of(webs.running)
 
     def known_to_wait() -> bool:
-        return sum(card["agent_waiting"] for card in person.each(CARDS)) == len(held)
+        return len(held) == sum(bool(card["agent_waiting"]) for card in person.each(CARDS))
 
     await asyncio.to_thread(wait_for, known_to_wait)
     round_: dict[str, Any] = {"held": len(held), "verdict_ms": spread(took)}
