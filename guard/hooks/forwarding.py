@@ -23,7 +23,15 @@ from guard.errors import ServerAway
 from guard.sdk.exchange import Answer, Request, Transport
 from guard.sdk.keys import Connection
 from guard.sdk.transport import HttpTransport
-from guard.sdk.wording import AGAIN_WITHIN_S, SUCCESSES, body_of, comes_again_in, is_page, not_now
+from guard.sdk.wording import (
+    AGAIN_WITHIN_S,
+    SUCCESSES,
+    body_of,
+    comes_again_in,
+    is_page,
+    not_now,
+    pause_of,
+)
 
 # Longer than the server takes to judge a call: who waits longer is held.
 LOOKS_EVERY_S = 30.0
@@ -101,7 +109,7 @@ def forward(
             away_since = clock() if away_since is None else away_since
             if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
                 raise error
-            sleep(ASKS_EVERY_S)
+            sleep(pause_of(ASKS_EVERY_S))
 
 
 def _is_cut(reason: ServerAway, *, waited_s: float) -> bool:

@@ -30,7 +30,7 @@ from guard.errors import ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
 from guard.running.ending import calling_agent, is_running
 from guard.sdk.keys import Connection
-from guard.sdk.wording import is_passing
+from guard.sdk.wording import is_passing, pause_of
 
 # The server reports a client as gone after 45 s without a heartbeat.
 VOUCHES_EVERY_S = 20.0
@@ -194,7 +194,7 @@ def wait_for_message(
         try:
             answer = ask({**question, **known, "wait": ASK_S})
         except ServerAway:
-            pause(AGAIN_S)
+            pause(pause_of(AGAIN_S))
             continue
         except ServerRefused:
             return None  # our key was revoked, or the server knows no such event

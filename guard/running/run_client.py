@@ -25,6 +25,7 @@ from guard.sdk.wording import (
     body_of,
     directive_of,
     not_now,
+    pause_of,
     speaking,
     turn_json,
 )
@@ -185,7 +186,7 @@ def insisting(
         except ServerAway:
             if time.monotonic() >= ends_at:
                 raise
-            time.sleep(AGAIN_S)
+            time.sleep(pause_of(AGAIN_S))
     return None
 
 

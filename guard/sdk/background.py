@@ -8,7 +8,6 @@ that a tool blocks does not mean that the agent is dead. It ends with the last s
 from __future__ import annotations
 
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable
@@ -136,9 +135,8 @@ class BackgroundTask:
             if away is None:
                 pause_s = FIRST_PAUSE_S
                 continue
-            own_s = pause_s * random.uniform(0.8, 1.2)  # noqa: S311 - to spread callers
             with self._lock:
-                self._pause(pause_of(own_s, away.retry_after_s))
+                self._pause(pause_of(pause_s, away.retry_after_s))
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
 
     def _goes_on(self) -> bool:

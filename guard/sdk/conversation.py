@@ -207,7 +207,8 @@ class Conversation:
 
     def _opened(self) -> Flow[str]:
         if self.run_id is None:
-            body = yield from self._ask(Request(method="POST", path="runs/", body=self.opening))
+            opening = Request(method="POST", path="runs/", body=self.opening, timeout_s=NETWORK_S)
+            body = yield from self._ask(opening)
             self.offline.arrive(quote(str(body.get("id")), safe=""))
         return self.run_id or ""
 

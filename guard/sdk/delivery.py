@@ -82,8 +82,10 @@ class Delivery:
     def _post(self, letter: Sequence[Record]) -> None:
         first = letter[0]
         if "open" in first:
-            opened = post(self._send, "POST", "runs/", first["open"])
-            self.run_id = quote(str(opened["id"]), safe="")
+            # A caller that knows its run has just checked it; nobody has for a leftover.
+            if self.run_id is None:
+                opened = post(self._send, "POST", "runs/", first["open"])
+                self.run_id = quote(str(opened["id"]), safe="")
         # A kill cut the opening short, or it has a form that we do not know.
         elif self.run_id is None:
             logger.warning("an outbox does not say which run it is of; passed over")

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from guard.errors import ServerAway, ServerRefused
 from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
 from guard.sdk.background import BackgroundTask, heartbeat
 from guard.sdk.delivery import Delivery, Send, deliver_leftovers, post
-from guard.sdk.exchange import Request
 from guard.sdk.forking import importing, start_afresh_in_children
 from guard.sdk.outbox import Outbox
 from guard.sdk.outbox_file import MOST_CHARS, Record
-from guard.sdk.wording import body_of, cut, turn_json
+from guard.sdk.wording import cut, turn_json
 from guard.turn import Turn
 
 if TYPE_CHECKING:
@@ -249,10 +249,7 @@ class Offline:
     def _deliver_all(self) -> None:
         """Deliver, mark the server as back, fetch the rules, deliver what ended processes left."""
         if self.away:
-            # By its key this finds the run if the server has it already.
-            opened = post(self._send, "POST", "runs/", self._opening)
-            run_id = str(opened.get("id"))
-            taken, is_back = 0, False
+            run_id, taken, is_back = self._find_run(), 0, False
             while not is_back:
                 if self.outbox is not None:
                     taken += Delivery(self._send, self.outbox, run_id=run_id).run()
@@ -267,23 +264,43 @@ class Offline:
             self._emit(Back())
             if self.outbox is not None and (taken or self.outbox.dropped):
                 self._emit(Delivered(turns=taken, dropped=self.outbox.dropped))
-        if self.run_id is not None:
-            self._learn_rules(self.run_id)
+        elif self.run_id is not None:
+            self._try_rules(self.run_id)
         # Left by processes that were killed, or ended while the server was away.
         for count in deliver_leftovers(self._send, self._folder) if self._folder else ():
             if count:
                 logger.info("%s turns of an earlier process were delivered", count)
 
+    def _find_run(self) -> str:
+        """Fetch the rules of the run that is known, or open one; return its id.
+
+        After a restart of the server a whole fleet comes back at once, and only few runs may be
+        opened at a time.
+        """
+        if self.run_id is not None:
+            try:
+                self._learn_rules(self.run_id)
+            except ServerRefused as gone:
+                logger.debug("the run is not there any more: %s", gone)
+            else:
+                return self.run_id
+        # By its key this finds the run if the server has it already.
+        opened = post(self._send, "POST", "runs/", self._opening)
+        run_id = quote(str(opened.get("id")), safe="")
+        self._try_rules(run_id)
+        return run_id
+
+    def _try_rules(self, run_id: str) -> None:
+        try:
+            self._learn_rules(run_id)
+        except (ServerAway, ServerRefused) as error:
+            logger.debug("the rules could not be fetched: %s", error)
+
     def _learn_rules(self, run_id: str) -> None:
         with importing:
             from guard.sdk.rules import save_rules
 
-        try:
-            answer = self._send(Request(method="GET", path=f"runs/{run_id}/rules/"))
-            rules = body_of(answer)
-        except (ServerAway, ServerRefused) as error:
-            logger.debug("the rules could not be learned: %s", error)
-            return
+        rules = post(self._send, "GET", f"runs/{run_id}/rules/", None)
         self._rules = rules
         if self._folder is not None:
             save_rules(self._folder, rules)

@@ -111,8 +111,12 @@ def comes_again_in(answer: Answer, *, left_s: float) -> float | None:
     return pause_s if pause_s <= left_s else None
 
 
-def pause_of(own_s: float, retry_after_s: float | None) -> float:
-    """Return how long to wait before asking again: our own pause, or the server's if longer."""
+def pause_of(own_s: float, retry_after_s: float | None = None) -> float:
+    """Return how long to wait before asking again: at most `own_s`, or the server's if longer.
+
+    Half of our own pause is random, because a restart cuts off a whole fleet at the same moment.
+    """
+    own_s *= random.uniform(0.5, 1.0)  # noqa: S311 - no secret
     return max(own_s, _spread(min(retry_after_s or 0.0, LONGEST_RETRY_S)))
 
 

@@ -37,6 +37,8 @@ from missioncontrol.errors import (
 reactor: Any = twisted_reactor  # a module that an object replaces, so it has no types
 # Connections accepted in one iteration of the event loop.
 ACCEPTS = 8
+# Connections not yet accepted: the kernel drops further ones, which try again a second later.
+BACKLOG = 4096
 # Bytes of one message on a socket; screens send none.
 MOST_READ = 4096
 # Bytes that may queue on a socket behind a message its peer still takes: a new snapshot serves a
@@ -291,10 +293,12 @@ def install() -> None:
 
     When a crowd connects, Twisted accepts hundreds of connections in one iteration of the event
     loop, and raises that number as it goes on: a person's request, read in the next iteration,
-    would wait for all of them.
+    would wait for all of them. Where Daphne opens the port itself, the kernel would keep only 50
+    of that crowd waiting.
     """
     http_protocol.WebRequest = BoundedRequest
     http_protocol.HTTPFactory.protocol = QueuedChannel
     cli.CommandLineInterface.server_class = SchemeTellingServer
     ws_protocol.WebSocketFactory.protocol = OneWaySocket
     tcp.Port.numberAccepts = property(lambda _: ACCEPTS, lambda *_: None)  # type: ignore[assignment]
+    tcp.Port.backlog = property(lambda _: BACKLOG, lambda *_: None)  # type: ignore[assignment]

@@ -124,7 +124,18 @@ def test_each_asking_has_the_time_that_is_left():
     world = World(CUT, REFUSED, YES)
     world.forward(timeout_s=100)
 
-    assert [request.timeout_s for request in world.asked] == [100, 99, 98]
+    left_s = [request.timeout_s for request in world.asked]
+    assert (left_s[0], left_s[2]) == (100, 100 - world.now)
+    assert left_s[0] > left_s[1] > left_s[2]
+
+
+def test_those_that_a_restart_cut_off_together_do_not_ask_in_step():
+    worlds = [World(CUT, *[REFUSED] * 3, YES) for _ in range(20)]
+    for world in worlds:
+        world.forward(timeout_s=100)
+
+    moments = [{world.asked[n].timeout_s for world in worlds} for n in range(1, 5)]
+    assert [len(each) for each in moments] == [20] * 4
 
 
 @pytest.mark.parametrize("before", [[], [CUT]])

@@ -18,6 +18,34 @@ names = ("ALLOWED_HOSTS", "CSRF_TRUSTED_ORIGINS", "SESSION_COOKIE_SECURE")
 print(json.dumps([getattr(settings, name) for name in names]))
 """
 
+# A crowd that comes to a port which Daphne opens, while nobody accepts yet.
+CROWD = """
+import select, socket, django
+django.setup()
+from missioncontrol.api import daphne_requests
+daphne_requests.install()
+from twisted.internet import protocol, reactor
+at = reactor.listenTCP(0, protocol.Factory(), interface="127.0.0.1").getHost()
+crowd = [socket.socket() for _ in range(300)]
+for one in crowd:
+    one.setblocking(False)
+    one.connect_ex((at.host, at.port))
+print(len(select.select([], crowd, [], 0)[1]))
+"""
+
+
+def printed_by(program, folder, **environment):
+    """Run a program in the environment of an installation."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=Installation(folder, **environment).own_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
 
 @pytest.fixture
 def exported(tmp_path):
@@ -26,15 +54,11 @@ def exported(tmp_path):
     (line,) = re.findall(r"^export (DATABASE_URL=.*)$", page, re.MULTILINE)
     told = dict(word.split("=", 1) for word in line.split())
     written = {name: value for name, value in told.items() if value != "…"}
-    done = subprocess.run(
-        [sys.executable, "-c", ASK],
-        cwd=ROOT,
-        env=Installation(tmp_path, **written).own_environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(done.stdout)
+    return printed_by(ASK, tmp_path, **written)
+
+
+def test_a_crowd_is_kept_in_line_where_daphne_opens_the_port(tmp_path):
+    assert printed_by(CROWD, tmp_path) == 300
 
 
 def test_people_behind_https_reach_it_and_their_taps_are_taken(exported):

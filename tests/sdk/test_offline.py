@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 from guard import AsyncSession, Session
 from guard.errors import ServerAway
 from guard.sdk.background import MOST_STAYING, heartbeat
@@ -30,6 +32,32 @@ def test_what_happened_while_it_was_away_is_delivered_in_order_and_once(server, 
     assert reported_to(server) == [(key, phase) for key in keys for phase in ("proposed", "done")]
     assert {asked.body["key"] for asked in server.of("POST", "runs/")} == {"stable"}
     assert files(outbox) == []
+
+
+@pytest.mark.parametrize(("stands", "opened"), [(True, 1), (False, 2)])
+def test_a_run_is_opened_anew_only_where_it_stands_no_more(server, where, stands, opened):
+    """A fleet that comes back at once would be refused: few runs may be opened at a time."""
+    server.rules = {"mode": "pause"}
+    with Session("x", run_key="stable", **where) as session:
+        wait_for(lambda: server.of("GET", "rules/"))
+        server.stop()
+        fail(session)
+        server.rules = server.rules if stands else None
+        server.start()
+        wait_for(lambda: len(reported_to(server)) == 2)
+
+        assert [asked.body["key"] for asked in server.of("POST", "runs/")] == ["stable"] * opened
+
+
+def test_a_session_that_began_while_it_was_away_fetches_the_rules_once_it_is_back(server, where):
+    server.stop()
+    server.rules = {"mode": "pause"}
+    with Session("x", **where) as session:
+        fail(session)
+        server.start()
+        wait_for(lambda: session.run_id)
+
+        wait_for(lambda: server.of("GET", "rules/"))
 
 
 def test_a_delivered_turn_says_when_it_was(server, where):
@@ -62,8 +90,8 @@ def test_a_run_that_is_told_after_its_end_is_not_said_to_live(server, where, out
     server.start()
     wait_for(lambda: not files(outbox), seconds=60)
 
-    # The rules are asked for once more after whatever begins with the run's opening.
-    wait_for(lambda: len(server.of("GET", "rules/")) > 1, seconds=60)
+    # The rules are asked for after whatever begins with the run's opening.
+    wait_for(lambda: server.of("GET", "rules/"), seconds=60)
     assert session._conversation.offline not in heartbeat._due
     assert not server.of("POST", "presence/")
 

@@ -9,7 +9,7 @@ from guard.hooks.forwarding import forward
 from guard.sdk import background, wording
 from guard.sdk.exchange import Answer
 from guard.sdk.keys import USER_WIDE, Connection
-from guard.sdk.wording import AGAIN_WITHIN_S, comes_again_in
+from guard.sdk.wording import AGAIN_WITHIN_S, comes_again_in, pause_of
 from tests.installations import wait_for
 from tests.sdk.server import directive
 
@@ -64,7 +64,7 @@ def test_its_courier_does_not_come_before_it_may(server, tmp_path, monkeypatch, 
         session.before("Bash", {"command": "pwd"})
         time.sleep(0.2)
 
-        assert len(server.of("POST", "/runs/")) == 1
+        assert len(server.of("POST", "/runs/")) == len(server.of("GET", "/rules/")) == 1
 
 
 def test_a_held_call_does_not_ask_before_it_may(server):
@@ -102,6 +102,14 @@ def test_the_pause_is_spread_and_bounded():
     assert len(set(pauses)) > 1
     assert comes_again_in(answer, left_s=1.9) is None
     assert comes_again_in(Answer(status=400, retry_after_s=2.0), left_s=60) is None
+
+
+def test_callers_that_a_restart_cut_off_together_do_not_ask_in_step():
+    pauses = [pause_of(4.0) for _ in range(50)]
+
+    assert all(2.0 <= pause <= 4.0 for pause in pauses)
+    assert len(set(pauses)) == len(pauses)
+    assert pause_of(4.0, 8.0) >= 8.0
 
 
 def test_a_message_is_marked_delivered_once_a_busy_server_has_taken_it(server):

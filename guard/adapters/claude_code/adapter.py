@@ -1,7 +1,7 @@
 """The adapter for Claude Code: its settings, and what its hooks can do as they are set.
 
 Its own telemetry reports the cost of each model call, as Claude Code calculates it. Claude Code
-(2.1.330) reads these settings only from the user's file and ignores a project's, so that no
+(2.1.332) reads these settings only from the user's file and ignores a project's, so that no
 repository can send a person's telemetry elsewhere.
 
 Without telemetry, our forwarder reads the usage of model calls from the transcript. It has a record
@@ -103,7 +103,7 @@ class ClaudeCodeSettings(HookSettings):
 
     def connected(self, settings: Settings, wiring: Wiring) -> Settings:
         written = self.disconnected(settings)
-        # Claude Code ignores telemetry settings in a project (2.1.330).
+        # Claude Code ignores telemetry settings in a project (2.1.332).
         if wiring.place == USER_WIDE:
             written = with_telemetry(written, wiring)
         written = self.added(written, wiring)

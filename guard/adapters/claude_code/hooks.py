@@ -1,6 +1,6 @@
 """Claude Code's hooks: reads bodies and writes answers.
 
-Shapes and traps were checked against Claude Code 2.1.330. No hook contains token counts: they come
+Shapes and traps were checked against Claude Code 2.1.332. No hook contains token counts: they come
 over OTLP, or our forwarder reads them from the transcript.
 
 A permission question is answered by the allowlist or by people. A rule that is added for the

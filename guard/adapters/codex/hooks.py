@@ -1,6 +1,6 @@
 """Codex CLI's hooks: reads bodies and writes answers.
 
-Shapes and traps were checked against Codex CLI 0.169.0. Its hooks are commands only. `PostToolUse`
+Shapes and traps were checked against Codex CLI 0.171.0. Its hooks are commands only. `PostToolUse`
 contains the bare output without an exit code, and no hook contains token counts: our forwarder adds
 both from the session's rollout file (`adapter`). No hook ends a session: `continue: false` is
 refused before a tool and ignored after it, so ending a session takes a signal.

@@ -46,7 +46,7 @@ def is_of_gemini(record: Record) -> bool:
 def read_claude_code(record: Record) -> RecordFacts | None:
     """Read a log event, or a span where only spans are sent.
 
-    Checked against 2.1.330. `input_tokens` excludes what was cached; `cost_usd` is its own figure.
+    Checked against 2.1.332. `input_tokens` excludes what was cached; `cost_usd` is its own figure.
     A sub-agent's spans have its id as their conversation, so the session is `session.id`.
     """
     session = record.text("session.id")
@@ -141,7 +141,7 @@ CALLS = {
 def read_codex(record: Record) -> RecordFacts | None:
     """Read a log event; traces are hundreds of internal spans, and none of them is a turn.
 
-    Checked against 0.169.0. Token counts include what was cached.
+    Checked against 0.171.0. Token counts include what was cached.
     """
     if record.signal != "logs":
         return None

@@ -109,15 +109,18 @@ class Program:
             run = found["id"] if found else self.run(person, "loop")
             return person.waiting_on(run) if run else None
 
-        return dict(wait_for(held))
+        return dict(wait_for(held, shown=self._complaints))
 
     def account(self) -> dict[str, object]:
         """Wait for its end and read what it tells of itself."""
         code = self.process.wait(PATIENCE_S)
         self._said.seek(0)
-        self._complained.seek(0)
-        assert code == 0, self._complained.read()[-4000:]
+        assert code == 0, self._complaints()
         return dict(json.loads(self._said.read().splitlines()[-1]))
+
+    def _complaints(self) -> str:
+        self._complained.seek(0)
+        return self._complained.read()[-4000:]
 
     def end(self) -> None:
         """End it if it still runs."""
