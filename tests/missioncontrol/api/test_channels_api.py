@@ -246,7 +246,7 @@ def test_what_was_sent_or_answered_is_not_tried_again(as_person, operator, faile
     refused = call(client, "post", f"/api/v1/deliveries/{failed.id}/retry/")
 
     assert (refused.status_code, refused.json()["code"]) == (409, "action_unavailable")
-    assert "answered meanwhile" in refused.json()["detail"]
+    assert "has been answered" in refused.json()["detail"]
 
 
 def test_deliveries_are_narrowed_by_what_they_belong_to(as_person, owner, project, failed):

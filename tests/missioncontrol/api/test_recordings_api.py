@@ -219,7 +219,7 @@ def test_a_viewer_may_not_and_to_a_stranger_there_is_no_such_project(
         (b"\na,b,c\n1,2,3\n", "expected a transcript of an agent, as JSON or as text"),
         (b"\na,b,c\n1,2,3\n", "got 'a,b,c' in line 2"),
         (b'{"tables": []}\n', "in line 1"),
-        (b'{"run": "empty"}\n', "no turn in it"),
+        (b'{"run": "empty"}\n', "contains no turns"),
         (b'{"resourceSpans": []}\nnot json\n', "Line 2: expected an OTLP request"),
         (b'{"resourceSpans": []}\n', "no turn of an agent"),
     ],
