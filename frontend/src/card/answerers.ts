@@ -1,4 +1,4 @@
-/** When the people who may answer a card were notified. Pure functions. */
+/** When the people who may answer a card were notified. Pure. */
 import type { DeliveryRow } from "../wire/types";
 
 /** Return when the first notice was sent; null: none was. */

@@ -1,4 +1,4 @@
-/** Which answers a card offers, their texts, and what a tap on one sends. Pure functions. */
+/** Which answers a card offers, their texts, and what a tap on one sends. Pure. */
 import type { Action, DecisionRow, Evidence, RunRow, Scope } from "../wire/types";
 import type { Wish } from "../sync/taps.svelte";
 import { arrivalWords, budgetStep } from "../format/words";

@@ -1,4 +1,4 @@
-/** When an agent receives a text that is written on a card. Pure functions. */
+/** When an agent receives a text that is written on a card. Pure. */
 import type { DecisionRow, InterventionRow } from "../wire/types";
 
 /** Return whether the agent waits at the held call, so that the text answers that call. */

@@ -1,4 +1,4 @@
-/** Which two turns a card shows side by side, and which of their lines. Pure functions. */
+/** Which two turns a card shows side by side, and which of their lines. Pure. */
 import type { DecisionRow, Evidence, EvidenceTurn } from "../wire/types";
 
 const MOST_LINES = 9;

@@ -1,4 +1,4 @@
-/** One answer to several cards: which of them offer it, and which do not. Pure functions. */
+/** One answer to several cards: which of them offer it, and which do not. Pure. */
 import type { DecisionRow } from "../wire/types";
 
 /** Answers that can be given to several cards at once: they need no text and no amount. */

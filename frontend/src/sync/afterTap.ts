@@ -1,4 +1,4 @@
-/** The progress of a tap after it was made, and how long its line is shown. Pure functions. */
+/** The progress of a tap after it was made, and how long its line is shown. Pure. */
 import type { InterventionRow } from "../wire/types";
 import type { Tap } from "./taps.svelte";
 

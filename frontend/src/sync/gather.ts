@@ -1,4 +1,4 @@
-/** Which frames may be shown together with those that follow at once. Pure functions. */
+/** Which frames may be shown together with those that follow at once. Pure. */
 import type { Frame } from "./reduce";
 
 /** A busy board receives fifty frames a second; drawing each would leave no time to scroll. */

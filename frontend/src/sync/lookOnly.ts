@@ -1,4 +1,4 @@
-/** What viewers see of a project: every answer is disabled and says why. Pure functions. */
+/** What viewers see of a project: every answer is disabled and says why. Pure. */
 import type { Action, DecisionRow, Me, RunRow } from "../wire/types";
 import type { LiveState } from "./reduce";
 

@@ -1,5 +1,5 @@
 /**
- * What the screens know, and how one frame of a socket changes it. Pure functions.
+ * What the screens know, and how one frame of a socket changes it. Pure.
  *
  * The invariant that tests check: *state fetched before + frames == state fetched after*.
  *

@@ -1,4 +1,4 @@
-/** The request body of a tap, the same for page and service worker. Pure functions. */
+/** The request body of a tap, the same for page and service worker. Pure. */
 
 export interface Sendable {
   key: string;

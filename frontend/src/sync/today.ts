@@ -1,4 +1,4 @@
-/** Spending since midnight: the server's sum plus what the meters added. Pure functions. */
+/** Spending since midnight: the server's sum plus what the meters added. Pure. */
 import type { RunRow, TodayRow } from "../wire/types";
 
 /** Dollars since midnight. `ceiling` is null if the day, or one of several projects, has none. */
