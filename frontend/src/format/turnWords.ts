@@ -1,9 +1,9 @@
-/** What a turn or a person did, and what came of it, in one line each. Pure. */
+/** What a turn or a person did, and the result, in one line each. Pure. */
 import { words as t } from "../messages/texts";
 import type { InterventionRow, TurnRow } from "../wire/types";
 import { actionWords } from "./words";
 
-/** One line for what a turn did: the tool and what it was given. */
+/** Return what a turn did in one line: the tool and its arguments. */
 export function turnWords(turn: TurnRow): { tool: string; rest: string } {
   if (!turn.tool) return { tool: "", rest: (turn.content ?? "").trim() };
   return { tool: turn.tool, rest: argsLine(turn.args) };
@@ -30,7 +30,7 @@ function argsLine(args: TurnRow["args"]): string {
   return JSON.stringify(args);
 }
 
-/** The line of an error that says what it is. */
+/** Return the line of an error that names it. */
 export function errorName(text: string): string {
   const marked = text
     .split("\n")
@@ -47,14 +47,14 @@ export function errorName(text: string): string {
   );
 }
 
-/** What a turn's output says in a few words. */
+/** Return a turn's result in a few words. */
 export function resultWords(turn: TurnRow): string {
   const lines = (turn.result ?? "").split("\n").filter((line) => line.trim() !== "");
   if (lines.length === 0) return "";
   return lines.length === 1 ? (lines[0] ?? "").trim() : t.lines(lines.length);
 }
 
-/** What a person did: words to an agent that no card held are a message, not a fix. */
+/** Return what a person did: a text to an agent without a holding card is a message, no fix. */
 export function interventionWords({
   action,
   decision,
