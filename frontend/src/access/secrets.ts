@@ -1,4 +1,4 @@
-/** Keys and tokens as the page lists them: the live ones, then what is over. Pure. */
+/** Keys and tokens as the page lists them: active ones first. Pure. */
 
 export interface Secret {
   id: string;
@@ -7,7 +7,7 @@ export interface Secret {
   expires_at?: string | null;
 }
 
-/** A secret as it is listed: its beginning, never the whole. */
+/** Return a secret as it is listed: only its first characters. */
 export interface ListedSecret extends Secret {
   prefix: string;
   created_at: string;

@@ -1,8 +1,8 @@
 import { speech } from "../messages/speech.svelte";
 
 /**
- * Return a `pattern` for numbers as people type them. Three digits after a separator are refused,
- * because they may be thousands, except in the value that already `stands` in the field.
+ * Return a `pattern` for numbers as people type them. Three digits after a separator that may mark
+ * thousands are refused, except in the value that already `stands` in the field.
  */
 export function typedPattern(stands = "", language = speech.language): string {
   const point = language === "de" ? "[0-9]{1,2}|[0-9]{4,}" : "[0-9]+";

@@ -67,7 +67,7 @@ export function agentName(agent: string): string {
 /** Earliest first. */
 const MOMENTS = ["now", "at_next_tool", "at_stop", "when_idle"] as const;
 
-/** Return when a text reaches the agent: at once if it answers a held call, else at the earliest. */
+/** Return when a text reaches the agent: at once if it answers a held call, else when it can. */
 export function arrivalWords(run: RunRow | null, held: boolean): string {
   const ability = run?.capabilities["inject"];
   const soonest = MOMENTS.find((name) => Array.isArray(ability) && ability.includes(name));
@@ -287,7 +287,7 @@ export function actorName(by: string): string {
   return new Map(Object.entries(t.actors)).get(by) ?? by;
 }
 
-/** Nobody here did it: a name before it would say otherwise. */
+/** Return whether somebody here answered; otherwise no name is shown before the answer. */
 export function bySomebody(decision: DecisionRow): boolean {
   return decision.resolution !== "answered" && decision.resolution !== "timed_out";
 }
