@@ -4,5 +4,5 @@ pydantic TypeAdapters over these dataclasses serialise answers and frames and
 publish the JSON Schema that `frontend/src/wire/schema.d.ts` is generated from.
 Fields are only ever added. Money is a decimal string in dollars. May only import `guard`.
 
-Start reading at `events`.
+Begin with `events`.
 """
