@@ -25,7 +25,7 @@ class DirectiveAction(StrEnum):
 
 # Separate from the run's action: one call may be skipped while the run goes on.
 class CallAction(StrEnum):
-    """What to do with the proposed call a directive answers."""
+    """What to do with the proposed call that a directive answers."""
 
     RUN = "run"
     SKIP = "skip"
@@ -33,12 +33,12 @@ class CallAction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Escalation:
-    """What asks for another strategy or a stronger model.
+    """A request for another strategy or a stronger model.
 
     Attributes:
         reason: What repeated, in one sentence.
-        detector: What noticed it.
-        kind: What sort of trouble it names.
+        detector: The detector that noticed it.
+        kind: The kind of loop.
         repeats: How often it was seen.
         first_error: The first error among the repeats; None: nothing failed.
     """
@@ -52,9 +52,9 @@ class Escalation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A text for the model; `agent` names its reader, None is whoever runs.
+    """A text for the model; `agent` names the agent it is for, None: any.
 
-    `escalation` says that it is more than a text: the host may change its model.
+    With `escalation` it is more than a text: the host may switch to another model.
     """
 
     id: str
@@ -67,7 +67,7 @@ class Message:
 class Directive:
     """What the agent must do now, with messages to add to its context."""
 
-    # Increases with each change of the run: an agent asks for a version newer than its own.
+    # Increases with each change of the run; an agent asks for a version newer than the one it has.
     version: int
     action: DirectiveAction
     call: CallAction = CallAction.RUN
@@ -90,7 +90,7 @@ class Refusal:
 class TurnsReply:
     """The server's answer to posted turns; `judged`: detection has seen them.
 
-    `policy_version` moves when the run's rules have changed; None: they are its own.
+    `policy_version` changes when the rules of the run change; None: the run has its own rules.
     """
 
     accepted: int

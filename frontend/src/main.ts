@@ -10,27 +10,27 @@ import { media } from "./ui/media.svelte";
 import { fetchAhead, firstAnswers } from "./views/shell/screens";
 import { askAhead } from "./wire/api";
 
-/** By then a screen is drawn as a rule. */
+/** Usually a screen has been drawn by then. */
 const DRAWN_MS = 1_000;
 
 const target = document.getElementById("app");
 if (!target) throw new Error("index.html has no #app");
 askAhead(["me/", ...firstAnswers(router.route, location.search, appState.chosen)]);
 void appState.enter();
-// At once: the worker of an earlier visit may have a tap on a notification to tell of.
+// At once, because the worker of an earlier visit may report a tap on a notification.
 installation.hear();
-// Nothing is drawn before its words are here.
+// Nothing is drawn before its texts are loaded.
 const spoken = speech.begin();
-// A chunk that cannot be had is told of by the screen itself.
+// The screen itself reports a chunk that cannot be loaded.
 const screen = fetchAhead(router.route, media.isPhone).catch(() => undefined);
-// Nothing is drawn by it: it comes after what is.
+// It draws nothing, so it comes after what does.
 void screen
   .then(() => import("./ui/keepFocus"))
   .then(
     ({ keepFocus }) => keepFocus(),
     () => undefined,
   );
-// The service worker fetches all there is, and keeps a small server busy: it comes last.
+// Last, because the service worker fetches every file, which keeps a small server busy.
 if (import.meta.env.PROD)
   void screen.then(() => setTimeout(() => void installation.begin(), DRAWN_MS));
 void spoken.then(() => mount(App, { target }));

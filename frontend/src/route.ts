@@ -51,7 +51,7 @@ export function turnPath(id: string, seq: number): string {
   return `${runPath(id)}/turns/${String(seq)}`;
 }
 
-/** Two runs side by side; without `b` the screen asks for the other one. */
+/** Return the path that compares two runs; without `b`, the screen asks for the other one. */
 export function comparePath(a: string, b?: string): string {
   const other = b === undefined ? "" : `&b=${encodeURIComponent(b)}`;
   return `/compare?a=${encodeURIComponent(a)}${other}`;

@@ -1,4 +1,4 @@
-/** Where the person is. Links are plain anchors; this takes their clicks. */
+/** The current address. Links are plain anchors, whose clicks are handled here. */
 import { routeOf, type Route } from "./route";
 
 class Router {
@@ -21,7 +21,7 @@ class Router {
     return new URLSearchParams(this.#search);
   }
 
-  /** Grows with each step to an address: by a link, a notification, back or forward. */
+  /** Increases with each navigation: by a link, a notification, back or forward. */
   get arrivals(): number {
     return this.#arrivals;
   }
@@ -34,18 +34,18 @@ class Router {
     scrollTo(0, 0);
   }
 
-  /** Change the address without a step in the history, as filters do. */
+  /** Change the address without a new entry in the history, as filters do. */
   replace(path: string): void {
     history.replaceState(history.state, "", path);
     this.#read();
   }
 
-  /** Keep something with the present step of the history. */
+  /** Store something with the current entry of the history. */
   note(what: Record<string, unknown>): void {
     history.replaceState({ ...history.state, ...what }, "");
   }
 
-  /** Back to where the person came from, or to `fallback` when that was outside. */
+  /** Go back to where the person came from, or to `fallback` if that was another site. */
   back(fallback: string): void {
     if (this.#depth === 0) return this.replace(fallback);
     this.#depth--;

@@ -1,4 +1,4 @@
-/** Dark or light: the system's choice until a person makes one. */
+/** Dark or light: the system's setting until a person chooses one. */
 
 export type Theme = "dark" | "light";
 
@@ -23,7 +23,7 @@ class Look {
 
   toggle(): void {
     const next = this.theme === "dark" ? "light" : "dark";
-    // Choosing what the system says anyway means following it again.
+    // Choosing the setting of the system means following the system again.
     this.#chosen = next === this.#system ? null : next;
     store(this.#chosen);
     this.#apply();
@@ -31,10 +31,10 @@ class Look {
 
   #apply(): void {
     const root = document.documentElement;
-    // Chips and buttons would fade a while after all else has changed, faint ink on a faint ground.
+    // Without transitions: chips and buttons would fade longer than the rest, and be unreadable.
     root.classList.add("still");
     root.dataset.theme = this.theme;
-    void getComputedStyle(root).color; // the new colours are taken before transitions return
+    void getComputedStyle(root).color; // apply the new colours before transitions are back
     root.classList.remove("still");
     const ground = this.theme === "dark" ? "#0c0d0f" : "#f6f6f4";
     document.querySelector('meta[name="theme-color"]')?.setAttribute("content", ground);
@@ -59,7 +59,7 @@ function store(theme: Theme | null): void {
     if (theme) localStorage.setItem(STORED, theme);
     else localStorage.removeItem(STORED);
   } catch {
-    // the choice then lasts as long as the page
+    // then the choice lasts as long as the page
   }
 }
 

@@ -18,27 +18,27 @@ class AgentKeyRow:
     project: UUID
     name: str
     prefix: str
-    """How it begins."""
+    """The first characters of the secret."""
     reach: Literal["own", "agent", "project"]
-    """Which runs it speaks for: those it opened, those of `agent`, all of the project."""
+    """Which runs it gives access to: those it opened, those of `agent`, or all of the project."""
     agent: str
-    """Whose runs it reaches; empty unless `reach` is `agent`."""
+    """The agent whose runs it reaches; empty unless `reach` is `agent`."""
     reports_only: bool
-    """Its agent is told nothing: it cannot be held, corrected or ended with it."""
+    """The agent only reports: it gets no directives, so it cannot be held, corrected or ended."""
     created_at: datetime
     created_by: str
     expires_at: datetime | None
     last_used_at: datetime | None
-    """To the minute."""
+    """Accurate to the minute."""
     last_used_from: str | None
-    """The address."""
+    """The network address."""
     revoked_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeAgentKey(AgentKeyRow):
     secret: str
-    """Readable in this answer and never again."""
+    """Shown in this answer only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,19 +59,19 @@ class FoundAgentRow:
 
     client: str
     used_at: datetime | None
-    """null: nothing there tells."""
+    """None: nothing on the machine shows when."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeSetupCode(SetupCodeRow):
     code: str
-    """Readable in this answer and never again."""
+    """Shown in this answer only."""
     guard: str
     """The command that runs this installation's `guard` from any folder of its machine."""
     agents: tuple[FoundAgentRow, ...]
-    """Found on this installation's machine, the last used first."""
+    """Found on this installation's machine, the most recently used first."""
     install: str
-    """The command that brings the same `guard` into an agent's Python environment there."""
+    """The command that installs the same `guard` in an agent's Python environment there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class ExchangedKey:
     """What a set-up code was used for."""
 
     key: str
-    """Readable in this answer and never again."""
+    """Shown in this answer only."""
     project: UUID
 
 
@@ -92,7 +92,7 @@ class TokenRow:
     prefix: str
     scope: Literal["read", "write"]
     project: UUID | None
-    """The only one it opens; None: all of its person's."""
+    """The only project it gives access to; None: all projects of its owner."""
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None
@@ -103,7 +103,7 @@ class TokenRow:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeToken(TokenRow):
     secret: str
-    """Readable in this answer and never again."""
+    """Shown in this answer only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class UsedFrom:
 
     address: str
     program: str
-    """As it calls itself."""
+    """The name it gives itself."""
     since: datetime
     until: datetime
 
@@ -125,7 +125,7 @@ class UsedOn:
     name: str
     status: str
     is_its_own: bool
-    """The key opened it."""
+    """The run was opened with this key."""
     turns: int
     since: datetime
     until: datetime
@@ -136,9 +136,9 @@ class SecretUses:
     """Where a key or token was used and for what, in case it has leaked."""
 
     places: tuple[UsedFrom, ...]
-    """The last one first; to the minute."""
+    """The most recent first; times are accurate to the minute."""
     runs: tuple[UsedOn, ...]
-    """The last one first, at most 200; a token has none."""
+    """The most recent first, at most 200; empty for a token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,14 +146,14 @@ class MemberRow:
     """A member of a project."""
 
     id: str
-    """The person's, as `me/` tells one's own."""
+    """The person's id, the same as in `me/`."""
     project: UUID
     name: str
     role: RoleWord
     joined_at: datetime | None
-    """Null: before this was noted."""
+    """None: the person joined before this was recorded."""
     seen_at: datetime | None
-    """When a browser of theirs was last here."""
+    """When one of their browsers last sent a request."""
     is_you: bool
 
 
@@ -165,23 +165,23 @@ class InvitationRow:
     project: UUID
     role: RoleWord
     note: str
-    """Whom it is for; empty where nobody said."""
+    """Whom it is for; may be empty."""
     status: Literal["open", "used", "revoked", "expired"]
     invited_by: str
     created_at: datetime
     expires_at: datetime
     used_at: datetime | None
     used_by: str
-    """Who came by it; empty until then."""
+    """Who joined with it; empty until then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeInvitation(InvitationRow):
     url: str
-    """Readable in this answer and never again. The secret stands behind its `#`, which no
-    browser sends: no server and no proxy writes it down."""
+    """Shown in this answer only. The secret follows the `#`; browsers do not send that part, so
+    no server or proxy logs it."""
     is_local: bool
-    """That address can only be reached from this machine."""
+    """The address can only be reached from this machine."""
 
 
 WayWord = Literal["password", "passkey", "code", "oidc"]
@@ -202,20 +202,20 @@ class AccountRow:
     """Your sign-in methods, and which of them can be set up here."""
 
     offered: tuple[Literal["password", "passkey", "oidc"], ...]
-    """Ways that are on in this installation; none: links and codes alone."""
+    """Methods enabled in this installation; empty: only links and codes."""
     ways: tuple[WayWord, ...]
-    """Those of yours that can prove it is you."""
+    """Your methods, each of which can confirm your identity."""
     has_password: bool
     has_app: bool
     passkeys: tuple[PasskeyRow, ...]
     recovery_codes: int
     """How many are left."""
     provider: str
-    """What the identity provider is called; empty: there is none."""
+    """The name of the identity provider; empty: there is none."""
     identity: str | None
-    """Your account there, as you know it."""
+    """Your account at the identity provider, by the name you know; None: there is none."""
     closed: tuple[str, ...]
-    """Projects of yours that ask for a second factor, which you do not have, by name."""
+    """Names of your projects that require a second factor, which you do not have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,9 +224,9 @@ class BegunApp:
 
     secret: str
     url: str
-    """`otpauth://…`, which a telephone's camera hands to the app."""
+    """`otpauth://…`; a phone's camera opens it in the app."""
     qr: str
-    """The same as a picture, a data: URL of SVG."""
+    """`url` as a QR code: an SVG image in a data: URL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +241,7 @@ class RecoveryCodes:
     """Each code replaces the second factor once; they are shown in this answer only."""
 
     codes: tuple[str, ...]
-    """Empty: those made before still hold."""
+    """Empty: the codes made earlier remain valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +251,7 @@ class JoiningRuleRow:
     id: UUID
     project: UUID
     by: Literal["domain", "group"]
-    """Of a verified e-mail address, or as the provider names it."""
+    """The domain of a verified e-mail address, or a group at the provider."""
     value: str
     role: Literal["operator", "viewer"]
     created_at: datetime
@@ -264,19 +264,19 @@ class PushRow:
 
     enabled: bool
     show_details: bool
-    """Off: a push carries its title only."""
+    """False: a push contains only its title."""
     quiet_from: str | None
     quiet_to: str | None
     time_zone: str
     language: str
     hears_reports: bool
-    """Told of each day's cost too."""
+    """Whether it also receives the daily cost reports."""
     last_sent_at: datetime | None
     last_failed_at: datetime | None
-    """When the push was made that has not arrived, if none has since."""
+    """When the push that failed was created; None if a later one arrived."""
     last_error: str | None
     is_current: bool
-    """It subscribed with this installation's present key."""
+    """It subscribed with this installation's current VAPID key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,14 +285,14 @@ class DeviceRow:
 
     id: UUID
     name: str
-    """`a browser`, in English, where it told nothing of itself."""
+    """`a browser`, in English, if it did not identify itself."""
     kind: Literal["phone", "desktop"]
     program: str
-    """System and browser; empty where it told neither."""
+    """System and browser; empty if it did not identify itself."""
     created_at: datetime
     seen_at: datetime
     is_this: bool
-    """The one that asks."""
+    """It sent this request."""
     push: PushRow | None
 
 
@@ -306,9 +306,9 @@ class PairingRow:
     url: str | None = None
     code: str | None = None
     code_url: str | None = None
-    """Where the code is typed."""
+    """The page where the code is typed."""
     qr: str | None = None
-    """The link as a picture, a data address."""
+    """`url` as a QR code, in a data: URL."""
     device: DeviceRow | None = None
 
 
@@ -317,16 +317,16 @@ class Reach:
     """What a phone can do at its address."""
 
     url: str
-    """Empty: only who is at this machine reaches it."""
+    """Empty: it can only be reached from this machine."""
     is_secure: bool
-    """HTTPS: it can be installed, take pushes and start offline."""
+    """It is served over HTTPS: the app can be installed, receive pushes and start offline."""
     certificate: str | None
-    """The SHA-256 of the certificate this machine made, where it made one."""
+    """The SHA-256 of the certificate that this machine made; None: it made none."""
     push_key: str | None
-    """What a browser subscribes with; null: this installation has no VAPID key."""
+    """The VAPID key that a browser subscribes with; None: this installation has none."""
     door: Literal["closed", "opening", "open", "failed"] | None = None
-    """HTTPS that an owner opens to the local network while it runs; null: not from here."""
+    """State of the HTTPS port that owners open to the local network; None: you cannot open it."""
     door_port: int = 0
-    """Where it opens; 0: a free port."""
+    """The port; 0: any free one."""
     door_problem: str = ""
     """Why it did not open."""

@@ -1,4 +1,4 @@
-"""What was spent, on what, at which prices, what stops saved, and each day's report of it."""
+"""Spending by subject, prices, the savings of stopped runs, and daily cost reports."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class UsualRow:
     project: UUID
     agent: str
     usd_per_hour: Decimal | None
-    """The median of its ended runs of the last 30 days; None: too few to say."""
+    """The median of its runs that ended in the last 30 days; None: too few runs."""
     runs: int
-    """How many runs that rests on."""
+    """The number of runs behind the median."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,19 +32,19 @@ class CostRow:
     """The day ("2026-11-21", in the project's time zone), the agent, the model, or
     the project's or the run's id."""
     name: str
-    """The key in words: a run's name, a project's."""
+    """The key in words, such as the name of the run or project."""
     calls: int
-    """The agents' model calls; `judge_calls` are apart."""
+    """The agents' model calls; `judge_calls` are counted separately."""
     unpriced_calls: int
-    """Of these, the ones that no price is known of: they are in no sum."""
+    """Those of `calls` without a known price: they are in no sum."""
     usage: Usage
     """The agents' tokens."""
     cost_usd: Decimal | None
-    """None: unpriced; there are calls, and of none of them a price is known."""
+    """None: there are calls, but none has a known price."""
     judge_calls: int
     judge_cost_usd: Decimal | None
     runs: int = 0
-    """How many runs they are of."""
+    """The number of runs that made these calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +57,10 @@ class CostSum:
     calls: int
     judge_calls: int
     unpriced_calls: int
-    """The judge's too."""
+    """Of agents and judge together."""
     runs: int
     loops: int
-    """Cards about a loop, less those that the judge or a person called none."""
+    """Cards about a loop, without those that the judge or a person found to be none."""
     stops: int
     """Loops that a person or the policy stopped."""
 
@@ -73,7 +73,7 @@ class CostBudget:
     """`extra_usd` included."""
     extra_usd: Decimal
     left_usd: Decimal
-    """Below 0: over it."""
+    """Below 0: the budget is exceeded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,18 +81,18 @@ class Saving:
     """Estimated savings by stopped runs, from loops that nobody stopped (docs/costs.md)."""
 
     low_usd: Decimal | None
-    """None, as the others: too little is known."""
+    """None, like `likely_usd` and `high_usd`: too little is known."""
     likely_usd: Decimal | None
     high_usd: Decimal | None
     stops: int
     unpriced_stops: int
-    """Of these, the ones whose calls have no price: they are in no amount."""
+    """Those of `stops` whose calls have no known price: they are in no amount."""
     samples: int
-    """Loops of this project that went on by themselves, in 90 days."""
+    """Loops of this project in the last 90 days that nobody stopped."""
     enough: int
-    """So many are needed."""
+    """How many samples are needed."""
     median_turns: int | None
-    """How long they went on."""
+    """How many turns the samples went on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,16 +101,16 @@ class CostPoint:
 
     minute: int
     spent_usd: Decimal | None
-    """None: it has not come yet."""
+    """None: the minute is in the future."""
     before_usd: Decimal
-    """The same in the span before."""
+    """The same in the previous period."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostDay:
     day: str
     agents: dict[str, Decimal]
-    """Agent -> dollars, the judge's for its cards included."""
+    """Agent -> dollars, including the judge's for its cards."""
     total_usd: Decimal
 
 
@@ -124,17 +124,17 @@ class CostGroup:
     judge_calls: int
     unpriced_calls: int
     unpriced_models: tuple[str, ...]
-    """The models that no price is known of."""
+    """The models without a known price."""
     usage: Usage
     cost_usd: Decimal
-    """The agents' own; the judge's is apart."""
+    """The agents' cost; the judge's is `judge_cost_usd`."""
     judge_cost_usd: Decimal
     before_usd: Decimal
-    """Both, in the span before, up to the same time."""
+    """Both costs in the previous period, up to the same time."""
     runs: int
     loops: int
     trend: tuple[int, ...]
-    """Loops a day, the last 14."""
+    """Loops per day over the last 14 days."""
     saved: Saving
 
 
@@ -147,32 +147,32 @@ class CostAccount:
     first_day: str
     last_day: str
     time_zone: str
-    """Empty: the projects' zones differ, and each has its own days."""
+    """Empty: the projects' time zones differ, and each has its own days."""
     at: datetime
     since: datetime
-    """The midnight it begins with; of several zones, the first project's."""
+    """The midnight at which it begins; if zones differ, the first project's."""
     over: bool
-    """Its last day has ended."""
+    """Whether its last day has ended."""
     minutes: int
-    """How long it is: 1380 or 1500 on a day whose clocks are moved."""
+    """Its length; a day on which the clocks change has 1380 or 1500."""
     minute: int
-    """How far on it is."""
+    """How many of `minutes` have passed."""
     spent: CostSum
     before: CostSum
-    """The whole span before: the same day a week before, the week, the month."""
+    """The whole previous period: the same day a week earlier, the previous week or month."""
     before_by_then_usd: Decimal
-    """The same, up to the time of day that it is now."""
+    """The spending of the previous period up to the same point (`minute`)."""
     before_day: str
-    """The first day of the span before."""
+    """The first day of the previous period."""
     budget: CostBudget | None
-    """Of a day; None: there is no ceiling in dollars, or a project has none."""
+    """Of a day without filters; None: any other account, or a project has no ceiling in dollars."""
     saved: Saving
     points: tuple[CostPoint, ...]
     days: tuple[CostDay, ...]
-    """14 days, the last of the span last."""
+    """14 days, ending with the last day of the period."""
     group_by: Literal["agent", "model", "project", "run"]
     groups: tuple[CostGroup, ...]
-    """The dearest first, at most 200."""
+    """The most expensive first, at most 200."""
     groups_left_out: int
 
 
@@ -186,11 +186,11 @@ class TodayRow:
     time_zone: str
     at: datetime
     until: datetime
-    """Its next midnight, when this figure begins anew."""
+    """Its next midnight, when this figure starts again at 0."""
     spent_usd: Decimal
     calls: int
     unpriced_calls: int
-    """Of these calls; they are in no amount."""
+    """Those of `calls` without a known price: they are in no amount."""
     budget: CostBudget | None
     """None: the day has no ceiling in dollars."""
 
@@ -204,7 +204,7 @@ class PriceRow:
     input: str
     output: str
     cache_read: str | None
-    """None: as input."""
+    """None: the same price as `input`."""
     cache_write: str | None
 
 
@@ -214,7 +214,7 @@ class PriceSet:
 
     model: str
     calls: int
-    """That had no price until now."""
+    """Calls that had no price until now."""
     usd: Decimal
 
 
@@ -229,15 +229,15 @@ class ReportRow:
     """In the project's time zone."""
     time_zone: str
     version: int
-    """1, or higher: it corrects the one before."""
+    """From 1; a higher one corrects the version before it."""
     reason: str
-    """Why it corrects; empty for the first."""
+    """Why the report was corrected; empty for the first version."""
     made_at: datetime
     spent: CostSum
     was_usd: Decimal | None
-    """What the version before told; None for the first."""
+    """The total of the previous version; None for the first."""
     before_usd: Decimal
-    """What the same day a week before cost."""
+    """The cost of the same day a week earlier."""
     budget: CostBudget | None
     saved: Saving
 
@@ -248,11 +248,11 @@ class Report:
 
     row: ReportRow
     newest: UUID
-    """Of the same day; another than this one's: it was corrected."""
+    """The newest report of the same day; if it is another one, this one was corrected."""
     account: CostAccount
     models: tuple[CostGroup, ...]
     projects: tuple[CostGroup, ...]
     sent: int
-    """Channels that have it."""
+    """The number of channels it was delivered to."""
     waiting: int
     failed: int

@@ -1,4 +1,4 @@
-"""Cards, what is tapped on them, the allowlist, and how a tap that came too late is refused."""
+"""Cards, the taps that answer them, the allowlist, and the error for a tap that came too late."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ InterventionAction = Literal[
     "allow_once",
     "deny",
 ]
-# The kind of a card with which an agent asks for a permission: it is no loop and holds nobody. It
-# is not one of the detectors' kinds, and is left out wherever loops are counted.
+# The kind of a card on which an agent asks for permission. Such a card reports no loop and holds
+# nobody: no detector raises it, and counts of loops leave it out.
 PERMISSION: Final = "permission"
 InterventionStatus = Literal["asked", "delivered", "acknowledged", "unreachable"]
 MessageState = Literal["queued", "withdrawn", "delivered", "read", "acted_on"]
@@ -62,7 +62,7 @@ class EvidenceTurn:
     ran: bool
     at: datetime
     run: UUID | None = None
-    """Whose turn it is: a linked run's, where the loop goes over several."""
+    """The run of the turn; a linked one if the loop spans several runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class AllowlistOffer:
 
     patterns: tuple[str, ...]
     times: int
-    """How often the least often allowed of them was."""
+    """How often each of them was continued, at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +80,13 @@ class AskedCall:
 
     tool: str
     text: str
-    """The command, or what else the call is about: a file, an address."""
+    """The command, or the file or address that the call is about."""
     details: dict[str, str]
-    """What else it is given."""
+    """The other arguments, by name."""
     cut: bool
-    """It is too long to stand here in full."""
+    """Whether the texts here were shortened."""
     for_run: bool = False
-    """It stands here as the agent will ask for it again, and may be allowed for its whole run."""
+    """Whether the call can be allowed for the rest of the run: the agent will repeat it exactly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,15 +104,15 @@ class CardEvidence:
     ceiling: str | None
     unit: str | None
     cost_usd: Decimal | None
-    """What the turns of the loop cost; None: unpriced."""
+    """The cost of the turns of the loop; None: unpriced."""
     offer_allowlist: AllowlistOffer | None = None
-    """People let this call go on before: it may be allowed for good."""
+    """Set if people have continued these calls before: they can go on the allowlist."""
     scope: BudgetScope | None = None
-    """For a budget: whose ceiling it is."""
+    """For a budget: what its ceiling applies to."""
     whose: str | None = None
     """For a budget: the agent's name, the day, or the id of the run above."""
     asks: AskedCall | None = None
-    """For a permission: what it is asked for."""
+    """For a permission: the call it is requested for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +123,7 @@ class VerdictRow:
     reason: str
     fix: str | None
     stand_in: bool
-    """The configured judge failed or was late: the local one ruled instead."""
+    """The configured judge failed or was late, so the local judge ruled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +137,7 @@ class DecisionRow:
     kind: str
     detector: str
     holds: bool
-    """The agent is asked to wait; False: flagged, it goes on."""
+    """Whether the agent is asked to wait; False: it is only flagged and goes on."""
     agent_waiting: bool
     agent: str
     evidence: CardEvidence
@@ -151,12 +151,12 @@ class DecisionRow:
     waiting_since: datetime | None
     gave_up_at: datetime | None
     parked: bool
-    """It gave up waiting on purpose, to be resumed: `claude --resume`."""
+    """The agent stopped waiting on purpose and can be resumed: `claude --resume`."""
     resolution: Resolution | None
     resolved_by: str | None
     resolved_at: datetime | None
     intervention: InterventionStatus | None
-    """Where the answer is, once there is one."""
+    """How far the answer has been delivered; None: no answer yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +171,12 @@ class InterventionRow:
     by: str
     message: str | None
     version: int
-    """The run's version after it."""
+    """The run's version after the intervention."""
     at: datetime
     delivered_at: datetime | None
     acknowledged_at: datetime | None
     new_run: UUID | None = None
-    """Of a restart: the fresh run."""
+    """For a restart: the new run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,9 +194,9 @@ class AutofixRow:
     judged_at: datetime | None
     turns_after: int
     kind: str = ""
-    """What the card was of, such as `exact_repeat`; empty in events of before it was told."""
+    """The kind of the card, such as `exact_repeat`; empty in older events."""
     seq: int | None = None
-    """The turn that it answered, the loop's last; None in events of before it was told."""
+    """The last turn of the loop that it corrected; None in older events."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,22 +206,22 @@ class MessageRow:
     id: UUID
     text: str
     by: str
-    """A person's name; "guard" or "auto" where nobody typed it."""
+    """A person's name; "guard" or "auto" if no person wrote it."""
     agent: str | None
-    """The only agent of the run that it is for."""
+    """The agent of the run that it is for; None: any."""
     state: MessageState
     queued_at: datetime
     delivered_at: datetime | None
-    """It left in an answer to the agent."""
+    """When a response carried it to the agent."""
     read_at: datetime | None
     read_seq: int | None
-    """The first turn the model made with it before its eyes."""
+    """The first turn that the model made after reading it."""
     acted_seq: int | None
-    """The first turn that names a file, a command or words of it which none before named."""
+    """The first turn that names a file, command or words of the message no earlier turn named."""
     key: str | None
-    """Of the answer that sent it; None: no person did."""
+    """The key of the answer that sent it; None: no person sent it."""
     undoable: bool
-    """It is queued: undoing that answer takes it back."""
+    """Whether it is still queued, so that undoing the answer withdraws it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +232,7 @@ class WordsRow:
     at: datetime
     agent: str
     text: str
-    """Its beginning."""
+    """The beginning of the message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +257,7 @@ class Conversation:
     words: tuple[WordsRow, ...]
     permissions: tuple[PermissionRow, ...]
     earlier: int
-    """Messages before these."""
+    """The number of older messages that are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,7 +297,7 @@ class AllowlistSuggestion:
     first_at: datetime
     last_at: datetime
     by: tuple[str, ...]
-    """Who let it go on."""
+    """The people who continued it."""
     agents: tuple[str, ...]
 
 
@@ -328,17 +328,17 @@ class AllowlistPreview:
     since: datetime
     looked_at: int
     is_whole: bool
-    """Every call since then was looked at."""
+    """Whether every call since then was looked at."""
     calls: int
     runs: int
     examples: tuple[TimesCalled, ...]
-    """The most frequent calls that match; where none does, those that hold what was typed."""
+    """The most frequent matching calls; if none matches, calls that contain the typed text."""
     cards: int
-    """Cards that it would have spared; those of budgets and permissions are never spared."""
+    """Cards that it would have prevented; never cards about budgets or permissions."""
     stopped: int
-    """So many of them were answered by ending the run."""
+    """Those of `cards` that were answered by ending the run."""
     spared: tuple[SparedCard, ...]
-    """The newest of them."""
+    """The newest of `cards`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
-"""What the journal keeps and the sockets tell: events, and the snapshots before them.
+"""The events that the journal keeps and the sockets send, and the snapshots sent before them.
 
-A new event goes into `Event` too.
+A new event must be added to `Event`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from missioncontrol.wire.runs import BudgetScope, KinRelation, Meters, RunRow, R
 class EventHead:
     """The fields of every event. `version` and `status` are the run's after the event."""
 
-    # None: the event belongs to no run, and is on its project's own chain.
+    # None: the event belongs to no run; it is on its project's own chain.
     run: UUID | None
     project: UUID
     seq: int
     at: datetime
     by: str
-    """Who: "agent", "guard", "judge", "auto", "policy", or a person's name."""
+    """Who caused it: "agent", "guard", "judge", "auto", "policy", or a person's name."""
     version: int
     status: RunStatus | None
 
@@ -49,7 +49,7 @@ class RunOpened(EventHead):
     # The whole row, so that an open board adds the run without another request.
     row: RunRow
     chosen_by_agent: tuple[Literal["mode", "policy", "budget"], ...] = ()
-    """What the agent asked for; the rest is the project's."""
+    """The settings that the agent chose; the others are the project's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +68,17 @@ class RunMoved(EventHead):
     """Set, with `goal`, when the run got its name."""
     goal: str | None = None
     budget: dict[str, Any] | None = None
-    """Set when a budget changed: the run's ceilings now. What was told of them, and
-    of shared ones, no longer holds."""
+    """Set when a budget changed: the run's ceilings now. Earlier warnings about them, and about
+    shared ceilings, are void."""
     policy_version: int | None = None
     """Set when the run follows a newer policy of its project."""
     capabilities: dict[str, Any] | None = None
-    """Set, with `unavailable`, when the adapter learned what its agent can do."""
+    """Set, with `unavailable`, when the adapter reported what its agent can do."""
     unavailable: dict[str, str] | None = None
     actions: tuple[InterventionAction, ...] | None = None
-    """Set with `capabilities`: what the run's open card, if there is one, offers now."""
+    """Set with `capabilities`: the answers that the run's open card, if any, now offers."""
     hold_stands: bool = False
-    """The run has ended, and is held when it comes back."""
+    """The run has ended, and will be held if it is resumed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class RunLinked(EventHead):
     parent: UUID
     relation: KinRelation = "child"
     root: UUID | None = None
-    """The tree it now counts in."""
+    """The root of the tree that the run now belongs to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class RunImported(EventHead):
     type: Literal["run.imported"] = "run.imported"
     file: str
     form: str
-    """As what it was read: `claude-code`, `codex`, `gemini`, `turns`, `otlp`, …"""
+    """The format it was read as: `claude-code`, `codex`, `gemini`, `turns`, `otlp`, …"""
     sha256: str
     turns: int
 
@@ -132,12 +132,12 @@ class DetectionRaised(EventHead):
     turn_seq: int
     turns: tuple[int, ...]
     summary: str
-    # A rule that tripped does not always open a card: the outcome says what happened, so that cards
-    # and detections are both counted correctly.
+    # A detector that trips does not always open a card. The outcome says what happened, so that
+    # cards and detections are both counted correctly.
     outcome: Literal[
         "warned", "allowed", "card", "already_open", "observed", "nudged", "escalated", "stopped"
     ]
-    """`observed`: a detector in shadow would have tripped; `nudged`: the agent was told;
+    """`observed`: a shadow detector would have tripped; `nudged`: the agent got a nudge;
     `escalated`: it was asked for another strategy; `stopped`: the policy ended the run."""
 
 
@@ -148,7 +148,7 @@ class EscalationAsked(EventHead):
     type: Literal["escalation.asked"] = "escalation.asked"
     reason: str
     decision: UUID | None = None
-    """The card that people see."""
+    """The card about it."""
     detector: str = ""
     kind: str = ""
     repeats: int = 0
@@ -156,7 +156,7 @@ class EscalationAsked(EventHead):
     turn_seq: int | None = None
     first_error: str | None = None
     message: UUID | None = None
-    """What the agent is told; None: it takes no text."""
+    """The message sent to the agent; None: it accepts no text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +171,7 @@ class JudgeAsked(EventHead):
 class JudgeRuled(EventHead):
     type: Literal["judge.ruled"] = "judge.ruled"
     decision: UUID | None
-    """None: about a suspicion that opened no card."""
+    """None: the verdict is about a suspicion, which has no card."""
     verdict: VerdictRow
     decision_status: DecisionStatus | None
     actions: tuple[InterventionAction, ...]
@@ -198,7 +198,7 @@ class HoldAbandoned(EventHead):
     type: Literal["hold.abandoned"] = "hold.abandoned"
     decision: UUID | None
     parked: bool = False
-    """Its process ended on purpose; the session goes on when it is resumed."""
+    """The agent's process ended on purpose; its session can be resumed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,9 +206,9 @@ class InterventionMade(EventHead):
     type: Literal["intervention.made"] = "intervention.made"
     row: InterventionRow
     expires_at: datetime | None = None
-    """Set when a pause made the open card one that holds: when it expires."""
+    """When the open card expires; set if a pause made that card hold the run."""
     raised: dict[str, tuple[str | None, str]] | None = None
-    """Set where ceilings of the run were raised: unit -> before and after."""
+    """Set if ceilings of the run were raised: unit -> before and after."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,20 +246,20 @@ class CostAttributed(EventHead):
 
     type: Literal["cost.attributed"] = "cost.attributed"
     source: str
-    """Where it was told: `turns`, `transcript`, `spans`, `logs`, or `judge`."""
+    """Where the call was reported: `turns`, `transcript`, `spans`, `logs`, or `judge`."""
     cost_usd: Decimal | None
     """None: unpriced."""
     taken_back: int = 0
-    """So many calls were counted from a worse source and are no longer: usage and cost
-    are below 0, and add up with the calls they take back."""
+    """How many calls counted from a worse source this event removes: usage and cost are
+    negative, so that they cancel those calls in a sum."""
     call_id: str | None = None
     agent: str = ""
     model: str | None = None
     provider: str | None = None
     usage: Usage | None = None
     priced_by: Literal["agent", "price list", "project"] | None = None
-    """`agent`: the caller's own figure; `project`: the project's own price. A call that was
-    unpriced and is told again, without usage, got its price later."""
+    """`agent`: the agent's own figure; `project`: the project's own price. An unpriced call that
+    is reported again without usage got its price later."""
     turn_seq: int | None = None
 
 
@@ -271,7 +271,7 @@ class BudgetCrossed(EventHead):
     unit: str
     spent: str
     ceiling: str
-    # With defaults, here and elsewhere, because old rows of the journal lack fields added later.
+    # The defaults, here and elsewhere, are for old journal rows, which lack fields added later.
     level: Literal["warning", "reached"] = "reached"
     scope: BudgetScope = "run"
     whose: str | None = None
@@ -296,11 +296,11 @@ class AllowlistChanged(EventHead):
 class PolicyChanged(EventHead):
     type: Literal["policy.changed"] = "policy.changed"
     what: str
-    # Any, because one event serves every kind of rule.
+    # Any, because one event type serves every kind of rule.
     before: Any
     after: Any
     policy_version: int | None = None
-    """Set where `what` is the policy: the version that now holds."""
+    """Set if `what` is the policy: the version now in force."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -316,18 +316,17 @@ class ChainAnchored(EventHead):
     type: Literal["chain.anchored"] = "chain.anchored"
     heads: dict[str, tuple[int, str]]
     signature: str
-    """With a key that is not in the database: Ed25519 in hex over everything here, the
-    project and the moment. Without `key` (before there was one): over the heads, with the
-    server's secret."""
+    """Ed25519 in hex, over all fields here, the project and the time; the private key is not in
+    the database. Older rows without `key`: over the heads, with the server's secret."""
     key: str | None = None
-    """The public key, in hex."""
+    """The public key of the signature, in hex."""
     head: str | None = None
-    """Hash of the project's row before this one."""
+    """Hash of the previous row of the project's chain."""
     head_seq: int | None = None
     predecessor: str | None = None
-    """Hash of the checkpoint before; empty: this is the first."""
+    """Hash of the previous checkpoint; empty: this is the first."""
     number: int | None = None
-    """Of the project's checkpoints, from 1."""
+    """The number of this checkpoint in its project, from 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,22 +339,22 @@ class AuditAmended(EventHead):
     change: Literal["erased", "person_erased", "restored", "rotated", "imported"]
     reason: str
     of_run: UUID | None = None
-    """Whose words were erased: rows and turns up to these; figures of cost are kept."""
+    """The run whose texts were erased, up to `through_seq` and `turns_through`; costs are kept."""
     through_seq: int | None = None
     turns_through: int | None = None
     rows: tuple[int, ...] | None = None
-    """Rows of the project's chain that named a person whose account was erased."""
+    """Rows of the project's chain that named the person whose account was erased."""
     heads_file: str | None = None
-    """Where the file of heads was put aside that knows of what a restored copy lacks."""
+    """Where the file of heads was moved; it records what the restored copy lacks."""
     known: str | None = None
-    """The last checkpoint of that file, and when it was."""
+    """The last checkpoint in that file, and its time."""
     successor: str | None = None
-    """The public key that signs from here on; `key` may not any more."""
+    """The public key that signs from now on, in place of `key`."""
     former: str | None = None
-    """The public key that signed where the project came from; it may not any more."""
+    """The public key of the installation the project came from; it may no longer sign."""
     key: str
     signature: str
-    """Ed25519 in hex, over everything here, the project, the moment and who did it."""
+    """Ed25519 in hex, over all fields here, the project, the time and `by`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -413,9 +412,9 @@ class Snapshot:
     at: datetime
     runs: tuple[RunRow, ...]
     decisions: tuple[DecisionRow, ...]
-    """Open ones, and those answered within the last day."""
+    """Open cards, and those answered within the last day."""
     interventions: tuple[InterventionRow, ...]
-    """A run socket's: the run's; a board's: those of the last hour."""
+    """On a run's socket: all of the run; on a board: those of the last hour."""
     # By run: the snapshot already includes all events up to this `seq`.
     seq: dict[str, int]
 
@@ -429,7 +428,7 @@ class Board:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetersFrame:
     type: Literal["meters"] = "meters"
-    # Without a `seq`, because meters are derived: the newest replaces what is shown.
+    # Without a `seq`, because meters are derived: the newest replaces the ones shown.
     runs: dict[str, Meters]
 
 

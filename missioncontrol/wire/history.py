@@ -1,4 +1,4 @@
-"""Runs as History finds and lists them, and links that show one thing to whoever has them."""
+"""Runs as History finds and lists them, and shared links, which work for anyone who has one."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ class WhyRow:
     """Why a run has its status: the last decision about it."""
 
     kind: str
-    """Of the card: `exact_repeat`, `budget`, …; empty: no card was opened."""
+    """The kind of the card: `exact_repeat`, `budget`, …; empty: no card was opened."""
     summary: str
     resolution: Resolution | None
     """None: the card is open, or there was none."""
     by: str | None
-    """Who closed it, or ended the run without a card."""
+    """Who closed the card, or ended the run without one."""
     message: str | None
-    """What was said to the agent."""
+    """The message sent to the agent."""
     recovered: bool | None
-    """Of an autofix: whether the agent went on; None: not known, or there was none."""
+    """Whether the agent recovered after an autofix; None: not known, or there was no autofix."""
     turns_after: int | None
-    """Of an autofix: turns until that was known."""
+    """The number of turns after the autofix until that was known."""
     turn: int | None = None
-    """`seq` of the last turn its card rests on."""
+    """`seq` of the last turn that the card is based on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +38,11 @@ class MatchRow:
     """An excerpt that matches a search, and which parts of it match."""
 
     turn: int | None
-    """`seq` of the turn; None: it is the run's own text."""
+    """`seq` of the turn; None: the match is in the run's own texts."""
     field: str
     text: str
     marks: tuple[tuple[int, int], ...]
-    """From where to where, in characters (code points) of `text`."""
+    """Start and end of each match, in characters (code points) of `text`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +51,10 @@ class HistoryRow(RunRow):
 
     why: WhyRow
     loop_cost_usd: Decimal | None
-    """What the turns of its loops cost; None: there was none, or they are unpriced."""
-    # Only for a search for words: it reads turns, which a list otherwise does not.
+    """The cost of the turns of its loops; None: no loop, or unpriced."""
+    # Only if words are searched for, because finding the excerpt requires reading turns.
     match: MatchRow | None
-    """Set where words were searched for."""
+    """Set if words were searched for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +69,16 @@ class HistoryTotals:
     flagged: int
     """Runs with a card."""
     loops: int
-    """Of those, the runs whose card somebody answered as a loop, not as fine."""
+    """Those of `flagged` whose card somebody answered as a loop."""
     loop_cost_usd: Decimal
     autofixes: int
     recovered: int
     imported: int = 0
-    """Recordings among the runs."""
+    """The number of imported runs."""
     imported_cost_usd: Decimal = Decimal(0)
-    """What they cost where they were recorded; it is in no other sum."""
+    """What they cost where they were recorded; no other sum includes it."""
     unpriced_loops: int = 0
-    """Cards about a loop whose cost nobody told; `loop_cost_usd` is that of the others."""
+    """Cards about a loop of unknown cost; `loop_cost_usd` is the cost of the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class SaidRow:
 
     text: str
     seq: int | None
-    """The turn that says it; None: the run was opened with it."""
+    """The turn that contains it; None: it is the goal that the run was opened with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ class CallCount:
     """An action class: `file_edit`, `test_run`, …"""
     count: int
     failed: int
-    """Those that told an error of their own."""
+    """Those that reported an error of their own."""
     last_seq: int
 
 
@@ -131,7 +131,7 @@ class RanTests:
     last_seq: int
     last_failed: bool
     failures: int | None
-    """How many tests failed in the last run; None: it does not tell."""
+    """How many tests failed in the last run; None: its output does not say."""
     last_passed_seq: int | None
 
 
@@ -152,18 +152,18 @@ class Work:
     from_seq: int
     to_seq: int
     since: datetime
-    """When its first turn was."""
+    """The time of its first turn."""
     calls: tuple[CallCount, ...]
-    """Most first; calls that ran."""
+    """Calls that ran, the most frequent kind first."""
     cost_usd: Decimal
     details_from_seq: int
-    """Files, tests and commits are told from this turn on: above `from_seq` in a long run."""
+    """The first turn read for files, tests and commits; above `from_seq` in a long run."""
     files: tuple[FileChange, ...]
-    """The latest changed first, the first of `file_count`."""
+    """The most recently changed first; may list only some of `file_count`."""
     file_count: int
     tests: RanTests | None
     commits: tuple[CommitRow, ...]
-    """Newest first, the first of `commit_count`."""
+    """Newest first; may list only some of `commit_count`."""
     commit_count: int
 
 
@@ -184,16 +184,16 @@ class RunSummary:
     run: UUID
     asked: SaidRow | None
     last_asked: SaidRow | None
-    """What was said last; None: nothing since `asked`."""
+    """What was asked last; None: nothing since `asked`."""
     whole: Work | None
     """None: there is no turn yet."""
     last_hour: Work | None
-    """Up to its last turn; None: the run is younger."""
+    """The hour before its last turn; None: the run is shorter."""
     last_ten_minutes: Work | None
-    """Of a run that is younger than an hour, and not than these."""
+    """The ten minutes before its last turn; set only if the run is shorter than an hour."""
     why: WhyRow
     paused: PauseRow | None
-    """None: it waits for nobody, or its card says for whom."""
+    """None: the run is not paused, or its open card explains why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +205,7 @@ class ComparedStep:
     """In one line: "Bash pytest -q"."""
     role: str
     failed: bool
-    """It told an error of its own."""
+    """Whether it reported an error of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +215,7 @@ class Stretch:
     same: bool
     a: tuple[ComparedStep, ...]
     b: tuple[ComparedStep, ...]
-    """As many as `a` where they are the same."""
+    """As many as in `a` if `same`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,15 +225,15 @@ class RunComparison:
     a: UUID
     b: UUID
     same: int
-    """Steps that both made in the same order."""
+    """The number of steps that both runs made in the same order."""
     same_from_start: int
-    """Steps before they part for the first time."""
+    """The number of steps before they first differ."""
     stretches: tuple[Stretch, ...]
     read_a: int
-    """How many turns of it were compared, from its first."""
+    """How many turns of `a` were compared, from its first."""
     read_b: int
     more: bool
-    """One of them has turns beyond those."""
+    """Whether either run has more turns than were compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +247,7 @@ class ShareRow:
     decision: UUID | None
     week: date | None
     name: str
-    """Of the run; empty: a week's costs."""
+    """The name of the run; empty for a week's costs."""
     made_by: str
     created_at: datetime
     expires_at: datetime
@@ -256,6 +256,6 @@ class ShareRow:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeShare(ShareRow):
     url: str
-    """Readable in this answer and never again. `image.png` behind it is the picture alone."""
+    """Shown in this answer only. With `image.png` appended, it is the address of the picture."""
     is_local: bool
-    """That address can only be reached from this machine."""
+    """The address can only be reached from this machine."""

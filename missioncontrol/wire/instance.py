@@ -1,4 +1,4 @@
-"""This installation: its parts, and whether its record stands."""
+"""This installation: its parts, limits and budget, and the state of its audit log."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class PartRow:
     name: Literal["database", "broker", "worker"]
     ok: bool
     what: str
-    """Kind and version."""
+    """Kind and version of the service."""
     place: str
-    """A file or an address, never with a password."""
+    """A file or an address, without a password."""
 
 
-# Requests a minute that open runs or send turns, telemetry or taps; bytes a minute; open runs.
+# Requests per minute that open runs or send turns, telemetry or taps; bytes per minute; open runs.
 LimitKind = Literal["runs", "turns", "otlp", "taps", "bytes", "open_runs"]
 
 
@@ -42,17 +42,17 @@ class LimitUse:
     """
 
     key: UUID | None
-    """None: all keys of the project together."""
+    """None: the project as a whole."""
     name: str
-    """Of the key; empty: it is the project."""
+    """The name of the key; empty for the project as a whole."""
     project: str
     kind: LimitKind
     a_minute: int
-    """Requests of the last minute, or bytes."""
+    """Requests or bytes in the last minute."""
     refused: int
-    """Requests that were refused since the process began."""
+    """Requests refused since the process started."""
     open_runs: int
-    """Its runs that have not ended."""
+    """The number of its runs that have not ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +61,13 @@ class LimitsRow:
 
     requests: tuple[LimitRow, ...]
     body_bytes: int
-    """Of one request of an agent."""
+    """The largest body of an agent's request."""
     person_body_bytes: int
-    """Of one request without an agent's key."""
+    """The largest body of a request without an agent key."""
     openings: int
-    """Runs that may be opened at once."""
+    """How many runs may be opened at the same time."""
     users: tuple[LimitUse, ...]
-    """Refused most often first, then by what they took; at most fifty."""
+    """By refusals, then by use, highest first; at most fifty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +75,9 @@ class OrganisationBudget:
     """The daily budget of all projects together, and today's spending."""
 
     day_usd: Decimal | None
-    """None: there is no ceiling."""
+    """None: no ceiling."""
     extra_usd: Decimal
-    """Allowed on top of it, today only."""
+    """Added to it for today only."""
     spent_usd: Decimal
     day: str
     """Today in UTC."""
@@ -94,21 +94,21 @@ class InstanceRow:
     disk_bytes: int
     public_url: str
     is_secure: bool
-    """This request came over https, or the public address is https."""
+    """This request came over HTTPS, or the public address is HTTPS."""
     push_contact: str
-    """Whom our pushes name to push services; "": nobody."""
+    """The contact that pushes name to the push services; empty: none."""
     push_problem: Literal["none", "form", "local"] | None
-    """Why some push services refuse that: there is none, it is no contact, or no one out there
-    could use it."""
+    """Why some push services refuse it: there is none, it has the wrong form, or it is an address
+    that only works locally."""
     runs: int
     turns: int
     events: int
     waiting: int
-    """Observations stored and not judged yet."""
+    """Observations that are stored but not judged yet."""
     keep_deliveries_days: int | None
-    """How long it is kept what became of each delivery; None: for ever."""
+    """How long the record of each delivery is kept; None: for ever."""
     unindexed: int
-    """Runs with words that cannot be found yet."""
+    """Runs whose words are not all indexed for search yet."""
     limits: LimitsRow
     budget: OrganisationBudget
 
@@ -127,14 +127,14 @@ class AuditRow:
     version: int
     status: str | None
     payload: dict[str, Any] | None
-    """None: erased, which a signed `audit.amended` allows; else a fault."""
+    """None: erased; this is a fault unless a signed `audit.amended` allows it."""
     digest: str
     previous: str
     hash: str
     run_name: str | None = None
-    """Of `run`, as it is called now."""
+    """The current name of `run`."""
     salt: str | None = None
-    """Of the digest: sha256(salt + payload)."""
+    """The salt of the digest: sha256(salt + payload)."""
 
 
 FaultKind = Literal[
@@ -170,11 +170,11 @@ class AuditFault:
     seq: int | None
     row: UUID | None
     what: str
-    """Which turn, column, checkpoint or line, where the kind asks for it."""
+    """Which turn, column, checkpoint or line, for kinds that need it."""
     found: str
-    """With `run_row`: what the run's row says ..."""
+    """For `run_row`: the value in the run's row."""
     expected: str
-    """... and what its events tell."""
+    """For `run_row`: the value that follows from the run's events."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,11 +186,11 @@ class Verification:
     head: str
     broken_at: str | None
     anchored_at: datetime | None = None
-    """When a signed checkpoint last tied the runs' chains together."""
+    """The time of the last signed checkpoint."""
     faults: tuple[AuditFault, ...] = ()
-    """The first hundred."""
+    """The first hundred faults."""
     keys: tuple[str, ...] = ()
-    """The public keys whose signatures are trusted, in hex; the first signs now."""
+    """The trusted public keys, in hex; the first one signs now."""
     compared_since: datetime | None = None
-    """Since when heads are kept in a file beside the database; None: there is no file to
-    compare with, and an older copy of the database would not be noticed."""
+    """Since when the file of heads has been kept; None: there is no such file, so an older copy of
+    the database would not be noticed."""

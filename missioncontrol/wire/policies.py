@@ -1,4 +1,4 @@
-"""Policies, and what would have been asked about recorded runs: imported ones, or by a draft."""
+"""Policies, and what people would have been asked about imported runs, or under a draft."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class RunRules:
     run: UUID
     policy_version: int | None
     policy: dict[str, Any]
-    """In force for this run: its task type and its ceilings are in it."""
+    """The policy in force for this run, including its task type and ceilings."""
     mode: Mode
     project_policy: dict[str, Any]
-    """What another run of the project would follow."""
+    """The policy that other runs of the project follow."""
     project_mode: Mode
     unanswered: Literal["proceed", "stop"]
     hold_limit: int
@@ -55,10 +55,10 @@ class PolicyRule:
     section: str
     field: str
     value: Any
-    """In the checked policy."""
+    """The value in the checked policy."""
     today: Any
     on: bool
-    """The detector that reads it looks."""
+    """Whether the detector that uses it is on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +66,9 @@ class PolicyLine:
     """The stuck score from which a policy asks a person."""
 
     sensitivity: float
-    """As it is written;"""
+    """The value in the policy."""
     asks_from: float | None
-    """and what it comes to: more repeats allowed ask later. None: it does not ask by it."""
+    """The resulting score, higher if more repeats are allowed; None: it does not ask by score."""
     today: float | None
 
 
@@ -80,19 +80,19 @@ class PolicyCheck:
     problems: tuple[PolicyProblem, ...]
     changes: tuple[PolicyChange, ...]
     policy: dict[str, Any] | None
-    """As it was read; None: it could not be."""
+    """The policy as it was read; None: it could not be read."""
     text: str | None
-    """The same as TOML, as typed where it came as text."""
+    """The same policy as TOML; unchanged if it was sent as text."""
     rules: tuple[PolicyRule, ...]
-    """Every threshold, of today's policy where the checked one is wrong."""
+    """Every threshold; those of today's policy if the checked one is invalid."""
     line: PolicyLine
-    """Likewise."""
+    """Of today's policy if the checked one is invalid."""
     from_preset: tuple[PolicyChange, ...]
-    """Against the preset it starts from, likewise."""
+    """Differences from the preset it starts from; of today's policy if the checked is invalid."""
 
 
-# What people did: answered its card with a correction or an end, let it go on, did not answer,
-# stopped it although nobody had been asked, or were never asked.
+# What people did: answered a card with a correction or an end, continued the run, did not answer,
+# stopped the run although nobody had been asked, or were never asked.
 RunOutcome = Literal["corrected", "continued", "unanswered", "stopped", "unasked"]
 
 
@@ -104,12 +104,12 @@ class RunScore:
     run_name: str
     started_at: datetime
     score: float | None
-    """Its highest stuck score; None: it was not kept."""
+    """Its highest stuck score; None: not recorded."""
     turn: int | None
-    """The `seq` of that turn."""
+    """`seq` of the turn with that score."""
     outcome: RunOutcome
     rule: str | None
-    """The detector that asked, where it was a rule and not the score."""
+    """The detector that asked, if it was not the stuck score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +126,10 @@ class PolicyScores:
     days: int
     since: datetime
     runs: tuple[RunScore, ...]
-    """That began since then, newest first."""
+    """Runs that began after `since`, newest first."""
     left_out: int
     presets: tuple[PolicyPreset, ...]
-    """Those to choose from, the one that asks least first."""
+    """The presets to choose from, the one that asks least often first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,9 +138,9 @@ class PolicyVersionRow:
     number: int
     policy: dict[str, Any]
     text: str
-    """As it was typed; of one that came as JSON, TOML that says the same."""
+    """The text as it was typed; for a policy sent as JSON, the equivalent TOML."""
     changes: tuple[PolicyChange, ...]
-    """Against the version before, as they are in force."""
+    """Differences from the previous version, both as in force."""
     note: str
     by: str
     at: datetime
@@ -151,12 +151,12 @@ class RecordedAlarm:
     """Where a card would have opened if the run had been live and nobody had answered."""
 
     turn: int
-    """`seq`."""
+    """`seq` of the turn."""
     detector: str
     kind: str
     summary: str
     until: int | None
-    """`seq` of the turn at which the agent got on by itself; None: it did not."""
+    """`seq` of the turn at which the agent recovered by itself; None: it did not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +164,7 @@ class UnreadEntry:
     """An entry of the file that could not be read."""
 
     entry: int
-    """Its line, or its place in a JSON list; from 1."""
+    """Its line number, or its position in a JSON list; from 1."""
     why: Why
 
 
@@ -185,9 +185,9 @@ class RecordingRow:
     by: str
     at: datetime
     is_new: bool = False
-    """It was imported just now, by this request."""
+    """Whether this request imported it."""
     unread: tuple[UnreadEntry, ...] = ()
-    """The first few of `unreadable`: told by the import alone."""
+    """The first few of `unreadable`; set only in the answer to an import."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,14 +196,14 @@ class BacktestFlag:
 
     alarm_turn: int
     stop_turn: int | None
-    """Where it would have ended the run; None: it would not have."""
+    """Where it would have ended the run; None: nowhere."""
     detector: str
     kind: str
     summary: str
     turns_after: int
-    """Turns the run took after the alarm."""
+    """The number of turns after the alarm."""
     cost_after_usd: Decimal | None
-    """What they cost; None: unpriced."""
+    """The cost of those turns; None: unpriced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +216,7 @@ class BacktestRunRow:
     proposed: BacktestFlag | None
     today: BacktestFlag | None
     label: Literal["loop", "healthy"] | None
-    """How its cards were answered; None: nobody said."""
+    """What the answers to its cards say; None: nobody answered."""
     differs: bool
 
 
@@ -229,7 +229,7 @@ class BacktestSide:
     loops_found: int
     """Flagged runs whose card people or the judge answered as a loop."""
     healthy_flagged: int
-    """Flagged runs whose every card was let go on."""
+    """Flagged runs whose cards were all answered by continuing."""
     turns_after: int
     cost_after_usd: Decimal | None
     detectors: dict[str, int]
@@ -244,7 +244,7 @@ class BacktestRow:
     total: int
     done: int
     left_out: int
-    """Runs beyond what one backtest replays."""
+    """Runs left out because one backtest replays only so many."""
     turns: int
     error: str | None
     by: str
@@ -254,10 +254,10 @@ class BacktestRow:
     today_policy: dict[str, Any]
     today_version: int
     loops: int
-    """Replayed runs that people or the judge called a loop,"""
+    """Replayed runs that people or the judge called a loop."""
     healthy: int
-    """and that they let go on."""
+    """Replayed runs that they let go on."""
     proposed: BacktestSide
     today: BacktestSide
     runs: tuple[BacktestRunRow, ...]
-    """Those that either policy flags, newest first."""
+    """Runs that either policy flags, newest first."""

@@ -1,4 +1,4 @@
-"""Projects, who is signed in to see them, and how people are reached."""
+"""Projects, the signed-in person, and the channels through which people are notified."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from guard.wire import Mode
 
-# An owner may do everything, an operator answers agents, a viewer reads.
+# An owner may do everything, an operator may answer agents, a viewer may only read.
 RoleWord = Literal["owner", "operator", "viewer"]
 
 
@@ -21,32 +21,32 @@ class ProjectRow:
     mode: Mode
     policy: dict[str, Any]
     policy_version: int
-    """Counts the changes of `policy`; 0: never changed."""
+    """The number of changes of `policy`; 0: never changed."""
     budget: dict[str, Any]
-    """Ceilings of each run; the same as `budgets.run`."""
+    """The ceilings of each run; the same as `budgets.run`."""
     budgets: dict[str, Any]
-    """`run`: of each run. Of all runs together: `project`, `day`, and `agents` by
-    name, `*` each agent that is not named."""
+    """Ceilings. `run`: of each run. Of all runs together: `project`, `day`, and `agents` by name,
+    with `*` for each agent that is not named."""
     day_extra: dict[str, Any]
-    """What was allowed on top of `budgets.day` for today, by unit: `{"usd": "4"}`."""
+    """What was added to `budgets.day` for today, by unit: `{"usd": "4"}`."""
     time_zone: str
-    """IANA name; where a day begins."""
+    """IANA name; days begin at midnight in this zone."""
     hold_limit: int
     """Seconds a hold may wait before `unanswered` applies."""
     unanswered: Literal["proceed", "stop"]
     fail: Literal["open", "closed"]
     agents_choose: bool
     daily_report: bool
-    """A cost report is made of each day that ended."""
+    """Whether a cost report is made for each day that has ended."""
     archived_at: datetime | None
-    """Since then it can only be read, and its keys refuse agents."""
+    """Since when it can only be read and its keys refuse agents; None: not archived."""
     keep_words_days: int = 0
-    """How many days turns keep their words after their run has ended; 0: for ever."""
+    """How many days the texts of turns are kept after their run has ended; 0: for ever."""
     second_factor: bool = False
-    """Who has no second factor stays out."""
+    """Whether members need a second factor to enter."""
     redact_rules: tuple[str, ...] = ()
-    """What is masked of its turns besides secrets: `#` a digit, `?` a letter, `*` at the end
-    the rest of the word."""
+    """What is masked in its turns in addition to secrets: `#` stands for a digit, `?` for a
+    letter, `*` at the end for the rest of the word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class RedactRules:
 class RuleUse:
     rule: str
     times: int
-    """Places it would have masked."""
+    """The number of places that the rule would have masked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class RedactedPlace:
 
     run: UUID
     name: str
-    """Of the run."""
+    """The name of the run."""
     seq: int
     before: str
     masked: str
@@ -82,11 +82,11 @@ class RedactionPreview:
 
     since: datetime
     looked_at: int
-    """Turns."""
+    """The number of turns that were read."""
     is_whole: bool
-    """False: there is more than was looked at."""
+    """Whether every turn since then was read."""
     turns: int
-    """Turns in which something would have been masked."""
+    """The number of turns in which something would have been masked."""
     runs: int
     rules: tuple[RuleUse, ...]
     places: tuple[RedactedPlace, ...]
@@ -107,13 +107,13 @@ class Me:
     version: str
     agent_url: str
     demo: Literal["off", "running"] | None = None
-    """The demo's agents; null: this person cannot start or remove them."""
+    """State of the demo's agents; None: this person cannot start or remove them."""
     closed: tuple[str, ...] = ()
-    """Projects of yours that ask for a second factor, which you do not have, by name."""
+    """Names of your projects that require a second factor, which you do not have."""
 
 
 ChannelKind = Literal["discord", "slack", "telegram", "email", "ntfy", "webhook"]
-# A device is not a channel: nobody adds it by an address.
+# `push` is not a channel: a device subscribes itself, and nobody adds it by an address.
 DeliveryKind = Literal["push", "discord", "slack", "telegram", "email", "ntfy", "webhook"]
 # The languages of notices: `notify.texts` has a catalogue for each.
 Language = Literal["en", "de"]
@@ -134,21 +134,21 @@ class DeliveryRow:
     what: DeliveryWhat
     title: str
     kind: DeliveryKind
-    """The channel's, or `push` to a device."""
+    """The kind of the channel, or `push` for a device."""
     target: str
-    """The channel's or device's name when it was written."""
+    """The name of the channel or device when the row was written."""
     channel: UUID | None
     step_minutes: int
-    """0: it was told at once; else only if nobody answered so long."""
+    """Sent only if nobody answers within this many minutes; 0: sent at once."""
     status: DeliveryStatus
     tries: int
     most_tries: int
     created_at: datetime
     due_at: datetime | None
-    """Its next try; None: there is none."""
+    """The time of the next attempt; None: there will be none."""
     sent_at: datetime | None
     error: str | None
-    """Why the last try failed, or why none was made."""
+    """Why the last attempt failed, or why none was made."""
     can_retry: bool
 
 
@@ -161,19 +161,19 @@ class ChannelRow:
     kind: ChannelKind
     name: str
     shown: str | None
-    """Where it leads; None: it was kept with another secret key."""
+    """Its address, shortened; None: it was encrypted with another secret key."""
     enabled: bool
     step_minutes: int
     quiet_from: str | None
     """"22:00", in the project's time zone."""
     quiet_to: str | None
     language: Language
-    """What it is told in."""
+    """The language of its notices."""
     hears: tuple[ChannelHears, ...]
     created_by: str
     created_at: datetime
     last: DeliveryRow | None
-    """What it was told last."""
+    """Its most recent delivery."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""How stored rows become what is sent, and fields that come in are read."""
+"""Convert stored rows to wire rows, and types that read incoming fields."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 
 def row_of(kind: type[T], source: object, /, **more: Any) -> T:
-    """Show a stored row as a wire row: what it has under the same names, and `more`.
+    """Return a stored row as a wire row: its attributes of the same names, and `more`.
 
-    What the wire row does not name is not shown; another row is shown by its id.
+    Attributes that the wire row does not name are left out; a related row becomes its id.
     """
     columns = _columns(kind, type(source))
     same = {name: getattr(source, column) for name, column in columns.items() if name not in more}
@@ -24,21 +24,21 @@ def row_of(kind: type[T], source: object, /, **more: Any) -> T:
 
 
 def _find_columns(kind: Any, source: Any) -> Mapping[str, str]:
-    """Name the attribute of a source for each field of a wire row."""
+    """Return, for each field of a wire row, the name of the source's attribute."""
     names = [field.name for field in fields(kind)]
-    # Only the id of a related row, because the row itself would be read from the database.
+    # Only the id of a related row, because reading the row itself would take a query.
     return {name: f"{name}_id" if hasattr(source, f"{name}_id") else name for name in names}
 
 
-# Cached per pair of classes, because whole boards are shown with it.
+# Cached per pair of classes, because whole boards are converted with it.
 _columns: Callable[[Any, Any], Mapping[str, str]] = cache(_find_columns)
 
 
 Whole = Annotated[int, Strict()]
-"""A whole number; `true` is none, which Python takes for 1."""
+"""A whole number; refuses `true`, which Python treats as 1."""
 
 
 Moment = Annotated[
     datetime, AfterValidator(lambda moment: moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 ]
-"""A time; without a zone it is UTC, as in a query."""
+"""A time; one without a zone is read as UTC, as in a query string."""

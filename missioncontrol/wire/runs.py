@@ -17,8 +17,8 @@ RunStatus = Literal[
 # A pair, not an object: each row of a board has 44 of them.
 TapePoint = tuple[float, bool]
 KinRelation = Literal["child", "resumed", "forked", "restart"]
-# What the client does while its run has not ended: it works, rests until its next prompt, waits for
-# its own person's permission, or is known to be gone.
+# What the client of a run that has not ended does: it works, rests until its next prompt, waits
+# for permission from the person at its terminal, or is known to be gone.
 Presence = Literal["working", "idle", "waiting", "gone"]
 UsageSource = Literal["turns", "transcript", "spans", "logs"]
 BudgetScope = Literal["run", "tree", "agent", "project", "day", "organisation"]
@@ -29,18 +29,18 @@ class BudgetState:
     """A budget that is nearly used up (`warning`, from 80 %) or is `reached`."""
 
     scope: BudgetScope
-    """Whose it is: this run's, or what a run above it with its whole tree, an agent, the
-    project or its day may use, or all projects on a day in UTC."""
+    """What the ceiling applies to: this run; a run above it with its whole tree; an agent; the
+    project; the project's day; or all projects together on a day in UTC."""
     whose: str | None
     """The agent's name, the day, or the id of the run above."""
     unit: str
     level: Literal["warning", "reached"]
     # Text, like `ceiling`: dollars as a decimal, anything else as a whole number.
     spent: str
-    """Empty for the organisation's: what other projects used is not for everybody."""
+    """Empty for the organisation, because not everybody may see what other projects spent."""
     ceiling: str
     share: float
-    """Of the ceiling, in [0, 1], when it was told."""
+    """Spent share of the ceiling when this was reported, in [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +53,9 @@ class Meters:
     judge_cost_usd: Decimal
     unpriced_calls: int
     usage_source: UsageSource | None
-    """Who told what it used; a better source replaces a worse one."""
+    """The source of the usage; a better source replaces a worse one."""
     calls: int
-    """Tool calls that are done."""
+    """The number of completed tool calls."""
     burn_usd_per_hour: Decimal
     """Dollars an hour over the last five minutes."""
     doing: str
@@ -65,12 +65,12 @@ class Meters:
     presence: Presence
     last_turn_at: datetime | None
     tape: tuple[TapePoint, ...]
-    """`[score, changed]` a judged turn: how near a card it is in [0, 1], 1 opens
-    one, and whether something changed. In a row: the last 44. In a meters
-    frame: from the first point that is new or redrawn to the last; the last one is
-    turn number `judged_turns` of the run, so points replace what stood there."""
+    """`[score, changed]` for each judged turn: how near it is to a card, in [0, 1], where 1 opens
+    one, and whether something changed. In a row: the last 44. In a meters frame: from the first
+    new or redrawn point to the last. The last point is judged turn number `judged_turns` of the
+    run; points replace those with the same number."""
     judged_turns: int
-    """How many tape points the run has had in all; places the new points."""
+    """How many tape points the run has had in all; gives the new points their position."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,32 +85,32 @@ class RunRow(Meters):
     version: int
     open_decisions: int
     budget: dict[str, Any]
-    """The ceilings in force: the policy's, the project's for each run, its own."""
+    """The ceilings in force: the policy's, the project's for each run, and the run's own."""
     budget_state: BudgetState | None
-    """What was last told of a ceiling, this run's or a shared one; None once the
-    ceilings moved."""
+    """The last warning about a ceiling, the run's own or a shared one; None again once ceilings
+    change."""
     capabilities: dict[str, Any]
-    """What its adapter told: `hold inject terminate cost away why` (docs/protocol.md)."""
+    """As its adapter reported: `hold inject terminate cost away why` (docs/protocol.md)."""
     unavailable: dict[str, str]
     """Action -> why this agent cannot do it."""
     policy_version: int | None
-    """Of the project's policy it runs under; None: it brought its own."""
+    """The version of the project's policy that it follows; None: it has its own policy."""
     parent: UUID | None
     relation: KinRelation | None
-    """To its parent: the parent's agent started it, a person went on from there, or it
-    took the parent's place."""
+    """How it relates to its parent: the parent's agent started it, a person continued from there,
+    or it replaced the parent."""
     root: UUID | None
-    """The outermost run of the tree it counts in; None: itself."""
+    """The outermost run of the tree it belongs to; None: itself."""
     started_at: datetime
     ended_at: datetime | None
     seq: int
     """`seq` of the run's last journal event."""
-    # With defaults from here on, because old rows of the journal lack these fields.
+    # Defaults from here on, because old journal rows lack these fields.
     presence: Presence = "working"
     hold_stands: bool = False
-    """It ended while it was held, and is held when it comes back; `continue` lifts that."""
+    """It ended while held and will be held if it is resumed; `continue` lifts that."""
     imported: bool = False
-    """A recording that a person imported: nothing can be done to its agent, nothing is counted."""
+    """A recording that a person imported: it cannot be acted on and is in no total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,7 @@ class TreeRow:
 
     root: UUID
     runs: tuple[RunRow, ...]
-    """In the order they were opened, at most 200: the newest."""
+    """In the order they were opened; at most the newest 200."""
     count: int
     turns: int
     calls: int
@@ -156,7 +156,7 @@ class TurnRow:
     role: str
     phase: Literal["proposed", "done"]
     skipped: bool
-    """A person or an autofix answered instead: the call did not run."""
+    """The call did not run, because a person or an autofix answered instead."""
     tool: str | None
     args: dict[str, Any] | None
     content: str | None
@@ -168,15 +168,15 @@ class TurnRow:
     usage: Usage | None
     cost_usd: Decimal | None
     score: float | None
-    """How near a card it is, in [0, 1]; 1 opens one."""
+    """How near it is to a card, in [0, 1]; 1 opens one."""
     changed: bool | None
     detector: str | None
-    """Set when this turn tripped."""
+    """The detector that tripped at this turn."""
     ts: datetime
     done_at: datetime | None
     cut: tuple[str, ...] = ()
-    """Fields of which only the beginning stands here, as in lists and live events;
-    `runs/{id}/turns/{seq}/` has them in full."""
+    """Fields shortened to their beginning, as in lists and live events; `runs/{id}/turns/{seq}/`
+    returns them in full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,8 +188,8 @@ class FoundTurns:
     ranges: tuple[tuple[int, int], ...]
     """First and last `seq` of each stretch without a gap, in order."""
     searched_from: int
-    """The first turn looked at; above 0: a search ran out of its time, go on with
-    `before_seq` set to it."""
+    """The earliest turn that was searched; above 0 if time ran out: to continue, search again with
+    it as `before_seq`."""
     searched_to: int
 
 
@@ -204,7 +204,7 @@ class RunFacets:
     """`text` stands for turns that call no tool."""
     roles: tuple[tuple[str, int], ...]
     signals: tuple[tuple[str, int], ...]
-    """By the detector that tripped."""
+    """Turns by the detector that tripped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,24 +214,24 @@ class SeriesPoint:
     from_seq: int
     to_seq: int
     at: datetime
-    """Of its first turn."""
+    """The time of its first turn."""
     score: float | None
-    """The highest, in [0, 1]; None: none was judged."""
+    """The highest score, in [0, 1]; None: no turn was judged."""
     score_least: float | None
     changed: bool
     """Something really changed in at least one of them."""
     signals: int
     failures: int
     cost_usd: Decimal
-    """Of all its turns together."""
+    """The sum over all its turns."""
     fresh: int
-    """Input tokens that came from no cache: the most of one turn."""
+    """Input tokens that came from no cache: the highest of any turn."""
     cached: int
-    """Input tokens read from a cache: the most of one turn."""
+    """Input tokens read from a cache: the highest of any turn."""
     output: int
-    """Output tokens: the most of one turn."""
+    """Output tokens: the highest of any turn."""
     tokens: int
-    """Of all its turns together."""
+    """The sum over all its turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,10 +244,10 @@ class RunSeries:
     turns: int
     turns_a_point: int
     cost_before_usd: Decimal
-    """Of the turns before this stretch."""
+    """The cost of the turns before this section."""
     points: tuple[SeriesPoint, ...]
     asks_from: float | None = None
-    """From which stuck score the run's policy asks: where a point's score is 1."""
+    """The stuck score from which the run's policy asks; a point's score is 1 there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +256,7 @@ class MomentRow:
 
     at: datetime
     seq: int
-    """Of the first turn that was not before it; the next one's, where none was yet."""
+    """`seq` of the first turn at or after `at`; if there is none yet, of the next turn to come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,13 +264,13 @@ class HandOffRow:
     """Another agent took over."""
 
     seq: int
-    """The taker's first turn."""
+    """The first turn of the agent that took over."""
     giver: str
     taker: str
     asked: TurnRow
-    """The giver's last turn before it."""
+    """The giver's last turn before the hand-off."""
     new_facts: int
-    """Turns since the hand-off before in which something really changed."""
+    """Turns since the previous hand-off in which something really changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +280,7 @@ class HandOffs:
     run: UUID
     results: tuple[HandOffRow, ...]
     more: bool
-    """Older ones are left out."""
+    """Whether older hand-offs are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,7 +294,7 @@ class TelemetryRow:
     agent: str
     attributes: dict[str, Any]
     turn_key: str | None
-    """The turn it tells of."""
+    """The key of the turn it is about."""
     began_at: datetime | None
     """By the agent's clock."""
     at: datetime
@@ -305,16 +305,16 @@ class ScorePart:
     """One reason why the score changed."""
 
     kind: PartKind
-    """What the turn repeats or brings; `rule`: a rule counts it; `reset`: a person stepped
-    in; `other`: old turns are no longer looked at."""
+    """What the turn repeats or adds; `rule`: a rule counts it; `reset`: a person intervened;
+    `other`: old turns are no longer taken into account."""
     amount: float
-    """What it adds to the score; below 0: takes from it."""
+    """What it adds to the score; negative: it lowers the score."""
     turns: tuple[int, ...]
-    """The earlier turns it rests on."""
+    """The earlier turns it is based on."""
     rule: str | None
     repeats: int | None
     limit: int | None
-    """Of a rule: its kind, and how many repeats it counted of those at which it asks."""
+    """For a rule, with `rule` and `repeats`: its kind, the repeats counted, and the limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,9 +327,9 @@ class ScoreMove:
     """The stuck score after the turn, in [0, 1]."""
     before: float
     asks_from: float | None
-    """From which score the run's policy asks; None: it does not ask by the score."""
+    """The score from which the run's policy asks; None: it does not ask by the score."""
     parts: tuple[ScorePart, ...]
     changed_seq: int | None
     """The last turn before it in which something really changed."""
     is_as_recorded: bool
-    """The engine says what it said at the time; False: the policy, or what it had seen, differs."""
+    """Whether the engine still gives the recorded score; False: the policy or its input differs."""

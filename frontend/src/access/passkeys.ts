@@ -1,6 +1,6 @@
-/** A browser's passkeys: made and shown in the JSON form of the specification. */
+/** Create and use a browser's passkeys, in the JSON form of the specification. */
 
-/** Passkeys need a secure page, a host that is a name, and a browser of today. */
+/** Return whether passkeys can be used: a secure page, a host name, and a current browser. */
 export function canUsePasskeys(): boolean {
   const isAddress = /^[\d.]+$|:/.test(location.hostname);
   return (
@@ -10,14 +10,14 @@ export function canUsePasskeys(): boolean {
   );
 }
 
-/** Have the browser make one; what it made is sent to the server. */
+/** Let the browser create a passkey, and return what to send to the server. */
 export async function makePasskey(asked: Record<string, unknown>): Promise<unknown> {
   const options: PublicKeyCredentialCreationOptionsJSON = plain(asked.publicKey);
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
   return asJson(await navigator.credentials.create({ publicKey }));
 }
 
-/** Have the browser show one; its answer is sent to the server. */
+/** Let the browser use a passkey, and return what to send to the server. */
 export async function showPasskey(asked: Record<string, unknown>): Promise<unknown> {
   const options: PublicKeyCredentialRequestOptionsJSON = plain(asked.publicKey);
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);

@@ -1,4 +1,4 @@
-/** Keys and tokens as the page lists them: the live ones, then what is over. Pure. */
+/** Keys and tokens as the page lists them: active ones first. Pure. */
 
 export interface Secret {
   id: string;
@@ -7,7 +7,7 @@ export interface Secret {
   expires_at?: string | null;
 }
 
-/** A secret as it is listed: its beginning, never the whole. */
+/** Return a secret as it is listed: only its first characters. */
 export interface ListedSecret extends Secret {
   prefix: string;
   created_at: string;
@@ -16,7 +16,7 @@ export interface ListedSecret extends Secret {
   created_by?: string;
 }
 
-/** Which runs of its project an agent key speaks for. */
+/** Which runs of its project an agent key gives access to. */
 export type Reach = "own" | "agent" | "project";
 
 export const REACHES: readonly Reach[] = ["own", "agent", "project"];
@@ -26,11 +26,11 @@ export type Life = "week" | "month" | "year" | "good";
 export const LIVES: readonly Life[] = ["week", "month", "year", "good"];
 const DAYS: Record<Life, number | null> = { week: 7, month: 30, year: 365, good: null };
 
-/** How many hours an old key goes on beside the one that takes its place. */
+/** How many hours an old key still works after its replacement was made. */
 export const OVERLAPS = ["0", "24", "168"] as const;
 export type Overlap = (typeof OVERLAPS)[number];
 
-/** When it was over, or null while it works. */
+/** Return when a secret stopped working; null: it works. */
 export function endOf(secret: Secret, now: Date): string | null {
   if (secret.revoked_at !== null) return secret.revoked_at;
   const until = secret.expires_at ?? null;
@@ -41,7 +41,7 @@ export function isLive(secret: Secret, now: Date): boolean {
   return endOf(secret, now) === null;
 }
 
-/** When a token made now is over; null: never by itself. */
+/** Return when a token made now expires; null: never. */
 export function expiryOf(life: Life, now: Date): string | null {
   const days = DAYS[life];
   return days === null ? null : new Date(now.getTime() + days * 86_400_000).toISOString();

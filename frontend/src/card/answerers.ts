@@ -1,7 +1,7 @@
-/** When those who may answer a card were told of it. Pure. */
+/** When the people who may answer a card were notified. Pure. */
 import type { DeliveryRow } from "../wire/types";
 
-/** The first that left; null: none has. */
+/** Return when the first notice was sent; null: none was. */
 export function firstToldAt(
   deliveries: readonly Pick<DeliveryRow, "what" | "sent_at">[],
 ): string | null {

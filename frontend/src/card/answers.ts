@@ -1,4 +1,4 @@
-/** Which answers a card offers, in which words, and what a tap on one sends. Pure. */
+/** Which answers a card offers, their texts, and what a tap on one sends. Pure. */
 import type { Action, DecisionRow, Evidence, RunRow, Scope } from "../wire/types";
 import type { Wish } from "../sync/taps.svelte";
 import { arrivalWords, budgetStep } from "../format/words";
@@ -7,27 +7,27 @@ import { card as t } from "../messages/texts";
 
 export interface Answer {
   action: Action;
-  /** What it is called; the button's accessible name starts with it. */
+  /** The label; the button's accessible name starts with it. */
   label: string;
-  /** What happens on tap. */
+  /** What a tap does. */
   second: string;
-  /** The same where a thumb has little room. */
+  /** A shorter `second`, for small buttons. */
   brief: string;
   key: string;
-  /** The suggested answer: filled, when its card has the focus. */
+  /** The suggested answer: its button is filled if its card has the focus. */
   promoted: boolean;
   /** Why the agent cannot do it; null when it can. */
   unavailable: string | null;
 }
 
-/** Longer fixes are injected only from where they stand in full. */
+/** Longer fixes can be injected only where they are shown in full. */
 export const LONGEST_FIX_ON_A_BUTTON = 120;
 
-/** What is shown of a fix that is read elsewhere: cut between words. */
+/** Return the beginning of a fix that is shown in full elsewhere, cut between words. */
 export function beginningOf(fix: string): string {
   const signs = [...fix];
   if (signs.length <= LONGEST_FIX_ON_A_BUTTON) return fix;
-  // One sign more tells whether the last word ends there.
+  // One more character, to see whether the last word ends at the limit.
   const words = signs
     .slice(0, LONGEST_FIX_ON_A_BUTTON + 1)
     .join("")
@@ -46,7 +46,7 @@ const ORDER: readonly Action[] = [
   "finish",
   "terminate",
 ];
-/** Which key gives which answer; a card offers no fresh run. */
+/** Which keyboard command gives which answer; `restart` is not offered on cards. */
 export const COMMANDS = {
   allow_once: "allow once",
   deny: "deny",
@@ -61,12 +61,12 @@ export const COMMANDS = {
   undo: null,
 } as const satisfies Record<Action, Command | null>;
 
-/** What a key answers at a card that offers these; null: nothing. */
+/** Return the answer that a command gives on a card that offers these; null: none. */
 export function actionOf(command: Command, offered: readonly Action[]): Action | null {
   return offered.find((action) => COMMANDS[action] === command) ?? null;
 }
 
-/** The card's answers in their fixed order; what cannot be done keeps its place. */
+/** Return the card's answers in their fixed order; unavailable ones keep their place. */
 export function answersOf(
   decision: DecisionRow,
   fix: string,
@@ -121,7 +121,7 @@ function secondOf(
 ): string {
   switch (action) {
     case "inject":
-      // A parked call is answered when its session goes on.
+      // The answer to a parked call arrives when its session is resumed.
       return decision.holds && (!decision.gave_up_at || decision.parked)
         ? t.second.skipped
         : t.second.reads(arrivalWords(run, false));
@@ -148,14 +148,14 @@ function secondOf(
   }
 }
 
-/** A ceiling that runs share is raised for all of them; a day's and the organisation's, for that day. */
+/** A shared ceiling is raised for all its runs; a day's or the organisation's, for that day. */
 function raises({ scope }: Evidence): string {
   if (scope === "day") return t.second.today;
   if (scope === "organisation") return t.second.everywhere;
   return scope === null || scope === "run" ? t.second.ceiling : t.second.shared;
 }
 
-/** The fix as it would be sent: what the person wrote, else what the judge proposed. */
+/** Return the fix as it would be sent: the person's text, or else the judge's proposal. */
 export function fixOf(decision: DecisionRow, draft: string | undefined): string {
   return (draft ?? decision.verdict?.fix ?? "").trim();
 }
@@ -177,7 +177,7 @@ export function wishOf(
   };
 }
 
-/** A tap on the run itself: the stop button always works, so it needs no version. */
+/** A tap on the run itself. It needs no version, so that the stop button always works. */
 export function runWish(run: RunRow, action: Action): Wish {
   const free = action === "pause" || action === "terminate" || action === "restart";
   const { id, name, version } = run;

@@ -1,6 +1,6 @@
 /**
- * What a person is doing at the cards: which one has the keys, what they have
- * written, and the taps they make. Taps leave through `appState.taps`.
+ * What a person does with the cards: which one has the keyboard, what they have
+ * typed, and their taps. Taps are sent through `appState.taps`.
  */
 import type { Action, DecisionRow, RunRow, Scope } from "../wire/types";
 import { router } from "../router.svelte";
@@ -13,7 +13,7 @@ import { freshKey } from "../sync/key";
 import { fixOf, runWish, wishOf } from "./answers";
 import { shareOf, type Together } from "./several";
 
-/** A key pressed in the moment a card closes must not answer the next one. */
+/** A key pressed just as a card closes must not answer the next card. */
 const SETTLE_MS = 600;
 
 class CardController {
@@ -24,10 +24,10 @@ class CardController {
   #selecting = $state.raw(false);
   #selected = $state.raw<ReadonlySet<string>>(new Set());
   #settling = $state.raw<ReturnType<typeof setTimeout> | null>(null);
-  /** The card that the screen drew as focused; undefined: it has not drawn any board. */
+  /** The card drawn as focused; undefined: no board has been drawn yet. */
   #seen: string | null | undefined;
 
-  /** The one open card that has the keys and may be filled: the one the person is at, else the most urgent. */
+  /** The open card that has the keyboard: the one the person is at, otherwise the most urgent. */
   get focused(): DecisionRow | null {
     const chosen = this.#editing ?? this.#chosen;
     return (
@@ -38,7 +38,7 @@ class CardController {
     );
   }
 
-  /** A run's page draws its card before the board has come, and for a project that is not chosen. */
+  /** A run's page shows its card before the board arrives, and for an unselected project. */
   #ofRunPage(id: string | null): DecisionRow | null {
     const card = appState.runFeed?.state.decisions.get(id ?? "");
     return card && isOpen(card) ? card : null;
@@ -53,7 +53,7 @@ class CardController {
     this.#seen = id;
   }
 
-  /** The screen drew this card as focused; another one that nobody asked for settles first. */
+  /** Note the card drawn as focused. If it changed by itself, answers wait a moment. */
   noteFocus(id: string | null): void {
     if (id === this.#seen) return;
     const unasked = this.#seen !== undefined && id !== null;
@@ -61,13 +61,13 @@ class CardController {
     if (unasked) this.settle();
   }
 
-  /** Another card has just been put under the finger: the next tap in the same place is not for it. */
+  /** A card has just moved under the finger: ignore a tap that was meant for the one before. */
   settle(): void {
     if (this.#settling !== null) clearTimeout(this.#settling);
     this.#settling = setTimeout(() => (this.#settling = null), SETTLE_MS);
   }
 
-  /** Answers rest, and are drawn resting, until the cards stand still. */
+  /** Whether answers are disabled because the cards have just moved. */
   get isSettling(): boolean {
     return this.#settling !== null;
   }
@@ -106,19 +106,19 @@ class CardController {
     this.#scopes = new Map(this.#scopes).set(decision.id, scope);
   }
 
-  /** The tap that is under way for this card; its buttons rest meanwhile. */
+  /** Return the pending tap for this card; its buttons are disabled meanwhile. */
   underWay(decision: DecisionRow): Tap | null {
     const tap = appState.taps.of(decision.id);
     const resting = tap && ["sending", "asked", "kept"].includes(tap.phase);
     return resting && tap.action !== "pause" ? tap : null;
   }
 
-  /** Several cards are being chosen; a phone's list then answers no single one. */
+  /** Whether several cards are being selected; a phone's list then answers no single card. */
   get selecting(): boolean {
     return this.#selecting;
   }
 
-  /** The chosen cards that still wait for one who may answer, in the order of the queue. */
+  /** The selected cards that are open and that this person may answer, in queue order. */
   get selected(): readonly DecisionRow[] {
     return appState.open.filter(({ id, actions }) => actions[0] && this.#selected.has(id));
   }
@@ -148,7 +148,7 @@ class CardController {
     this.#selecting = false;
   }
 
-  /** The same answer to every chosen card that offers it, each with its own version. */
+  /** Give the same answer to every selected card that offers it, each with its own version. */
   answerSelected(action: Together): void {
     const { can } = shareOf(this.selected, action);
     const together = can.length > 1 ? freshKey() : undefined;
@@ -165,7 +165,7 @@ class CardController {
     this.stopEditing();
   }
 
-  /** A press held long enough has asked twice: it ends without counting. */
+  /** Terminate without a countdown: the long press was the confirmation. */
   endNow(decision: DecisionRow): void {
     if (!decision.actions.includes("terminate") || this.underWay(decision)) return;
     appState.taps.sendNow(appState.taps.tap(wishOf(decision, "terminate")).key);
@@ -177,22 +177,22 @@ class CardController {
     appState.taps.tap(runWish(run, action));
   }
 
-  /** Say something to a run that no card holds, or to one of its agents alone. */
+  /** Send a message to a run without a holding card, or to one of its agents only. */
   tell(run: RunRow, message: string, agent?: string): void {
     if (message !== "") appState.taps.tap({ ...runWish(run, "inject"), message, agent });
   }
 
-  /** Open a fresh run for what this one was about, beginning with the text. */
+  /** Start a new run with the same goal, beginning with the text. */
   restart(run: RunRow, message: string): void {
     appState.taps.tap({ ...runWish(run, "restart"), message });
   }
 
-  /** Whether there is a way back from a tap. */
+  /** Return whether a tap can be undone. */
   canUndo(tap: Tap): boolean {
     return canUndo(tap, appState.made(tap));
   }
 
-  /** Take an answer back: what it gave goes, and the agent waits again. */
+  /** Undo an answer: its effect is withdrawn, and the agent waits again. */
   undo(tap: Tap): void {
     if (tap.phase === "counting") return this.#stopCounting(tap);
     appState.taps.dismiss(tap.key);
@@ -207,7 +207,7 @@ class CardController {
     });
   }
 
-  /** Take a counting terminate back; let go what was held only for it. */
+  /** Cancel a terminate that counts down, and release the run if it was held only for that. */
   #stopCounting(tap: Tap): void {
     appState.taps.undo(tap.key);
     const run = appState.run(tap.run);

@@ -1,4 +1,4 @@
-/** Which two turns a card sets side by side, and which of their lines. Pure. */
+/** Which two turns a card shows side by side, and which of their lines. Pure. */
 import type { DecisionRow, Evidence, EvidenceTurn } from "../wire/types";
 
 const MOST_LINES = 9;
@@ -6,11 +6,11 @@ const MOST_LINES = 9;
 export interface Pair {
   left: EvidenceTurn;
   right: EvidenceTurn;
-  /** The two are the same call; what differs can be marked. */
+  /** Both are the same call, so that differences can be marked. */
   comparable: boolean;
 }
 
-/** The first and the last run of the same call; in a circle, its last two calls. */
+/** Return the first and the last execution of the same call; in a circle, its last two calls. */
 export function pairOf(evidence: Evidence): Pair | null {
   const ran = evidence.items.filter((item) => item.ran && textOf(item) !== "");
   const right = ran.at(-1);
@@ -20,7 +20,7 @@ export function pairOf(evidence: Evidence): Pair | null {
   return { left, right, comparable: left.call === right.call };
 }
 
-/** The last call when nothing can be set beside it: proposed, or seen once. */
+/** Return the last call if there is none to compare it with: proposed, or seen only once. */
 export function lastOf(evidence: Evidence): EvidenceTurn | null {
   return evidence.items.at(-1) ?? null;
 }
@@ -29,7 +29,7 @@ export function textOf(item: EvidenceTurn): string {
   return (item.error ?? item.result ?? "").trim();
 }
 
-/** What a person reads first: from pytest's `E` lines on, and the end of a long output. */
+/** Return what a person reads first: from pytest's `E` lines on, without a long middle. */
 export function shortText(item: EvidenceTurn, most = MOST_LINES): string {
   const all = textOf(item)
     .split("\n")
@@ -46,7 +46,7 @@ export function shortText(item: EvidenceTurn, most = MOST_LINES): string {
   return [...head, "…", ...lines.slice(-(most - head.length - 1))].join("\n");
 }
 
-/** The one or two lines that say what went wrong, else the last ones. */
+/** Return the lines that say what went wrong, or else the last ones; at most `most`. */
 export function tellingLines(item: EvidenceTurn, most = 2): string[] {
   const lines = textOf(item)
     .split("\n")
@@ -57,19 +57,19 @@ export function tellingLines(item: EvidenceTurn, most = 2): string[] {
   return (best.length > 0 ? best : lines).slice(-most);
 }
 
-/** The seqs of the other turns with the same call: "same call as 34, 35, 36". */
+/** Return the seqs of the other turns with the same call: "same call as 34, 35, 36". */
 export function sameCalls(evidence: Evidence, item: EvidenceTurn): number[] {
   return evidence.items
     .filter(({ call, seq, run }) => call === item.call && seq !== item.seq && run === item.run)
     .map(({ seq }) => seq);
 }
 
-/** Is this the turn of a linked run, not of the card's own? */
+/** Return whether the turn belongs to a linked run instead of the card's own. */
 export function isElsewhere(decision: DecisionRow, item: EvidenceTurn): boolean {
   return item.run !== null && item.run !== decision.run;
 }
 
-/** The linked runs that a loop goes over beside the card's own, each once. */
+/** Return the linked runs that a loop spans, each once, without the card's own. */
 export function otherRuns(decision: DecisionRow): string[] {
   const runs = decision.evidence.items.flatMap(({ run }) =>
     run === null || run === decision.run ? [] : [run],
@@ -77,7 +77,7 @@ export function otherRuns(decision: DecisionRow): string[] {
   return [...new Set(runs)];
 }
 
-/** Does this line of an output tell of an error? */
+/** Return whether a line of output reports an error. */
 export function tellsError(line: string): boolean {
   return /^E\s|\b\w*(Error|Exception|Traceback|FAILED|fatal|not found|No such file)\b/.test(line);
 }

@@ -1,4 +1,4 @@
-/** Which cards can be chosen for one answer to several: not those that only others may answer. */
+/** Which cards can be selected for a shared answer: only those that this person may answer. */
 import { appState } from "../sync/appState.svelte";
 import type { DecisionRow } from "../wire/types";
 

@@ -1,13 +1,13 @@
-/** One answer to several cards: which of them can take it, and which cannot. Pure. */
+/** One answer to several cards: which of them offer it, and which do not. Pure. */
 import type { DecisionRow } from "../wire/types";
 
-/** What may be answered for several at once: it needs no text and no amount. */
+/** Answers that can be given to several cards at once: they need no text and no amount. */
 export const TOGETHER = ["continue", "terminate"] as const;
 export type Together = (typeof TOGETHER)[number];
 
 export interface Share {
   can: readonly DecisionRow[];
-  /** Selected, but it does not offer this answer: a budget's card, an agent that cannot. */
+  /** Selected cards without this answer, such as a budget's or of an agent that cannot. */
   cannot: readonly DecisionRow[];
 }
 
@@ -16,7 +16,7 @@ export function shareOf(chosen: readonly DecisionRow[], action: Together): Share
   return { can: chosen.filter(offers), cannot: chosen.filter((card) => !offers(card)) };
 }
 
-/** Taps that one press made stand in one bar, as long as they fare alike. */
+/** Group the taps of one press into one bar, as long as they have the same state. */
 export function barsOf<
   Tapped extends { key: string; phase: string; together?: string | undefined },
 >(taps: readonly Tapped[]): Tapped[][] {

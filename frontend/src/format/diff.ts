@@ -1,4 +1,4 @@
-/** Mark what differs between two texts that are nearly the same. Pure. */
+/** Mark the differences between two similar texts. Pure. */
 import { words as t } from "../messages/texts";
 
 export interface Piece {
@@ -13,14 +13,14 @@ export interface Op {
   text: string;
 }
 
-/** Both texts as one: what they share, and what only one of them has. */
+/** Merge both texts: what they share, and what only one of them has. */
 export function merge(left: string, right: string): Op[] {
   const [a, b] = [words(left), words(right)];
   if (a.length > MOST || b.length > MOST) return [{ side: "both", text: right }];
   return joined(walk(a, b));
 }
 
-/** Both texts in pieces, word by word; what the other lacks is marked. */
+/** Return both texts in pieces, word by word, with what the other lacks marked. */
 export function compare(left: string, right: string): [Piece[], Piece[]] {
   if (words(left).length > MOST || words(right).length > MOST) return [plain(left), plain(right)];
   const ops = merge(left, right);
@@ -37,7 +37,7 @@ export function isSame(pieces: readonly Piece[]): boolean {
   return pieces.every(({ differs }) => !differs);
 }
 
-/** Say of two marked texts what kind of difference it is. */
+/** Describe the kind of difference between two marked texts. */
 export function differenceWords(left: readonly Piece[], right: readonly Piece[]): string {
   const marked = [...left, ...right]
     .filter(({ differs }) => differs)
@@ -65,7 +65,7 @@ function plain(text: string): Piece[] {
   return text === "" ? [] : [{ text, differs: false }];
 }
 
-/** Along the longest common subsequence. */
+/** Compare along the longest common subsequence. */
 function walk(a: string[], b: string[]): Op[] {
   const table = lengths(a, b);
   const ops: Op[] = [];

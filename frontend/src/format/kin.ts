@@ -3,7 +3,7 @@ import { words as t } from "../messages/texts";
 import { hasEnded } from "./words";
 import type { RunRow } from "../wire/types";
 
-/** The runs that this one's agent started, and those that they did, while they live and can be ended. */
+/** Return the live runs that can be ended and were started by this run, directly or not. */
 export function startedBy(run: RunRow, runs: readonly RunRow[]): RunRow[] {
   const found: RunRow[] = [];
   const above = new Set([run.id]);
@@ -19,12 +19,12 @@ export function startedBy(run: RunRow, runs: readonly RunRow[]): RunRow[] {
   return found.filter((one) => !hasEnded(one) && !("terminate" in one.unavailable));
 }
 
-/** The runs right below this one, as they were opened. */
+/** Return the runs directly below this one, in the order they were opened. */
 export function childrenOf(run: RunRow, runs: readonly RunRow[]): RunRow[] {
   return runs.filter(({ parent }) => parent === run.id).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** How a run belongs to its parent: "Started by", "Forked from". */
+/** Return how a run relates to its parent: "Started by", "Forked from". */
 export function relationWords(relation: RunRow["relation"]): string {
   return t.relation[relation ?? "child"];
 }

@@ -1,16 +1,16 @@
-/** What differs between two texts, line by line. Pure. */
+/** The differences between two texts, line by line. Pure. */
 
 export interface LineOp {
   side: "both" | "left" | "right";
   text: string;
 }
 
-/** Above this many pairs of lines a comparison would hold up the page. */
+/** With more pairs of lines than this, a comparison would block the page. */
 const MOST_PAIRS = 4_000_000;
-/** Lines alike that stay in sight around a difference. */
+/** Equal lines shown around a difference. */
 const AROUND = 3;
 
-/** Both texts as one, along the longest common lines; null when they are too long for it. */
+/** Merge both texts along their longest common lines; null: they are too long for that. */
 export function compareLines(left: string, right: string): LineOp[] | null {
   const [a, b] = [left.split("\n"), right.split("\n")];
   let head = 0;
@@ -27,7 +27,7 @@ export function compareLines(left: string, right: string): LineOp[] | null {
   ];
 }
 
-/** The differences with a few lines around; `null` stands for lines left out. */
+/** Return the differences with a few lines around; `null` stands for lines left out. */
 export function hunksOf(ops: readonly LineOp[]): (LineOp | null)[] {
   const near = ops.map((_, i) =>
     ops.slice(Math.max(0, i - AROUND), i + AROUND + 1).some(({ side }) => side !== "both"),
@@ -67,7 +67,7 @@ function middle(a: readonly string[], b: readonly string[]): LineOp[] {
   return ops;
 }
 
-/** Lengths of the longest common subsequences of all ends, in one row-major table. */
+/** Return the longest common subsequence lengths of all pairs of suffixes, row by row. */
 function lengths(a: readonly string[], b: readonly string[]): Uint32Array {
   const wide = b.length + 1;
   const table = new Uint32Array((a.length + 1) * wide);

@@ -1,4 +1,4 @@
-/** Figures, in the language spoken. */
+/** Numbers in the selected language. */
 import { speech } from "../messages/speech.svelte";
 
 const MINUS = "\u2212";
@@ -14,13 +14,13 @@ export function money(value: string | number): string {
   return sign + dollars(size, size >= 1000 ? 0 : 2);
 }
 
-/** One turn's cost, where a cent is coarse: `$0.061`. */
+/** The cost of one turn, for which a cent is too coarse: `$0.061`. */
 export function fineMoney(value: string | number): string {
   const amount = Number(value);
   return amount >= 0.0005 && amount < 1 ? dollars(amount, 3) : money(value);
 }
 
-/** A ceiling as a person said it: `$5`, `$4.50`. */
+/** A ceiling as people write it: `$5`, `$4.50`. */
 export function roundMoney(value: string | number): string {
   const amount = Number(value);
   return Number.isInteger(amount) ? dollars(amount, 0) : money(amount);
@@ -34,7 +34,7 @@ export function count(value: number): string {
   return `${decimal(value / 1_000_000, 0, 1)}M`;
 }
 
-/** `512 kB`, `38 MB`, `1.2 TB`: a thousand at a step. */
+/** `512 kB`, `38 MB`, `1.2 TB`, in powers of 1000. */
 export function bytes(size: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];
   const step = Math.min(units.length - 1, size < 1 ? 0 : Math.floor(Math.log10(size) / 3));
@@ -46,7 +46,7 @@ export function whole(value: number): string {
   return formatOf("whole", {}).format(value);
 }
 
-/** `43%`; German sets a space. */
+/** `43%`; with a space in German. */
 export function share(part: number): string {
   return formatOf("share", { style: "percent", maximumFractionDigits: 0 }).format(part);
 }
@@ -60,7 +60,7 @@ export function mark(value: number): string {
   return decimal(value, 0, 2);
 }
 
-/** A change with its sign: "+0.11", and a true minus. */
+/** A change with its sign: "+0.11", or with a minus sign (U+2212). */
 export function signedHundredths(value: number): string {
   return `${value < 0 ? MINUS : "+"}${hundredths(Math.abs(value))}`;
 }
@@ -81,7 +81,7 @@ function decimal(value: number, least: number, most: number): string {
   return formatOf(`decimal ${String(least)} ${String(most)}`, options).format(value);
 }
 
-/** A format is slow to make and quick to use: a board of 1,000 runs draws thousands of figures. */
+/** Cached: creating a format is slow, and a board of 1,000 runs draws thousands of numbers. */
 function formatOf(name: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
   const key = `${speech.numbers} ${name}`;
   const known = formats.get(key) ?? new Intl.NumberFormat(speech.numbers, options);
@@ -89,7 +89,7 @@ function formatOf(name: string, options: Intl.NumberFormatOptions): Intl.NumberF
   return known;
 }
 
-/** How many times: `3.1`, from ten on `12`, past any use `>99`. */
+/** A multiple: `3.1`, from ten on `12`, above 99 `>99`. */
 export function drawnTimes(times: number): string {
   if (times > 99) return ">99";
   return times < 9.95 ? decimal(times, 1, 1) : whole(Math.round(times));

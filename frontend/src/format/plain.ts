@@ -1,26 +1,26 @@
-/** Text of a stranger, made safe to look at: nothing hidden, nothing turned round. Pure. */
+/** Untrusted text, made safe to display: nothing hidden, nothing reordered. Pure. */
 
 const PICTURES = 0x2400;
 
 /**
- * Controls become their pictures (␛), marks that turn the direction of reading their names:
- * a text must not be able to show itself as another.
+ * Replace control characters by their symbols (␛), and marks that change the text direction by
+ * their names, so that a text cannot look like another one.
  */
 export function plain(text: string): string {
   return HIDDEN.test(text) ? text.replace(EACH_HIDDEN, shown) : text;
 }
 
-/** A text as it is searched: capitals and accents make no difference. */
+/** Return a text for search, without the differences of case and accents. */
 export function folded(text: string): string {
   return text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
-/** The beginning of a text for one line of a list. */
+/** Return the beginning of a text, for one line of a list. */
 export function oneLine(text: string, most = 300): string {
   return plain(text.slice(0, most).replace(/\s+/g, " "));
 }
 
-// C0 but tab and line feed, DEL, C1, bidirectional overrides and isolates, invisible joiners of nothing.
+// C0 except tab and line feed, DEL, C1, bidirectional overrides and isolates, invisible joiners.
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
 const EACH_HIDDEN = new RegExp(HIDDEN.source, "g");

@@ -1,20 +1,20 @@
-/** Turns by their `seq`, in stretches without a gap. Pure. */
+/** Sets of turns as ranges of `seq` without gaps. Pure. */
 
-/** First and last `seq` of a stretch. */
+/** First and last `seq` of a range. */
 export type Range = readonly [from: number, to: number];
 
-/** How many turns the ranges hold. */
+/** Return how many turns the ranges contain. */
 export function countOf(ranges: readonly Range[]): number {
   return ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0);
 }
 
-/** The ranges and one turn more; the same ranges when it is among them. */
+/** Add a turn to the ranges; they are returned unchanged if they contain it. */
 export function withSeq(ranges: readonly Range[], seq: number): readonly Range[] {
   if (isIn(ranges, seq)) return ranges;
   return replaced(ranges, [seq, seq], [[seq, seq]]);
 }
 
-/** The ranges with what was found in a stretch instead of what they held there. */
+/** Replace what the ranges contain in a section by what was found there. */
 export function replaced(
   ranges: readonly Range[],
   [from, to]: Range,
@@ -29,7 +29,7 @@ export function replaced(
   return joined([...below, ...found, ...above]);
 }
 
-/** Ranges in order, those without a gap between them as one. */
+/** Sort ranges, and join those without a gap between them. */
 function joined(ranges: readonly Range[]): Range[] {
   const all: Range[] = [];
   for (const [from, to] of ranges) {
@@ -40,7 +40,7 @@ function joined(ranges: readonly Range[]): Range[] {
   return all;
 }
 
-/** The n-th turn of the ranges, and which one a turn is: for next and previous. */
+/** Return the n-th turn of the ranges, from 0; null: there is none. */
 export function nthOf(ranges: readonly Range[], n: number): number | null {
   let left = n;
   for (const [from, to] of ranges) {
@@ -50,7 +50,7 @@ export function nthOf(ranges: readonly Range[], n: number): number | null {
   return null;
 }
 
-/** How many turns of the ranges come before a turn. */
+/** Return how many turns of the ranges come before a turn. */
 export function rankOf(ranges: readonly Range[], seq: number): number {
   let rank = 0;
   for (const [from, to] of ranges) {
@@ -60,7 +60,7 @@ export function rankOf(ranges: readonly Range[], seq: number): number {
   return rank;
 }
 
-/** Is a turn among the ranges? */
+/** Return whether the ranges contain a turn. */
 export function isIn(ranges: readonly Range[], seq: number): boolean {
   let [low, high] = [0, ranges.length];
   while (low < high) {

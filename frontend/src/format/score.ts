@@ -1,8 +1,8 @@
-/** The stuck score as people see it: a line from 0 to 1 over the turns. Pure. */
+/** The stuck score as it is drawn: a line from 0 to 1 over the turns. Pure. */
 import type { Bar, Tone } from "./tape";
 
 export interface Point {
-  /** In [0, 1]; where a policy asks, `asks`. */
+  /** In [0, 1]; at `asks`, the policy asks a person. */
   score: number;
   changed: boolean;
   tone: Tone;
@@ -10,13 +10,13 @@ export interface Point {
   to: number;
 }
 
-/** Where nothing is known of the policy's line, the score is how near a card it is. */
+/** If the policy does not ask by the score, the score is how near a turn is to a card. */
 const NO_LINE = 1;
 
 /**
- * From how near a card a turn is (1 opens one) to its stuck score.
+ * Convert how near a turn is to a card (1 opens one) to its stuck score.
  *
- * The evidence behind both is the same: each more of it halves the doubt.
+ * Both measure the same evidence: each further unit of it halves the doubt.
  * @param asks the score from which the policy asks; null: it does not ask by the score
  */
 export function scoreOf(nearness: number, asks: number | null): number {
@@ -28,7 +28,7 @@ export function pointsOf(bars: readonly Bar[], asks: number | null): Point[] {
   return bars.map(({ height, ...rest }) => ({ ...rest, score: scoreOf(height, asks) }));
 }
 
-/** The place of the last rise, or of the last point where it never rose. */
+/** Return the index of the last rise; if there is none, of the last point. */
 export function lastRise(points: readonly Point[]): number {
   const rose = points.findLastIndex(
     ({ score }, place) => score - (points[place - 1]?.score ?? 0) >= 0.005,
@@ -36,12 +36,12 @@ export function lastRise(points: readonly Point[]): number {
   return rose >= 0 ? rose : points.length - 1;
 }
 
-/** The line through all points, in a box `slots` wide and 1 high. */
+/** Return the line through all points, in a box `slots` wide and 1 high. */
 export function linePath(points: readonly Point[]): string {
   return points.map((point, place) => `${place ? "L" : "M"}${spot(point, place)}`).join("");
 }
 
-/** The parts of the line that lead up to and over the limit, of one tone. */
+/** Return the parts of the line with one tone, which lead up to and over the limit. */
 export function overPath(points: readonly Point[], tone: Tone): string {
   return points
     .map((point, place) => {
@@ -54,7 +54,7 @@ export function overPath(points: readonly Point[], tone: Tone): string {
     .join("");
 }
 
-/** Ticks where something changed: one a stretch of neighbours. */
+/** Return ticks where something changed: one for each series of neighbours. */
 export function changes(points: readonly Point[]): (readonly [from: number, length: number])[] {
   const found: [number, number][] = [];
   points.forEach(({ changed }, place) => {
@@ -66,18 +66,18 @@ export function changes(points: readonly Point[]): (readonly [from: number, leng
   return found;
 }
 
-/** Whether the line runs higher at the left end of its box than at the right: words stand there badly. */
+/** Return whether the line is higher at the left of its box, where labels would cover it. */
 export function isHighAtLeft(points: readonly Point[], slots: number): boolean {
   const part = Math.ceil(slots / 5);
   const highest = (some: readonly Point[]) => Math.max(0, ...some.map(({ score }) => score));
   return highest(points.slice(0, part)) > highest(points.slice(slots - part));
 }
 
-/** Places for the numbers under the line: all of a few, or at most `most` in even steps and the last. */
+/** Return positions of the numbers below the line: all, or `most` in even steps and the last. */
 export function marks(count: number, most: number): number[] {
   const places = Array.from({ length: count }, (_, place) => place);
   const last = count - 1;
-  // Twice as many still have room, and a number that is left out of few looks forgotten.
+  // Twice as many still fit, and among few numbers a missing one looks like an error.
   const step = count < 2 * most ? 1 : Math.ceil(last / (most - 1));
   return places.filter(
     (place) => place === last || (place % step === 0 && last - place >= step / 2),

@@ -1,13 +1,13 @@
-/** The guard's sentences of a card; their words come with the screens that show cards. */
+/** The guard's sentences on cards; their texts are loaded with the screens that show cards. */
 import { record } from "../messages/texts";
 import type { DecisionRow } from "../wire/types";
 
-/** What the evidence says, in a sentence. */
+/** Return the evidence as a sentence. */
 export function sentenceOf(decision: DecisionRow): string {
   return record.sentence(decision.evidence.summary);
 }
 
-/** The evidence's sentence with the run as its subject. */
+/** Return the evidence as a sentence with the run as its subject. */
 export function headline(decision: DecisionRow): { name: string; rest: string } {
   const summary = sentenceOf(decision);
   const rest = /^(?:It|Er)\b/.test(summary) ? summary.slice(2) : `: ${summary}`;

@@ -1,4 +1,4 @@
-/** From points to bars: what the tape draws. Pure. */
+/** The bars that the tape draws, computed from its points. Pure. */
 import type { RunRow, RunSeries, TapePoint } from "../wire/types";
 import { words as t } from "../messages/texts";
 import { LIMIT } from "./words";
@@ -10,12 +10,12 @@ export interface Bar {
   height: number;
   changed: boolean;
   tone: Tone;
-  /** The turns this bar stands for, first and last `seq`. */
+  /** First and last `seq` of the turns that this bar represents. */
   from: number;
   to: number;
 }
 
-/** Up to this many turns each has a bar of its own. */
+/** Up to this many turns, each has a bar of its own. */
 export const MOST_BARS = 300;
 
 /**
@@ -37,7 +37,7 @@ export function barsOf(
   });
 }
 
-/** A bar of many turns shows the *maximum*: a loop never disappears by zooming out. */
+/** A bar of many turns shows their *maximum*, so that zooming out never hides a loop. */
 function barOf(group: readonly TapePoint[], from: number, openFrom: number | null): Bar {
   const height = Math.max(...group.map(([score]) => score));
   const to = from + group.length - 1;
@@ -50,15 +50,15 @@ function toneOf(height: number, to: number, openFrom: number | null): Tone {
   return openFrom !== null && to >= openFrom ? "open" : "answered";
 }
 
-/** A row's tape: its last points, placed by how many there were in all. */
+/** Return the bars of a row's tape: its last points, positioned by their total number. */
 export function rowBars(run: RunRow, openFrom: number | null, last = run.tape.length): Bar[] {
   const points = run.tape.slice(-last);
   return barsOf(points, run.judged_turns - points.length, openFrom);
 }
 
 /**
- * A run page's tape over its whole length, or a stretch of it: the server's points, and
- * after them what was judged since, from the row's tape.
+ * Return the bars of a run page's tape, whole or in part: the server's points, then from the
+ * row's tape the turns judged since.
  */
 export function seriesBars(
   series: RunSeries,
@@ -80,7 +80,7 @@ export function seriesBars(
     isWhole && series.turns_a_point === 1
       ? [...bars, ...barsSince(series.to_seq, run, openFrom)]
       : bars;
-  // Turns that wait to be judged have no bar yet.
+  // Turns that are not judged yet have no bar.
   const judged = all.findLastIndex(({ height, changed }) => height > 0 || changed);
   return all.slice(0, Math.max(judged + 1, Math.min(all.length, run.judged_turns)));
 }
@@ -103,7 +103,7 @@ function liveAt(run: RunRow, seq: number): TapePoint | undefined {
   return run.tape[seq - (run.judged_turns - run.tape.length)];
 }
 
-/** The tape in words, for those who do not see it. */
+/** Describe the tape, for screen readers. */
 export function tapeWords(bars: readonly Bar[]): string {
   const some = bars.filter(({ height }) => height >= LIMIT).length;
   const trailing = bars.length - 1 - bars.findLastIndex(({ height }) => height < LIMIT);

@@ -1,11 +1,11 @@
-/** Clocks, waits and ages, in the viewer's zone, 24 hours. */
+/** Times, waits and ages, in the viewer's time zone and 24-hour format. */
 import { speech } from "../messages/speech.svelte";
 
 const HALF_DAY_MS = 12 * 3600 * 1000;
 const WEEK_MS = 12 * HALF_DAY_MS;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** `14:41` today and soon after midnight, `Fri 14:41` within a week, `14 Nov` beyond. */
+/** `14:41` today or shortly after midnight, `Fri 14:41` within a week, otherwise `14 Nov`. */
 export function clockTime(at: string | Date, now: Date): string {
   const time = new Date(at);
   const age = now.getTime() - time.getTime();
@@ -22,13 +22,13 @@ export function exactTime(at: string | Date): string {
   return `${hourMinute(time)}:${two(time.getSeconds())}`;
 }
 
-/** With its day when that is not today: `14:39:18`, `Fri 14:39:18`, `14 Nov 14:39:18`. */
+/** With the day if it is not today: `14:39:18`, `Fri 14:39:18`, `14 Nov 14:39:18`. */
 export function exactMoment(at: string | Date, now: Date): string {
   const day = clockTime(at, now).replace(/\s?\d\d:\d\d$/, "");
   return day === "" ? exactTime(at) : `${day} ${exactTime(at)}`;
 }
 
-/** How long something waits: `1:42`, then `1 h 12 min`. */
+/** How long something has waited: `1:42`, from one hour on `1 h 12 min`. */
 export function wait(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const minutes = Math.floor(seconds / 60);
@@ -36,7 +36,7 @@ export function wait(ms: number): string {
   return hours(minutes);
 }
 
-/** How long something has run or is left: `9 s`, `24 min`, `3 h 36 min`, `2 d 4 h`. */
+/** A duration or remaining time: `9 s`, `24 min`, `3 h 36 min`, `2 d 4 h`. */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   if (seconds < 60) return `${String(seconds)} s`;
@@ -48,7 +48,7 @@ export function since(at: string | Date, now: Date): number {
   return now.getTime() - new Date(at).getTime();
 }
 
-/** A part of a date in the language spoken, made once for each set of options. */
+/** A part of a date in the selected language; formats are cached by their options. */
 export function drawn(time: Date, options: Intl.DateTimeFormatOptions): string {
   const key = speech.dates + JSON.stringify(options);
   const known = formats.get(key) ?? new Intl.DateTimeFormat(speech.dates, options);
@@ -56,7 +56,7 @@ export function drawn(time: Date, options: Intl.DateTimeFormatOptions): string {
   return known.format(time);
 }
 
-/** Units have one sign in both languages: d is the day's, as in SI. */
+/** Units are the same in both languages: d is the day, as in SI. */
 function hours(minutes: number): string {
   const h = Math.floor(minutes / 60);
   if (h >= 24) return join(Math.floor(h / 24), "d", h % 24, "h");

@@ -1,4 +1,4 @@
-/** Which turns a person wants to see, as the address says it. Pure. */
+/** The filter of the turns, as the address contains it. Pure. */
 import type { TurnRow } from "../wire/types";
 
 export interface Filter {
@@ -9,13 +9,13 @@ export interface Filter {
   role: string;
   /** Only turns that tripped a detector. */
   flagged: boolean;
-  /** Words looked for. */
+  /** The words searched for. */
   q: string;
-  /** Only the turns with the words, not all with those marked. */
+  /** Show only turns that contain the words, instead of marking them among all. */
   only: boolean;
 }
 
-/** Stands for turns that call no tool. */
+/** The value for turns that call no tool. */
 export const TEXT_TURNS = "text";
 
 export function filterOf(search: URLSearchParams): Filter {
@@ -41,7 +41,7 @@ export function paramsOf(filter: Filter): Record<string, string> {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ""));
 }
 
-/** Without the words: what the list is narrowed to. */
+/** Return whether the list is filtered, apart from the words. */
 export function isNarrow({ agent, tool, signal, role, flagged }: Filter): boolean {
   return flagged || [agent, tool, signal, role].some((value) => value !== "");
 }

@@ -1,9 +1,9 @@
-/** What a turn or a person did, and what came of it, in one line each. Pure. */
+/** What a turn or a person did, and the result, in one line each. Pure. */
 import { words as t } from "../messages/texts";
 import type { DecisionRow, InterventionRow, RunRow, TurnRow } from "../wire/types";
 import { actionWords, asksFor, hasEnded } from "./words";
 
-/** One line for what a turn did: the tool and what it was given. */
+/** Return what a turn did in one line: the tool and its arguments. */
 export function turnWords(turn: TurnRow): { tool: string; rest: string } {
   if (!turn.tool) return { tool: "", rest: (turn.content ?? "").trim() };
   return { tool: turn.tool, rest: argsLine(turn.args) };
@@ -30,7 +30,7 @@ function argsLine(args: TurnRow["args"]): string {
   return JSON.stringify(args);
 }
 
-/** The line of an error that says what it is. */
+/** Return the line of an error that names it. */
 export function errorName(text: string): string {
   const marked = text
     .split("\n")
@@ -47,7 +47,7 @@ export function errorName(text: string): string {
   );
 }
 
-/** What a turn's output says in a few words. */
+/** Return a turn's result in a few words. */
 export function resultWords(turn: TurnRow): string {
   const lines = (turn.result ?? "").split("\n").filter((line) => line.trim() !== "");
   if (lines.length === 0) return "";
@@ -56,17 +56,17 @@ export function resultWords(turn: TurnRow): string {
 
 export type Pending = "asks" | "denied" | "heldBefore" | "untold" | "running";
 
-/** How a call stands whose end was not told; `cards` are its run's. */
+/** Return the state of a call without a reported end; `cards` are those of its run. */
 export function pendingOf({ seq }: TurnRow, run: RunRow, cards: readonly DecisionRow[]): Pending {
   const asking = cards.findLast((card) => asksFor(card) && card.evidence.turns.includes(seq));
   if (asking?.status === "open") return "asks";
-  // An agent says nothing more of a call that it was refused.
+  // An agent reports nothing further about a call that was denied.
   if (asking?.resolution === "deny") return "denied";
   if (run.status === "held" || run.status === "holding") return "heldBefore";
   return hasEnded(run) || run.presence === "idle" ? "untold" : "running";
 }
 
-/** What a person did: words to an agent that no card held are a message, not a fix. */
+/** Return what a person did: a text to an agent without a holding card is a message, no fix. */
 export function interventionWords({
   action,
   decision,

@@ -1,4 +1,4 @@
-/** What the wire means, said to a person. */
+/** Texts for the values of the wire. */
 import type { AutofixRow, BudgetState, DecisionRow, Evidence, RunRow, Usage } from "../wire/types";
 import { words as t } from "../messages/texts";
 import { money, roundMoney, share, whole } from "./numbers";
@@ -23,7 +23,7 @@ export const LIMIT = 1;
 const LONGEST_CALL = 120;
 const ENDED = new Set(["completed", "failed", "terminated", "lost"]);
 const BURN_WINDOW_MS = 5 * 60_000;
-// No object: an agent may call itself "constructor".
+// A Map, because an agent may be called "constructor".
 const AGENTS = new Map(
   Object.entries({
     "claude-code": "Claude Code",
@@ -50,7 +50,7 @@ export function shapeOf(run: RunRow): Shape {
   return run.presence === "idle" || run.presence === "waiting" ? run.presence : "running";
 }
 
-/** How a run stands. Only its open card knows of an agent that waits no more. */
+/** Return a run's state. Only its open card knows whether the agent has stopped waiting. */
 export function stateWords(run: RunRow, now: Date, card: DecisionRow | null = null): string {
   const shape = shapeOf(run);
   if (shape === "holding" && card?.gave_up_at) return gaveUpWords(card, card.gave_up_at, now);
@@ -64,30 +64,30 @@ export function agentName(agent: string): string {
   return AGENTS.get(agent) ?? agent;
 }
 
-/** The soonest first. */
+/** Earliest first. */
 const MOMENTS = ["now", "at_next_tool", "at_stop", "when_idle"] as const;
 
-/** When a text reaches the agent: a held call's answer now, else as soon as it can. */
+/** Return when a text reaches the agent: at once if it answers a held call, else when it can. */
 export function arrivalWords(run: RunRow | null, held: boolean): string {
   const ability = run?.capabilities["inject"];
   const soonest = MOMENTS.find((name) => Array.isArray(ability) && ability.includes(name));
   return t.moments[held ? "now" : (soonest ?? "next")];
 }
 
-/** What becomes of a held call while the server is away; "" where nobody said. */
+/** Return what happens to a held call while the server is unreachable; "": not reported. */
 export function awayWords(run: RunRow | null): string {
   const ability = run?.capabilities["away"];
   const words: Partial<Record<string, string>> = t.away;
   return typeof ability === "string" ? (words[ability] ?? "") : "";
 }
 
-/** How a parked session goes on: its id is in the run's key. */
+/** Return how to resume a parked session, whose id is in the run's key. */
 export function resumeWords(run: RunRow | null): string {
   const session = run?.key?.split(":").slice(1).join(":");
   return session ? t.parkedResumes(session) : t.parked;
 }
 
-/** `claude-sonnet-4-5-20250929` is `sonnet-4-5` where space is short. */
+/** Shorten `claude-sonnet-4-5-20250929` to `sonnet-4-5`. */
 export function shortModel(model: string): string {
   return model.replace(/^claude-/, "").replace(/-\d{8}$/, "");
 }
@@ -105,14 +105,14 @@ export function cachedOf(usage: Usage): number {
   return usage.cache_read + usage.cache_write_5m + usage.cache_write_1h;
 }
 
-/** Money is real or absent: an unknown price is a word, never $0. */
+/** Return the cost of a run; an unknown price is a word, never $0. */
 export function costOf(run: RunRow): string {
   if (Number(run.cost_usd) > 0) return money(run.cost_usd);
   if (run.unpriced_calls > 0) return t.unpriced;
   return tokensOf(run.usage) > 0 ? money(0) : "—";
 }
 
-/** Who says what the run used: one source is counted, the best there is. */
+/** Return the source of the run's usage: only the best one is counted. */
 export function sourceOf(run: RunRow): string | undefined {
   return run.usage_source ? t.sources[run.usage_source] : undefined;
 }
@@ -121,38 +121,38 @@ export function isPriced(run: RunRow): boolean {
   return Number(run.cost_usd) > 0;
 }
 
-/** What the cost of a loop is a part of; null: not known, or too little to be told apart from it. */
+/** Return the run's cost, which includes the loop's; null: unknown, or too small to differ. */
 export function wholeCost(run: RunRow | null): string | null {
   const whole = run && isPriced(run) ? costOf(run) : "<";
   return whole.startsWith("<") ? null : whole;
 }
 
-/** What the turns of a loop cost; null when the agent reports no cost at all. */
+/** Return the cost of the turns of a loop; null: the agent reports no cost. */
 export function loopCost(decision: DecisionRow, run: RunRow | null): string | null {
   const { cost_usd } = decision.evidence;
   if (cost_usd !== null) return money(cost_usd);
   return run && run.unpriced_calls > 0 ? t.unpriced : null;
 }
 
-/** Dollars an hour now: the server's figure is as old as the run's last turn. */
+/** Return current dollars per hour: the server's figure is as old as the run's last turn. */
 export function burnOf(run: RunRow, now: Date): number {
   const quiet = run.last_turn_at === null || since(run.last_turn_at, now) > BURN_WINDOW_MS;
   return quiet || hasEnded(run) ? 0 : Number(run.burn_usd_per_hour);
 }
 
-/** "Bash pytest -q" as tool and rest; what it says instead of calling a tool is one quote. */
+/** Split "Bash pytest -q" into tool and rest; words of the agent become one quotation. */
 export function splitDoing(doing: string): [tool: string, rest: string] {
   if (/^".*"$/.test(doing)) return [t.quote(doing.slice(1, -1)), ""];
   const space = doing.indexOf(" ");
   return space < 0 ? [doing, ""] : [doing.slice(0, space), doing.slice(space + 1)];
 }
 
-/** The call that an agent asks its person's permission for; null: the card is about something else. */
+/** Return the call that an agent asks permission for; null: the card is about something else. */
 export function asksFor(decision: DecisionRow): Evidence["asks"] {
   return decision.kind === "permission" ? decision.evidence.asks : null;
 }
 
-/** What stands in full on one line, so that it can be allowed where there is room for no more. */
+/** Return whether one line shows the whole call, so that it can be allowed in a small space. */
 export function standsWhole({ text, details, cut }: NonNullable<Evidence["asks"]>): boolean {
   const more = Object.keys(details).some((name) => name !== "description" && name !== "timeout");
   return !cut && !more && text !== "" && text.length <= LONGEST_CALL && !text.includes("\n");
@@ -166,8 +166,8 @@ export function decisionShape(decision: DecisionRow, run: RunRow | null): Shape 
 }
 
 /**
- * What the card does to the agent, and for how long; `asOf` when that is no longer known, `isMine`
- * where it waits for whoever reads it.
+ * Return what the card does to the agent, and for how long; `asOf` if that is no longer known,
+ * `isMine` if it waits for the reader.
  */
 export function standing(
   decision: DecisionRow,
@@ -203,7 +203,7 @@ function waited(decision: DecisionRow, now: Date): string {
   return decision.waiting_since ? ` ${wait(since(decision.waiting_since, now))}` : "";
 }
 
-/** The same, where space is short: "Paused 1:42". */
+/** Return the same, shorter: "Paused 1:42". */
 export function standingShort(
   decision: DecisionRow,
   run: RunRow | null,
@@ -220,7 +220,7 @@ export function standingShort(
   return shape === "stopping" ? words.stoppingShort : standing(decision, run, now, asOf);
 }
 
-/** What happens by itself when nobody answers, and when. */
+/** Return what happens if nobody answers, and when. */
 export function byItself(decision: DecisionRow, now: Date, short = false): string {
   if (!decision.expires_at) return "";
   const left = new Date(decision.expires_at).getTime() - now.getTime();
@@ -236,13 +236,13 @@ export function byItself(decision: DecisionRow, now: Date, short = false): strin
   return stops ? words.stopsAt(at) : words.goesOnAt(at);
 }
 
-/** The first turn of the loop that still asks something: what the tape paints amber. */
+/** Return the first turn of the loop of an open card, from which the tape is amber. */
 export function openFrom(decision: DecisionRow): number | null {
   const isOpen = decision.status === "open" || decision.status === "judging";
   return isOpen && !asksFor(decision) ? (decision.evidence.turns[0] ?? null) : null;
 }
 
-/** The numbers a person counts turns by; the wire counts from 0. */
+/** Return the number of a turn as people count; the wire counts from 0. */
 export function turnNumber(seq: number): number {
   return seq + 1;
 }
@@ -255,7 +255,7 @@ export function turnRange(seqs: readonly number[]): string {
   return from === to ? whole(from) : `${whole(from)}–${whole(to)}`;
 }
 
-/** An amount of a budget's unit: `$8.00`, `200 turns`, `30 min`. */
+/** Format an amount in a budget's unit: `$8.00`, `200 turns`, `30 min`. */
 export function amountOf(value: string, unit: string | null): string {
   if (unit === "usd") return money(value);
   if (unit === "seconds") return span(Number(value) * 1000);
@@ -263,7 +263,7 @@ export function amountOf(value: string, unit: string | null): string {
   return units[unit ?? ""]?.(Number(value)) ?? `${whole(Number(value))} ${unit ?? ""}`.trim();
 }
 
-/** What a tap on "Allow … more" gives: half of the ceiling, in round numbers. */
+/** Return what a tap on "Allow … more" adds: half of the ceiling, rounded. */
 export function budgetStep(evidence: Evidence): { amount: number; label: string } {
   const ceiling = Number(evidence.ceiling ?? 0);
   const half = ceiling / 2;
@@ -276,18 +276,18 @@ export function budgetStep(evidence: Evidence): { amount: number; label: string 
   return { amount, label };
 }
 
-/** An answer in the past: "continued". */
+/** Return an answer in the past tense: "continued". */
 export function actionWords(action: string): string {
   const words: Partial<Record<string, string>> = t.done;
   return words[action] ?? action;
 }
 
-/** Who did it: a person by name; what is no person by its word in the language spoken. */
+/** Return who did it: a person by name, anything else by its word in the selected language. */
 export function actorName(by: string): string {
   return new Map(Object.entries(t.actors)).get(by) ?? by;
 }
 
-/** Nobody here did it: a name before it would say otherwise. */
+/** Return whether somebody here answered; otherwise no name is shown before the answer. */
 export function bySomebody(decision: DecisionRow): boolean {
   return decision.resolution !== "answered" && decision.resolution !== "timed_out";
 }
@@ -297,10 +297,10 @@ export function answerWords(decision: DecisionRow): string {
   return decision.resolution ? actionWords(decision.resolution) : decision.status;
 }
 
-/** From this share of a ceiling on, the screen says so. */
+/** From this share of a ceiling on, the screen shows a warning. */
 export const NEARLY = 0.8;
 
-/** A ceiling and whose it is: "of its $5.00", "of coder's $5.00", "of the project's $5.00". */
+/** Return a ceiling and its owner: "of its $5.00", "of coder's $5.00", "of the project's $5.00". */
 export function ofBudget(
   scope: BudgetState["scope"] | null,
   whose: string | null,
@@ -313,7 +313,7 @@ export function ofBudget(
   return whose ? t.ofAgent(agentName(whose), amount) : t.ofIts(amount);
 }
 
-/** How much of its tightest ceiling a run has used, its own or one it shares; null: there is none. */
+/** Return how much of its tightest ceiling, own or shared, a run has used; null: it has none. */
 export function budgetOf(run: RunRow, now: Date): { part: number; words: string } | null {
   const used: Record<string, number> = {
     usd: Number(run.cost_usd) + Number(run.judge_cost_usd),
@@ -336,13 +336,13 @@ export function budgetOf(run: RunRow, now: Date): { part: number; words: string 
   return parts.sort((a, b) => b.part - a.part)[0] ?? null;
 }
 
-/** "83 % of $10", once a live run nears a ceiling; "" before. */
+/** Return "83 % of $10" once a live run nears a ceiling; "" before. */
 export function budgetWarning(run: RunRow, now: Date): string {
   const budget = hasEnded(run) ? null : budgetOf(run, now);
   return budget && budget.part >= NEARLY ? `${share(budget.part)} ${budget.words}` : "";
 }
 
-/** What came of an autofix, as far as it is known. */
+/** Return the result of an autofix, as far as it is known. */
 export function outcomeOf(fix: AutofixRow): string {
   if (fix.recovered === true) return t.outcome.wentOn(fix.turns_after);
   if (fix.recovered === false) return t.outcome.didNotHelp;

@@ -9,7 +9,7 @@ import { commandOf, startsGo, type Command, type Where } from "./keymap";
 
 const GO_MS = 1_200;
 
-/** Ways through the list of a run's turns. */
+/** Moves in the list of a run's turns. */
 export type Move =
   | "next"
   | "previous"
@@ -36,7 +36,7 @@ export class Keyboard {
   }
 
   press(event: KeyboardEvent): void {
-    // Held down, Enter presses a button again and again: the second time, Terminate ends the run at once.
+    // A held Enter repeats its press, and a second press of Terminate would end the run at once.
     if (event.repeat && event.key === "Enter" && event.target instanceof HTMLButtonElement)
       return event.preventDefault();
     if (document.querySelector("dialog[open]")) return;
@@ -123,7 +123,7 @@ export class Keyboard {
       | "deny",
   ): void {
     if (controller.isSettling) return;
-    // Chosen cards stand in the queue: the place of the one card is taken by what answers all.
+    // With several cards selected, the bar that answers all of them replaces the single card.
     if (router.route.name === "decisions" && controller.selected.length > 1)
       return this.#answerSeveral(command);
     const card = this.#cardInSight();
@@ -132,16 +132,16 @@ export class Keyboard {
     if (action !== null) controller.answer(card, action);
   }
 
-  /** With several selected, a key that answers one card answers none. */
+  /** With several cards selected, keys that answer a single card do nothing. */
   #answerSeveral(command: string): void {
     if (command === "continue" || command === "terminate") controller.answerSelected(command);
   }
 
-  /** A card has the keys only where it is drawn. */
+  /** Return the card that has the keyboard, which must be drawn; null: there is none. */
   #cardInSight() {
     const { route } = router;
     const card = controller.focused;
-    // A screen is fetched, and its cards are, after the board is known: until then there is nothing to answer.
+    // A screen and its cards are loaded after the board; until then nothing can be answered.
     if (!card || !document.querySelector(`[data-card="${card.id}"]`)) return null;
     if (route.name === "run") return card.run === route.id ? card : null;
     return route.name === "now" || route.name === "decisions" ? card : null;
@@ -151,7 +151,7 @@ export class Keyboard {
     const { all } = appState.taps;
     const counting = all.findLast(({ phase }) => phase === "counting");
     const last = counting ?? all.at(-1);
-    // As long as its bar stands; an old answer is not taken back unseen.
+    // Only while its bar is shown, so that an old answer is not undone unseen.
     if (last && controller.canUndo(last) && (counting || Date.now() - last.madeAt < BAR_MS))
       controller.undo(last);
   }

@@ -1,20 +1,20 @@
 /**
  * Which key means what. Pure; the views decide what a command does.
  *
- * One list: the handlers, the `?` sheet, the keys drawn on buttons and what is told to
- * screen readers all come from it.
+ * There is one list, for the handlers, the `?` sheet, the keys shown on buttons and the
+ * shortcuts announced to screen readers.
  */
 
-/** Where a key holds: everywhere · on a run's page (elsewhere it is the browser's) · after `g`. */
+/** Where a key works: everywhere · on a run's page (elsewhere it is the browser's) · after `g`. */
 type Place = "everywhere" | "run" | "after g";
 
 interface Binding {
   key: string;
   command: string;
-  /** The line of the sheet that tells of it; several keys may share one. */
+  /** The line of the sheet that describes it; several keys may share one. */
   line: string;
   place?: Place;
-  /** A held key walks a list, but never answers a second card. */
+  /** Whether a held key repeats: it may move in a list, but never answer a second card. */
   walks?: true;
 }
 
@@ -80,13 +80,13 @@ export interface KeyPress {
 }
 
 export interface Where {
-  /** The caret is in a field: every letter belongs to the text. */
+  /** Whether a text field has the focus, to which every letter belongs. */
   typing: boolean;
-  /** A button or link has the focus: Enter is its own. */
+  /** Whether a button or link has the focus, to which Enter belongs. */
   onControl: boolean;
-  /** `g` was pressed just before. */
+  /** Whether `g` was pressed just before. */
   afterG: boolean;
-  /** A run's page is open. */
+  /** Whether a run's page is open. */
   inRun: boolean;
 }
 
@@ -107,12 +107,12 @@ export function startsGo(press: KeyPress, where: Where): boolean {
   return press.key === "g" && !where.typing && isPlain(press);
 }
 
-/** No key that commands the browser or the system is held with it. */
+/** Return whether no modifier for commands of the browser or system is held. */
 export function isPlain({ ctrlKey, metaKey, altKey }: KeyPress): boolean {
   return !ctrlKey && !metaKey && !altKey;
 }
 
-/** A line of the sheet: its keys as they are drawn, those after `g` apart, and what they do. */
+/** A line of the sheet: its keys as shown, those after `g` separately, and what they do. */
 export interface SheetLine {
   line: Line;
   afterG: boolean;
@@ -131,19 +131,19 @@ export function sheet(): SheetLine[] {
   });
 }
 
-/** A command's key as it is drawn on its button. */
+/** Return a command's key as it is shown on its button. */
 export function keyOf(command: Command): string {
   return drawn(ALL.find((one) => one.command === command)?.key ?? "");
 }
 
-/** A command's key as `aria-keyshortcuts` wants it. */
+/** Return a command's key in the form of `aria-keyshortcuts`. */
 export function shortcutOf(command: Command): string {
   const key = ALL.find((one) => one.command === command)?.key ?? "";
   if (isShifted(key)) return `Shift+${key}`;
   return key.length === 1 ? key.toUpperCase() : key;
 }
 
-/** A capital of its own meaning is the letter with Shift. */
+/** Return whether the key is a letter with Shift. */
 const isShifted = (key: string): boolean => /^[A-Z]$/.test(key);
 
 function drawn(key: string): string {

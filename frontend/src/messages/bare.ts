@@ -1,4 +1,4 @@
-/** Find what a component says without asking a catalogue. Pure; for the test beside it. */
+/** Find texts of a component that are not in a catalogue. Pure; for the test beside it. */
 import { parse } from "svelte/compiler";
 
 const SPEAKING = new Set([
@@ -13,7 +13,7 @@ const SPEAKING = new Set([
   "summary",
   "what",
 ]);
-/** What a machine would type is the same in every language. */
+/** Elements with code, which is the same in every language. */
 const CODE = new Set(["code", "kbd", "pre"]);
 /** Names of products are the same in every language, too. */
 const NAMES =
@@ -22,7 +22,7 @@ const SENTENCE = /^\p{Lu}\p{Ll}+[,’]? \p{L}/u;
 
 type Node = Record<string, unknown>;
 
-/** The bare texts of a component: in its markup, in attributes that are read out, sentences in its script. */
+/** Return the bare texts of a component: in markup, in attributes for readers, in its script. */
 export function bareTexts(component: string): string[] {
   const { fragment, instance, module } = parse(component, { modern: true });
   const said = [...markup(fragment), ...sentences(instance), ...sentences(module)];
@@ -54,7 +54,7 @@ function markup(node: unknown): string[] {
   return parts.flatMap((part) => markup(node[part]));
 }
 
-/** The texts an expression may come to: not what it only compares with or passes on. */
+/** Return the texts that an expression may give, without those it only compares or passes on. */
 function outcomes(node: unknown): string[] {
   if (!isNode(node)) return Array.isArray(node) ? node.flatMap(outcomes) : [];
   if (node.type === "Literal") return typeof node.value === "string" ? [node.value] : [];
@@ -67,7 +67,7 @@ function outcomes(node: unknown): string[] {
   return [];
 }
 
-/** Strings of a script that read like a sentence. */
+/** Return the strings of a script that look like sentences. */
 function sentences(node: unknown): string[] {
   if (!isNode(node)) return Array.isArray(node) ? node.flatMap(sentences) : [];
   if (node.type === "Literal")

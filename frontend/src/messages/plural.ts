@@ -1,4 +1,4 @@
-/** Words that depend on a number. Pure but for the language spoken. */
+/** Words that depend on a number. Pure except for the selected language. */
 import { speech } from "./speech.svelte";
 
 /** A word in the forms that its language has: English and German have two. */
@@ -6,12 +6,12 @@ export type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: stri
 
 const rules = new Map<string, Intl.PluralRules>();
 
-/** The form of a word that goes with `n`: `form(2, { one: "run", other: "runs" })`. */
+/** Return the form of a word for `n`: `form(2, { one: "run", other: "runs" })`. */
 export function form(n: number, forms: Forms): string {
   return forms[ruleOf(speech.language).select(n)] ?? forms.other;
 }
 
-/** A number with its word: "1,204 turns". */
+/** Return a number with its word: "1,204 turns". */
 export function counted(n: number, forms: Forms): string {
   return `${n.toLocaleString(speech.numbers)} ${form(n, forms)}`;
 }

@@ -1,13 +1,13 @@
-/** Why a write was not taken, in the language of the screen where we have the words. */
+/** Return why a write was refused, in the screen's language if there is a text for it. */
 import { ProblemError } from "../wire/api";
 import { speech } from "./speech.svelte";
 import { refusals, shell } from "./texts";
 
 export async function refused(error: unknown, unreachable: string): Promise<string> {
-  // Our server gives its reasons a code: without, it is a proxy before it, while it is down or starts.
+  // Our server sends a code. An error without one is from a proxy, while the server is down.
   if (!(error instanceof ProblemError) || (!error.code && error.status > 500)) return unreachable;
   if (error.waitS !== null) return shell.tooMany(error.waitS);
-  // Seldom said: no screen waits for these words, and the server's own stand where they fail.
+  // Rarely needed, so loaded only here; if that fails, the server's own text is shown.
   return speech.have(["refusals"]).then(
     () => refusals.sentence(error),
     () => error.message,

@@ -1,8 +1,8 @@
 /**
- * The language of the screens: the browser's, until a person chooses one on this device.
+ * The language of the screens: the browser's, until a person selects one on this device.
  *
- * No language comes with the code. What every screen says is one chunk of a language, loaded
- * before anything is drawn; the texts of one view are a chunk each, loaded with its screen.
+ * The code contains no texts. Each language has one chunk with the texts of every screen, loaded
+ * before anything is drawn, and one chunk for each view, loaded with its screen.
  */
 export const LANGUAGES = { en: "English", de: "Deutsch" } as const;
 export type Language = keyof typeof LANGUAGES;
@@ -11,9 +11,9 @@ export const LANGUAGE_OPTIONS = [
   ["de", LANGUAGES.de],
 ] as const;
 
-/** Texts by the name of their view. */
+/** Texts, by the name of their view. */
 export type Catalogue = Readonly<Record<string, object>>;
-/** Texts by their file. Whole modules: a view may have a text called `then`, and would be awaited itself. */
+/** Texts, by file. Whole modules, because a text called `then` would make a view awaitable. */
 export type Views = Readonly<Record<string, () => Promise<{ default: object }>>>;
 
 const SOURCE = "en";
@@ -22,7 +22,7 @@ const FIRST: Record<Language, () => Promise<{ catalogue: Catalogue; views: Views
   en: () => import("./en"),
   de: () => import("./de"),
 };
-/** Dates say the day first and count 24 hours, in every language. */
+/** In every language, dates begin with the day and times have 24 hours. */
 const LOCALES = {
   en: { numbers: "en-US", dates: "en-GB" },
   de: { numbers: "de-DE", dates: "de-DE" },
@@ -44,14 +44,14 @@ class Speech {
     return LOCALES[this.#language].dates;
   }
 
-  /** The texts of a view in the language spoken, which are there before its screen is. */
+  /** Return the texts of a view in the selected language; they are loaded before its screen. */
   texts(view: string): object {
     const texts = this.#loaded[this.#language][view];
     if (!texts) throw new Error(`the texts of ${view} are not loaded: see screens.ts`);
     return texts;
   }
 
-  /** Speak what this device chose, else what the browser asks for; English where that fails. */
+  /** Use the language selected on this device, else the browser's; English if that fails. */
   async begin(): Promise<void> {
     this.#language = stored() ?? preferred(navigator.languages);
     try {
@@ -63,7 +63,7 @@ class Speech {
     document.documentElement.lang = this.#language;
   }
 
-  /** Choose a language for this device; the browser's own choice is followed again. */
+  /** Select a language for this device; selecting the browser's own follows the browser again. */
   async choose(language: Language): Promise<void> {
     await this.#load(language, () => Object.keys(this.#loaded[this.#language]));
     store(language === preferred(navigator.languages) ? null : language);
@@ -71,14 +71,14 @@ class Speech {
     document.documentElement.lang = language;
   }
 
-  /** Have the texts of some views, beside those that every screen says. */
+  /** Load the texts of some views, in addition to those of every screen. */
   async have(views: readonly string[]): Promise<void> {
     const language = this.#language;
     await this.#load(language, () => views);
     if (language !== this.#language) await this.have(views);
   }
 
-  /** `views` is asked again after each wait: another screen may have come meanwhile. */
+  /** `views` is called again after each wait, because another screen may have opened meanwhile. */
   async #load(language: Language, views: () => readonly string[]): Promise<void> {
     const { catalogue, views: files } = await FIRST[language]();
     if (!("shell" in this.#loaded[language])) this.#keep(language, catalogue);
@@ -96,7 +96,7 @@ class Speech {
 
 export const speech = new Speech();
 
-/** The first of a browser's languages that there is a catalogue for. */
+/** Return the first of a browser's languages that has a catalogue. */
 export function preferred(wanted: readonly string[]): Language {
   return (
     wanted.map((tag) => named(tag.split("-")[0] ?? "")).find((language) => language !== null) ??
@@ -104,7 +104,7 @@ export function preferred(wanted: readonly string[]): Language {
   );
 }
 
-/** A view's texts: each is looked up when it is read, so a change of language redraws it. */
+/** Return a view's texts; each is looked up when read, so that a new language redraws it. */
 export function view<Texts extends object>(name: string): Texts;
 export function view(name: string): object {
   return new Proxy({}, { get: (_, key): unknown => Reflect.get(speech.texts(name), key) });
@@ -135,6 +135,6 @@ function store(language: Language | null): void {
     if (language) localStorage.setItem(STORED, language);
     else localStorage.removeItem(STORED);
   } catch {
-    // the choice then lasts as long as the page
+    // then the choice lasts as long as the page
   }
 }

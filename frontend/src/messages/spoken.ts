@@ -1,8 +1,8 @@
-/** Every test speaks English, and has all of it. */
+/** Load all English texts for tests. */
 import { speech } from "./speech.svelte";
 import * as texts from "./texts";
 
-// The screen's clock listens to its page from the start, whichever test is the first to need it.
+// The clock listens to the document as soon as it is imported, by whichever test.
 if (!("document" in globalThis)) Reflect.set(globalThis, "document", new EventTarget());
 
 await speech.have(Object.keys(texts));

@@ -1,6 +1,6 @@
-/** Names within a sentence, wherever its language puts them. Pure. */
+/** Emphasised names in sentences, at any position. Pure. */
 
-/** Unicode's own marks for a text that stands apart (FSI and PDI); readers do not see them. */
+/** Unicode's invisible marks for isolated text (FSI and PDI). */
 const [OPEN, CLOSE] = ["\u2068", "\u2069"];
 
 /** Mark a name that `Emphasis.svelte` draws bold. */

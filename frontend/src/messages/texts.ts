@@ -1,4 +1,4 @@
-/** What the screens say, a view a part of the app; each is looked up in the language spoken. */
+/** The texts of the screens, one view per part of the app, in the selected language. */
 import { view } from "./speech.svelte";
 
 export const access = view<(typeof import("./en/access"))["default"]>("access");

@@ -1,28 +1,28 @@
 /**
- * A browser that changes hands: what was pushed to one person is not for the next.
+ * Clean up when another person uses the browser: pushes to one are not for the next.
  *
- * The server forgets a browser's pushes when somebody else signs in there; this is the
- * browser's half, and holds where the server cannot tell that it is the same browser.
+ * The server deletes a browser's subscription when somebody else signs in there. This is
+ * the browser's part; it also works if the server cannot recognise the browser.
  */
 import { notifications, registration } from "./shown";
 
 const PUSHED_TO = "missioncontrol.pushed-to";
 
-/** Note who is here; whatever another person left on the lock screen goes, and their subscription. */
+/** Note who is signed in; remove another person's notifications and subscription. */
 export async function handOver(user: string): Promise<void> {
   const before = stored();
   store(user);
   if (before !== null && before !== user) await hush();
 }
 
-/** Nothing is pushed here any more, and nothing that was stays in sight. */
+/** Unsubscribe from pushes, and remove all shown notifications. */
 export async function hush(): Promise<void> {
   await clearScreen();
   const made = await (await registration())?.pushManager?.getSubscription();
-  await made?.unsubscribe().catch(() => false); // the server has forgotten it already
+  await made?.unsubscribe().catch(() => false); // the server has already deleted it
 }
 
-/** Take every notification away, and the number on the icon. */
+/** Remove all notifications, and the number on the icon. */
 export async function clearScreen(): Promise<void> {
   for (const notification of await notifications()) notification.close();
   if ("clearAppBadge" in navigator) await navigator.clearAppBadge().catch(() => undefined);
@@ -40,6 +40,6 @@ function store(user: string): void {
   try {
     localStorage.setItem(PUSHED_TO, user);
   } catch {
-    // the server's half holds
+    // the server's part still works
   }
 }

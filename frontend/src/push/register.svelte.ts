@@ -1,8 +1,8 @@
 /**
- * This page and its service worker: installed once, asked for news now and then.
+ * This page's service worker: registered once, and checked for updates now and then.
  *
- * A newer build waits until the person takes it, since a reload would lose what they
- * are writing. Without HTTPS (and not on this machine) browsers offer no worker.
+ * A newer build waits until the person accepts it, because a reload would lose what they
+ * are writing. Browsers offer workers only on HTTPS or localhost.
  */
 
 import { router } from "../router.svelte";
@@ -15,7 +15,7 @@ class Installation {
   #refused = $state(false);
   #askedAt = 0;
 
-  /** A newer version is ready and would begin with a reload. */
+  /** Whether a newer version is ready, which needs a reload. */
   get hasNewer(): boolean {
     return this.#waiting !== null;
   }
@@ -24,7 +24,7 @@ class Installation {
     return this.#registration;
   }
 
-  /** This browser starts no worker: the certificate is not trusted, or the window is private. */
+  /** Whether the browser refuses the worker: untrusted certificate, or a private window. */
   get isRefused(): boolean {
     return this.#refused;
   }
@@ -34,19 +34,19 @@ class Installation {
     try {
       this.#follow(await navigator.serviceWorker.register("/sw.js"));
     } catch {
-      this.#refused = true; // the app works without
+      this.#refused = true; // the app works without a worker
       return;
     }
     document.addEventListener("visibilitychange", () => this.#lookForNews());
   }
 
-  /** Go where a tap on a notification leads. */
+  /** Follow the links of notifications that are tapped. */
   hear(): void {
     if (!("serviceWorker" in navigator)) return;
     navigator.serviceWorker.addEventListener("message", ({ data }) => goWhereTold(data));
   }
 
-  /** Take the newer version: its worker takes over, and the page begins again. */
+  /** Switch to the newer version: its worker takes over, and the page reloads. */
   takeNewer(): void {
     navigator.serviceWorker.addEventListener("controllerchange", () => location.reload(), {
       once: true,
@@ -64,7 +64,7 @@ class Installation {
     });
   }
 
-  /** The very first worker replaces nothing: there is no newer version then. */
+  /** Note a waiting worker; the very first one replaces nothing and is no newer version. */
   #note(waiting: ServiceWorker | null): void {
     if (navigator.serviceWorker.controller) this.#waiting = waiting;
   }
@@ -78,7 +78,7 @@ class Installation {
 
 export const installation = new Installation();
 
-/** A click on a notification brought this page to the front: it shows the card. */
+/** Show the card of the notification whose click brought this page to the front. */
 function goWhereTold(data: unknown): void {
   const path = typeof data === "object" && data !== null && "path" in data ? data.path : null;
   if (typeof path === "string" && path.startsWith("/")) router.go(path);

@@ -1,12 +1,12 @@
 /**
- * Page and worker take turns at the notifications that are shown.
+ * A lock with which page and worker take turns at listing and showing notifications.
  *
- * Chromium looks at the screen first and then at its records, and drops what it does not find on
- * both: a notification that comes in between stays on the screen, but no tap on it is heard any
- * more and nothing takes it away.
+ * To list them, Chromium reads first the screen and then its records, and forgets what is not in
+ * both: a notification shown in between stays on the screen, but ignores taps and cannot be
+ * removed.
  */
 const TURN = "notifications";
-/** Who holds the turn may have been put to sleep: a push has to show something all the same. */
+/** The holder of the lock may have been suspended, but a push must show something anyway. */
 const PATIENCE_MS = 2_000;
 
 export async function inTurn<T>(action: () => Promise<T>): Promise<T> {
@@ -18,11 +18,11 @@ export async function inTurn<T>(action: () => Promise<T>): Promise<T> {
       () => (done = action()),
     );
   } catch {
-    return done ?? action(); // what went wrong in its turn is its own; else there are no locks, or no end of waiting
+    return done ?? action(); // the action's own error, no locks, or too long a wait
   }
 }
 
-/** What of ours is shown. */
+/** Return our notifications that are shown. */
 export async function notifications(): Promise<Notification[]> {
   const here = await registration();
   return here ? inTurn(() => here.getNotifications()) : [];
@@ -34,7 +34,7 @@ export async function registration(): Promise<WithPushes | undefined> {
     : undefined;
 }
 
-/** An iPhone that has not added the app has no PushManager. */
+/** On an iPhone there is no PushManager until the app is on the home screen. */
 interface WithPushes {
   pushManager?: PushManager;
   getNotifications: () => Promise<Notification[]>;

@@ -1,8 +1,8 @@
 /**
- * Whether this browser takes pushes, and the switch for it.
+ * Whether this browser receives pushes, and the switch for it.
  *
- * Pushes need a secure origin, a worker, and the person's leave. On an iPhone they
- * need the app on the home screen too: there is no PushManager before.
+ * Pushes need a secure origin, a worker, and the person's permission. On an iPhone
+ * the app must also be on the home screen: before that, there is no PushManager.
  */
 import { speech } from "../messages/speech.svelte";
 import { read, write } from "../wire/api";
@@ -11,10 +11,10 @@ import { installation } from "./register.svelte";
 
 export type PushState =
   | "insecure" // plain HTTP: no browser offers it
-  | "home-screen" // an iPhone that has not added the app yet
+  | "home-screen" // an iPhone without the app on its home screen
   | "unsupported"
-  | "no-worker" // its certificate is not trusted yet, or the window is private
-  | "denied" // the person said no; only the browser's settings take that back
+  | "no-worker" // the certificate is not trusted yet, or the window is private
+  | "denied" // the person refused; only the browser's settings can change that
   | "off"
   | "on";
 
@@ -46,7 +46,7 @@ export async function takePushes(key: string): Promise<boolean> {
   return true;
 }
 
-/** What is pushed here speaks as this page does; without pushes there is nothing to tell. */
+/** Tell the server the language for pushes to this browser, if it receives any. */
 export async function tellPushLanguage(language: string): Promise<void> {
   const here = (await read<Page<DeviceRow>>("devices/")).results.find(({ is_this }) => is_this);
   if (here?.push && here.push.language !== language)
@@ -60,7 +60,7 @@ export async function takeNoPushes(): Promise<void> {
   await write("DELETE", "devices/this/push/", {});
 }
 
-/** A subscription made with another key has to go before a new one. */
+/** Return a subscription with this key; one with another key is removed first. */
 async function subscribed(manager: PushManager, key: string): Promise<PushSubscription> {
   const asked = { userVisibleOnly: true, applicationServerKey: key };
   try {
@@ -73,7 +73,7 @@ async function subscribed(manager: PushManager, key: string): Promise<PushSubscr
   }
 }
 
-/** "Pixel 9", where the browser tells; its User-Agent no longer does. */
+/** Return the model, such as "Pixel 9", if the browser reports it; User-Agents no longer do. */
 async function ownName(): Promise<string> {
   const hints: unknown = Reflect.get(navigator, "userAgentData");
   if (!canTell(hints)) return "";

@@ -1,7 +1,7 @@
-/** The app's icon and its notifications, while the page knows what is open. */
+/** Keep the app's icon and notifications up to date while the page knows the open cards. */
 import { notifications } from "./shown";
 
-/** Count what needs an answer on the icon, and take away what was answered. */
+/** Show the number of open cards on the icon, and remove notifications of answered ones. */
 export async function tidy(
   open: number,
   wasAnswered: (decision: string, openedAt: number) => boolean,

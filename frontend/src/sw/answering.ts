@@ -1,18 +1,18 @@
-/** Taps that leave from the worker: a notification's button, and what was kept. */
+/** Taps that the worker sends: from a notification's button, and kept ones. */
 import { storage } from "../sync/storage";
 import { bodyOf, isFresh, pathOfTap, TAP, type Sendable } from "../sync/tapBody";
 import { keeping, refusal, type About, type Shown } from "./notices";
 
-/** Where the page notes the token that shows a write to be ours, not another site's. */
+/** The key under which the page stores the CSRF token. */
 export const CSRF = "csrf";
 const SYNC = "taps";
 
-/** What browsers with background sync add; others wait for the next visit. */
+/** Background sync, where a browser has it; elsewhere kept taps wait for the next visit. */
 interface WithSync {
   sync?: { register: (tag: string) => Promise<void> };
 }
 
-/** Send a notification's tap; answers what to show, or null where it was taken. */
+/** Send a notification's tap; return what to show, or null if it was accepted. */
 export async function acted(
   tap: Sendable,
   about: About,
@@ -27,12 +27,12 @@ export async function acted(
   return answer.ok ? null : refusal(about, answer.status, await detailOf(answer));
 }
 
-/** Who is signed in, or was when the page was last here. */
+/** The person who is signed in, or was at the last visit of the page. */
 interface Person {
   user: { id: string };
 }
 
-/** Send what was kept by who is here; what is refused, or too old, stays for the page, which says why. */
+/** Send the kept taps of the person signed in; the page reports those refused or too old. */
 export async function sendKept(): Promise<void> {
   const kept = (await storage.all<Sendable & { madeAt: number }>(TAP)).filter((tap) =>
     isFresh(tap, Date.now()),
@@ -45,7 +45,7 @@ export async function sendKept(): Promise<void> {
   }
 }
 
-/** Whether the session is that of the person who kept the taps. */
+/** Return whether the session belongs to the person who made the kept taps. */
 async function isOurs(): Promise<boolean> {
   const answer = await fetch("/api/v1/me/", { credentials: "same-origin" });
   if (!answer.ok) return false;
@@ -53,7 +53,7 @@ async function isOurs(): Promise<boolean> {
   return here.user.id === (await storage.get<Person>("me"))?.user.id;
 }
 
-/** A write of ours; null: the server could not be reached. */
+/** Send a POST request; null: the server could not be reached. */
 export async function post(path: string, body: unknown): Promise<Response | null> {
   const headers = {
     "Content-Type": "application/json",
@@ -68,7 +68,7 @@ export async function post(path: string, body: unknown): Promise<Response | null
   return fetch(`/api/v1/${path}`, asked).catch(() => null);
 }
 
-/** As the page keeps its own, so that the next visit takes it up. */
+/** Keep a tap in the same form as the page, so that the next visit continues with it. */
 async function keep(tap: Sendable, { runName }: About): Promise<void> {
   const kept = {
     ...tap,

@@ -1,19 +1,19 @@
-/** What a push becomes on the lock screen, and what a tap there sends. Pure. */
+/** The notification for a push, and what a tap on it sends. Pure. */
 import type { Sendable } from "../sync/tapBody";
 import { textsIn } from "./texts";
 
 export interface Button {
   action: string;
   title: string;
-  /** What is injected: it stands in full in the notification. */
+  /** The text to inject, which the notification shows in full. */
   message?: string;
-  /** What is allowed on top of a budget. */
+  /** The amount to add to a budget. */
   amount?: Record<string, string | number>;
-  /** It cannot be taken back: it is asked again, and this is the second button. */
+  /** For an action that cannot be undone: the label of the button that confirms it. */
   sure?: string;
 }
 
-/** The notification's own copy of what it is about; it outlives the push. */
+/** The data stored in a notification; it outlives the push. */
 export interface About {
   type: "card" | "withdrawn" | "announcement";
   path: string;
@@ -27,15 +27,15 @@ export interface About {
 
 export interface Shown {
   title: string;
-  /** How many cards are open, all projects; null: not told. */
+  /** The number of open cards in all projects; null: the push does not say. */
   open: number | null;
   about: About;
   options: Options;
-  /** Whatever else is shown of ours goes: this device was signed out. */
+  /** Whether to remove all other notifications, because this device was signed out. */
   everything: boolean;
 }
 
-/** What browsers know and TypeScript's library does not list. */
+/** Options that browsers support but TypeScript's library lacks. */
 export interface Options extends NotificationOptions {
   actions: { action: string; title: string }[];
   renotify: boolean;
@@ -44,7 +44,7 @@ export interface Options extends NotificationOptions {
 
 const LONGEST = { title: 64, body: 300, path: 200 };
 
-/** Read what was pushed; an unreadable one still says that something is there. */
+/** Read a push; an unreadable one still gives a general notification. */
 export function readPush(data: unknown): Shown {
   const push = recordOf(data);
   const type = push.type === "card" || push.type === "withdrawn" ? push.type : "announcement";
@@ -81,7 +81,7 @@ export function readPush(data: unknown): Shown {
   };
 }
 
-/** The tap behind a button; null: it only opens the card. */
+/** Return the tap that a button sends; null: it only opens the card. */
 export function tapOf(about: About, action: string, key: string): Sendable | null {
   const button = action === "" ? undefined : about.buttons[Number(action)];
   if (!button || button.action === "open" || button.sure || about.run === null) return null;
@@ -96,7 +96,7 @@ export function tapOf(about: About, action: string, key: string): Sendable | nul
   };
 }
 
-/** What is shown after a first tap on what cannot be taken back; null: it asks nothing. */
+/** Return the confirmation to show for an action that cannot be undone; null: not needed. */
 export function question(about: About, action: string): Shown | null {
   const button = action === "" ? undefined : about.buttons[Number(action)];
   if (!button?.sure) return null;
@@ -125,7 +125,7 @@ function shortName({ runName: name }: About): string {
   return name.length > 40 ? `${name.slice(0, 39)}…` : name;
 }
 
-/** What is shown where a tap was not taken. */
+/** Return the notification for a tap that was refused. */
 export function refusal(about: About, status: number, detail: string): Shown {
   const t = textsIn(about.language);
   const gone = status === 401 || status === 403;
@@ -133,7 +133,7 @@ export function refusal(about: About, status: number, detail: string): Shown {
   return notice(about, gone ? t.signIn : t.notSent(about.runName), `${why} ${t.tapNotSent}`);
 }
 
-/** What is shown where the server could not be reached. */
+/** Return the notification for a tap that was kept because the server could not be reached. */
 export function keeping(about: About): Shown {
   const t = textsIn(about.language);
   return notice(about, t.kept(about.runName), t.keptWhy);
@@ -171,7 +171,7 @@ function isAmount(value: unknown): value is Record<string, string | number> {
   );
 }
 
-/** Our own pages only. */
+/** Return the path if it is one of our pages. */
 function pathOf(value: unknown): string {
   const path = textOf(value).slice(0, LONGEST.path);
   return /^\/(?![/\\])[^\t\r\n]*$/.test(path) ? path : "/";

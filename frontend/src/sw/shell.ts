@@ -1,4 +1,4 @@
-/** Which requests the worker answers itself, from what this build precached. Pure. */
+/** Which requests the worker answers itself, from the files this build precached. Pure. */
 
 export interface Asked {
   method: string;
@@ -6,10 +6,10 @@ export interface Asked {
   url: URL;
 }
 
-/** Addresses Django draws itself, or that are no page at all. */
+/** Addresses that Django renders itself, or that are no pages. */
 const SERVERS_OWN = /^\/(api|ws|v1|login|logout|pair|join|healthz|readyz|metrics)(\/|$)/;
 
-/** The precached address that answers this request; null: the network does. */
+/** Return the precached address that answers a request; null: the network does. */
 export function answerTo(
   { method, mode, url }: Asked,
   home: string,
@@ -20,7 +20,7 @@ export function answerTo(
   return mode === "navigate" ? "/" : null;
 }
 
-/** Caches of ours that an older build left. */
+/** Return our caches that older builds left. */
 export function outdated(names: readonly string[], current: string): string[] {
   return names.filter((name) => name.startsWith(PREFIX) && name !== current);
 }

@@ -1,4 +1,4 @@
-/** A push service may change a subscription by itself: we subscribe anew and say so. */
+/** If the push service replaces a subscription, subscribe again and tell the server. */
 import { post } from "./answering";
 
 export async function renew(registration: ServiceWorkerRegistration, old: unknown): Promise<void> {
@@ -20,7 +20,7 @@ export function subscriptionOf(made: PushSubscription): {
   return { endpoint: endpoint ?? "", keys: { p256dh: keys?.p256dh ?? "", auth: keys?.auth ?? "" } };
 }
 
-/** base64url without padding, as VAPID writes its keys. */
+/** Return base64url without padding, as VAPID keys are written. */
 export function textOf(key: ArrayBuffer): string {
   const text = btoa(String.fromCharCode(...new Uint8Array(key)));
   return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -1,6 +1,6 @@
 /**
- * What the worker itself says, in the language its pushes come in. The pages' catalogues
- * stay out of it: a worker is fetched whole, and says little.
+ * The worker's own texts, in the language of its pushes. It does not use the pages'
+ * catalogues, because a worker is fetched as a whole and needs few texts.
  */
 const en = {
   signedOut: "You are signed out on this device.",

@@ -1,9 +1,9 @@
 /**
- * The service worker: the app's shell without a connection, and what a push says.
+ * The service worker: the app's shell without a connection, and push notifications.
  *
- * It answers pages and built files from the build that is installed, so that a visit
- * never mixes two builds; data always comes from the server. A newer build waits
- * until the page asks for it.
+ * It serves pages and built files from the installed build, so that a visit never mixes
+ * two builds; data always comes from the server. A newer build waits until the page asks
+ * for it.
  */
 import { inTurn } from "../push/shown";
 import { acted, sendKept } from "./answering";
@@ -40,7 +40,7 @@ self.addEventListener("notificationclick", (event) => {
   event.waitUntil(answer(about, event.action));
 });
 
-/** The browser found the connection back: taps that were kept leave, page or no page. */
+/** The connection is back: send the kept taps, whether or not a page is open. */
 self.addEventListener("sync", (event: Event) => {
   if (event instanceof ExtendableEvent) event.waitUntil(sendKept());
 });
@@ -49,7 +49,7 @@ self.addEventListener("pushsubscriptionchange", (event) => {
   event.waitUntil(renew(self.registration, Reflect.get(event, "oldSubscription")));
 });
 
-/** Names with a hash never change; the rest is asked of the server, not of a cache. */
+/** Files with a hash in their name never change; fetch others past the HTTP cache. */
 async function fill(): Promise<void> {
   const cache = await caches.open(CACHE);
   const asked = [...SHELL].map((address) =>
@@ -78,8 +78,8 @@ async function hear(data: PushMessageData | null): Promise<void> {
 }
 
 /**
- * Browsers ask that every push shows something. An answered card's notification is
- * replaced, without a sound, by who answered; where the app itself is in sight, it goes.
+ * Browsers require that every push shows something. The notification of an answered card is
+ * silently replaced by who answered; if the app itself is visible, it is removed.
  */
 async function show({ title, options }: Shown): Promise<void> {
   await inTurn(() => self.registration.showNotification(title, options));
@@ -99,12 +99,12 @@ async function answer(about: About, action: string): Promise<void> {
   if (notice) await show(notice);
 }
 
-/** A window of ours comes to the front and goes there; else one opens. */
+/** Bring a window of ours to the front and show the page there, or else open a window. */
 async function open(path: string): Promise<void> {
   const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
   const ours = windows.find(({ focused }) => focused) ?? windows[0];
   if (!ours) return void (await self.clients.openWindow(path));
-  await ours.focus().catch(() => undefined); // refused where the click was no person's
+  await ours.focus().catch(() => undefined); // refused if no person clicked
   ours.postMessage({ type: "open", path });
 }
 
@@ -113,7 +113,7 @@ async function isLookedAt(): Promise<boolean> {
   return windows.some(({ visibilityState }) => visibilityState === "visible");
 }
 
-/** The number on the app's icon, where the platform has one. */
+/** Set the number on the app's icon, where the platform supports one. */
 async function count(cards: number): Promise<void> {
   const { navigator } = self;
   if ("setAppBadge" in navigator) await navigator.setAppBadge(cards).catch(() => undefined);

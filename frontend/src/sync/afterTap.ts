@@ -1,15 +1,15 @@
-/** Where a tap is after it was made, and how long its line stays. Pure. */
+/** The progress of a tap after it was made, and how long its line is shown. Pure. */
 import type { InterventionRow } from "../wire/types";
 import type { Tap } from "./taps.svelte";
 
 export type Whereabouts = "queued" | "delivered" | "acted on" | "not delivered";
 
-/** How long a line stays to be read once all is done. */
+/** How long a line is still shown after the agent has acted. */
 export const DONE_MS = 4_000;
-/** Queued for longer than this, it says why. */
+/** If a tap is queued for longer than this, its line says why. */
 export const LONG_STEP_MS = 30_000;
 
-/** `row` is the server's word on it; null: it has none yet. */
+/** `row` is the server's record of the tap; null: there is none yet. */
 export function whereOf(row: InterventionRow | null): Whereabouts {
   switch (row?.status) {
     case "delivered":
@@ -23,13 +23,13 @@ export function whereOf(row: InterventionRow | null): Whereabouts {
   }
 }
 
-/** Words to an agent that no card asked for. */
+/** Return whether the tap is a message to an agent outside any card. */
 export function isMessage({ action, decision }: Pick<Tap, "action" | "decision">): boolean {
   return action === "inject" && decision === null;
 }
 
-/** The line stays until the agent acted on it; what was not delivered stays until it is closed.
- *  One that the next answer took the place of has that one's line. */
+/** Return whether the tap's line is still shown: until the agent has acted on it, or, if it was
+ *  not delivered, until it is closed. An answer that replaces it has the line instead. */
 export function isUnderWay(
   tap: Pick<Tap, "phase">,
   row: InterventionRow | null,
@@ -45,7 +45,7 @@ export function isUnderWay(
 const TAKEN_BACK: readonly string[] = ["allowlist", "allow_budget"];
 const UNTIL_IT_LEAVES: readonly string[] = ["continue", "inject", "finish"];
 
-/** What was given can be taken back at any time; a Continue or a text until the agent has it. */
+/** Allowances can be undone at any time; a Continue or a text until the agent has received it. */
 export function canUndo(tap: Pick<Tap, "phase" | "action">, row: InterventionRow | null): boolean {
   if (tap.phase === "counting") return true;
   if (tap.phase !== "asked") return false;

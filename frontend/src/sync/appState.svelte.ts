@@ -1,7 +1,7 @@
 /**
- * All that the screen knows: who is here, and the merged state of the sockets.
+ * Everything that the screens know: who is signed in, and the merged state of the sockets.
  *
- * One board socket a project, and one more for the run that is being looked at.
+ * There is one board socket per project, and one more for the run that is open.
  */
 import { clearScreen, handOver, hush } from "../push/handover";
 import {
@@ -43,16 +43,16 @@ export type Access = "unknown" | "in" | "out" | "unreachable";
 
 const STORED = "missioncontrol.project";
 const ASK_AGAIN_MS = 3_000;
-/** A server that has not answered by then is shown as it was last known. */
+/** If the server has not answered by then, the last known state is shown. */
 const RECALL_MS = 2_500;
 const KEEP_MS = 5_000;
-/** A push may be here before the socket's event. */
+/** A push may arrive this long before the socket's event. */
 const NEWS_MS = 60_000;
 
 class AppState {
   #me = $state.raw<Me | null>(null);
   #access = $state.raw<Access>("unknown");
-  /** The run whose conversation is in sight, with what became of its messages. */
+  /** The run whose conversation is visible, including the state of its messages. */
   thread = $state.raw<string | null>(null);
   #feeds = $state.raw<ReadonlyMap<string, Feed>>(new Map());
   #runFeed = $state.raw<{ id: string; feed: Feed } | null>(null);
@@ -103,26 +103,26 @@ class AppState {
   get projects(): readonly ProjectRow[] {
     return this.#live;
   }
-  /** Put away: they can be read and brought back, and stand in no switch. */
+  /** Archived projects: they can be read and restored, but no project switch lists them. */
   get archived(): readonly ProjectRow[] {
     return this.#me?.projects.filter(isArchived) ?? [];
   }
-  /** Names of projects that this person lost since they were last here, until that was read. */
+  /** Names of projects that this person lost since their last visit, until they confirm it. */
   get lost(): readonly string[] {
     return this.#lost;
   }
-  /** They are a member of no project, open or closed to them for now. */
+  /** Whether they are a member of no project, not even of one that is closed to them for now. */
   get isOutside(): boolean {
     return this.#me !== null && this.#me.projects.length + this.#me.closed.length === 0;
   }
-  /** How often projects were lost: what a screen read by itself before is not theirs any more. */
+  /** How often projects were lost; when it changes, screens drop what they fetched themselves. */
   get losses(): number {
     return this.#losses;
   }
   forgetLost(): void {
     this.#lost = [];
   }
-  /** The chosen project; null is all of them. */
+  /** The selected project; null: all of them. */
   get project(): ProjectRow | null {
     return this.#project;
   }
@@ -132,30 +132,30 @@ class AppState {
   get liveRuns(): readonly RunRow[] {
     return this.#runs.filter((run) => !hasEnded(run));
   }
-  /** What needs a person: held first, oldest first. */
+  /** The open cards: held first, then oldest first. */
   get open(): readonly DecisionRow[] {
     return this.#open;
   }
-  /** Every board stands as the server's does. */
+  /** Whether every board is up to date with the server. */
   get knowsAll(): boolean {
     return this.#feeds.size > 0 && [...this.#feeds.values()].every(({ isLive }) => isLive);
   }
-  /** A card nobody knows of was answered long ago; one that opened just now may not have come yet. */
+  /** An unknown card was answered long ago, unless it opened just now and has not arrived yet. */
   wasAnswered(decision: string, openedAt: number): boolean {
     const card = this.decision(decision);
     return card ? !isOpen(card) : this.knowsAll && clock.read().getTime() - openedAt > NEWS_MS;
   }
-  /** Why this person may not act in a project; null where they may. */
+  /** Why this person may not act in a project; null: they may. */
   whyNot(project: string): string | null {
     return this.#looksAt.has(project) ? words.looksOnly : null;
   }
-  /** Open cards of every project, chosen or not: what the app's icon counts. */
+  /** Open cards of all projects, selected or not; the app's icon shows their number. */
   get openEverywhere(): readonly DecisionRow[] {
     return [...this.#feeds.values()].flatMap(({ state }) =>
       [...state.decisions.values()].filter(isOpen),
     );
   }
-  /** The open card that holds a run; a question for permission holds only its call. */
+  /** The open card that holds a run. A permission request is none: it holds only its call. */
   cardOf(run: string): DecisionRow | null {
     return this.openEverywhere.find((card) => card.run === run && asksFor(card) === null) ?? null;
   }
@@ -165,7 +165,7 @@ class AppState {
   get runFeed(): Feed | null {
     return this.#runFeed?.feed ?? null;
   }
-  /** No snapshot has come yet: there is nothing to show, not even "nothing". */
+  /** Whether no snapshot has arrived yet, so that not even an empty list can be shown. */
   get isBlank(): boolean {
     if (this.#runs.length > 0 || this.#decisions.length > 0) return false;
     return this.#live.some(({ id }) => {
@@ -177,16 +177,16 @@ class AppState {
   get link(): Link {
     const boards = [...this.#feeds.values()].map((feed) => feed.link);
     const lost = [...boards, this.runFeed?.link].find((link) => link?.kind === "offline");
-    // A run's own socket opens with its page; the boards stay live meanwhile.
+    // A run's own socket opens with its page; the boards are live meanwhile.
     return lost ?? boards.find(({ kind }) => kind === "connecting") ?? { kind: "live" };
   }
 
-  /** When the connection was lost, while it is. */
+  /** When the connection was lost; null: it is not lost. */
   get lostAt(): Date | null {
     const { link } = this;
     return link.kind === "offline" ? link.since : null;
   }
-  /** When what the screen shows was true: now, or when the connection was lost. */
+  /** The time that the screen shows: now, or when the connection was lost. */
   get asOf(): Date {
     return this.lostAt ?? clock.now;
   }
@@ -201,11 +201,11 @@ class AppState {
     }
     return this.runFeed?.state.decisions.get(id) ?? null;
   }
-  /** What the server says of a tap it took; null: nothing yet. */
+  /** The server's record of a tap; null: none yet. */
   made(tap: Pick<Tap, "key" | "run">): InterventionRow | null {
     return this.#interventions().find((row) => row.key === tap.key && row.run === tap.run) ?? null;
   }
-  /** Was its run given another answer since? */
+  /** Whether its run has been given another answer since. */
   isOvertaken({ run, version }: InterventionRow): boolean {
     return this.#interventions().some((row) => row.run === run && row.version > version);
   }
@@ -213,7 +213,7 @@ class AppState {
     const states = [this.runFeed?.state, ...[...this.#feeds.values()].map(({ state }) => state)];
     return states.flatMap((state) => [...(state?.interventions.values() ?? [])]);
   }
-  /** People are named; you are You. */
+  /** People are shown by name; yourself as "You". */
   nameOf(by: string | null): string {
     return by === this.#me?.user.name ? words.you : actorName(by ?? "");
   }
@@ -226,12 +226,12 @@ class AppState {
     return this.#me?.projects.find((project) => project.id === id)?.name ?? "";
   }
 
-  /** Ask who is here, and open or close sockets to match. */
+  /** Fetch who is signed in, and open or close sockets accordingly. */
   async enter(): Promise<void> {
     const late = setTimeout(() => void this.#recall(), RECALL_MS);
     try {
       await settled();
-      // What fails of it the sockets bring.
+      // If this fails, the sockets bring the boards.
       const boards = readAhead<Page<Board>>("boards/")?.catch(() => null);
       const me = await read<Me>("me/");
       const lost = projectsLost(this.#me, me);
@@ -239,7 +239,7 @@ class AppState {
       this.#lost = [...this.#lost, ...lost];
       this.#me = me;
       this.#access = "in";
-      // Sockets are opened meanwhile: a first visit makes its database now.
+      // Not awaited before opening sockets: a first visit creates its database now.
       const isAnother = this.#memory.enter(this.#me);
       this.#openFeeds();
       void boards?.then((page) => this.#begin(page?.results ?? []));
@@ -256,14 +256,14 @@ class AppState {
     }
   }
 
-  /** End the session here; nothing of it stays in this browser. */
+  /** End the session, and remove everything it stored in this browser. */
   async signOut(): Promise<void> {
     await signOut();
     await hush();
     this.#leave();
   }
 
-  /** The id of the project that was chosen, whether it is there or not. */
+  /** The id of the selected project, even if that project is not available. */
   get chosen(): string | null {
     return this.#chosen;
   }
@@ -273,7 +273,7 @@ class AppState {
     storeProject(project);
   }
 
-  /** Listen to one run, turn by turn; a second call with the same id is nothing. */
+  /** Follow one run, turn by turn; a second call with the same id does nothing. */
   watch(id: string): void {
     if (this.#runFeed?.id === id) return;
     this.unwatch();
@@ -282,7 +282,7 @@ class AppState {
       this.#listeners(() => void this.enter()),
     );
     this.#runFeed = { id, feed };
-    // What fails here the socket brings.
+    // If this fails, the socket brings the snapshot.
     readAhead<Snapshot>(`runs/${id}/snapshot/`)?.then(
       (frame) => feed.begin(frame),
       () => undefined,
@@ -307,7 +307,7 @@ class AppState {
     try {
       return await postTap(tap, keepalive);
     } catch (error) {
-      // The session may have ended under an open page.
+      // The session may have ended while the page was open.
       if (error instanceof ProblemError && error.status === 401) this.#leave();
       throw error;
     }
@@ -353,12 +353,12 @@ class AppState {
     };
   }
 
-  /** The session may be somebody else's by now: what was kept leaves once it is known who is here. */
+  /** Send kept taps only once the person is known: the session may be somebody else's by now. */
   #sendKept(): void {
     if (this.taps.hasKept) void this.enter();
   }
 
-  /** The session is over, or goes on under another key: sockets are opened anew by who is here. */
+  /** The session has ended or has a new key: find out who is signed in and reopen the sockets. */
   async #comeBack(): Promise<void> {
     forgetAhead();
     const run = this.#runFeed?.id;
@@ -383,7 +383,7 @@ class AppState {
     this.#feeds = new Map();
   }
 
-  /** Before the first answer the last visit's state is shown; afterwards the last state stays. */
+  /** Show the last visit's state until the server first answers; afterwards keep the last one. */
   async #waitForServer(): Promise<void> {
     await this.#recall();
     if (this.#me === null) this.#access = "unreachable";
@@ -428,8 +428,8 @@ function postTap(tap: Tap, keepalive: boolean): Promise<InterventionRow> {
   return write("POST", pathOfTap(tap), bodyOf(tap), { keepalive });
 }
 
-/** Held before flagged, then the oldest. */
-/** An agent that asks for a permission waits like one that is held. */
+/** Order cards: held before flagged, then oldest first. */
+/** An agent that asks for permission waits, like one that is held. */
 const waits = ({ holds, kind }: DecisionRow): boolean => holds || kind === "permission";
 
 function byUrgency(a: DecisionRow, b: DecisionRow): number {
@@ -441,7 +441,7 @@ function byAnswer(a: DecisionRow, b: DecisionRow): number {
   return (a.resolved_at ?? a.opened_at) < (b.resolved_at ?? b.opened_at) ? 1 : -1;
 }
 
-/** A window keeps its own choice; a new one begins with the last that was made in any. */
+/** Each window keeps its own selection; a new window begins with the last one made in any. */
 function storedProject(): string | null {
   try {
     const chosen = sessionStorage.getItem(STORED) ?? localStorage.getItem(STORED) ?? "";
@@ -456,7 +456,7 @@ function storeProject(id: string | null): void {
   try {
     for (const place of [sessionStorage, localStorage]) place.setItem(STORED, id ?? "");
   } catch {
-    // the choice then lasts as long as the page
+    // then the selection lasts as long as the page
   }
 }
 

@@ -1,4 +1,4 @@
-/** What a person asks for by a form or a row: whether it is under way, and what came of it. */
+/** An action that a form or a row requests: whether it is in progress, and its result. */
 import { refused } from "../messages/refused";
 
 export class Attempt {
@@ -7,9 +7,9 @@ export class Attempt {
   #notice = $state("");
 
   constructor(
-    /** What is said where the server was not reached. */
+    /** The text for when the server could not be reached. */
     private readonly unreachable: () => string,
-    /** A reason in words of the form's own. */
+    /** The form's own text for an error; empty: the usual one. */
     private readonly reasonOf: (error: unknown) => string = () => "",
   ) {}
 
@@ -20,7 +20,7 @@ export class Attempt {
     return this.#wrong;
   }
 
-  /** What is said of the last one once it was taken. */
+  /** The text shown after the last action succeeded. */
   get notice(): string {
     return this.#notice;
   }
@@ -29,14 +29,14 @@ export class Attempt {
     this.#wrong = this.#notice = "";
   }
 
-  /** Whether it was taken; `notice` is what is said then. */
+  /** Run the action and return whether it succeeded; then `notice` is shown. */
   async make(action: () => Promise<unknown>, notice = ""): Promise<boolean> {
     this.#underWay += 1;
-    this.forget(); // the same reason once more is read out once more
+    this.forget(); // so that a screen reader reads a repeated reason again
     try {
       await action();
       this.#notice = notice;
-      return true; // whatever another one, made meanwhile, came to
+      return true; // whatever the result of another action made meanwhile
     } catch (error) {
       this.#wrong = this.reasonOf(error) || (await refused(error, this.unreachable()));
       return false;

@@ -1,17 +1,17 @@
-/** What each agent usually spends an hour, as the server tells it; asked now and then. */
+/** What each agent usually spends per hour, fetched from the server now and then. */
 import { query, read } from "../wire/api";
 import type { Page, RunRow, UsualRow } from "../wire/types";
 import { burnOf } from "../format/words";
 
 const AGAIN_MS = 10 * 60_000;
-/** From this many times its baseline on, a run is red-lining. */
+/** A run at this multiple of its baseline or above is red-lining. */
 export const REDLINE = 2;
 
 class Baseline {
   #rates = $state.raw<ReadonlyMap<string, number>>(new Map());
   #askedAt = -Infinity;
 
-  /** Ask again when the last answer is old; a failure leaves what was known. */
+  /** Fetch again if the last answer is old; a failure keeps the known values. */
   async refresh(now: Date): Promise<void> {
     if (now.getTime() - this.#askedAt < AGAIN_MS) return;
     this.#askedAt = now.getTime();
@@ -19,7 +19,7 @@ class Baseline {
       const { results } = await read<Page<UsualRow>>(`costs/usual/${query({ limit: "500" })}`);
       this.#rates = ratesOf(results);
     } catch {
-      // without a baseline nothing is said of it
+      // without a baseline none is shown
     }
   }
 
@@ -27,13 +27,13 @@ class Baseline {
     return this.#rates;
   }
 
-  /** How many times its agent's baseline a run burns; null: not known, or nothing is burnt. */
+  /** The run's burn rate as a multiple of its agent's baseline; null: unknown or nothing burnt. */
   times(run: RunRow, now: Date): number | null {
     return timesBaseline(run, this.#rates, now);
   }
 }
 
-/** An agent with too few recorded runs has no usual. */
+/** Agents with too few recorded runs are left out. */
 export function ratesOf(rows: readonly UsualRow[]): Map<string, number> {
   const known = rows.filter(({ usd_per_hour }) => Number(usd_per_hour ?? 0) > 0);
   return new Map(known.map((row) => [`${row.project} ${row.agent}`, Number(row.usd_per_hour)]));

@@ -1,7 +1,7 @@
 /**
- * The one clock of the screen: waits and ages tick once a second.
+ * The only clock of the screens: waiting times and ages tick once a second.
  *
- * It goes by the server's, whose moments it is measured against: a device may be minutes wrong.
+ * It follows the server's clock, which all times come from: a device may be minutes off.
  */
 
 class Clock {
@@ -18,22 +18,22 @@ class Clock {
     });
   }
 
-  /** On the server's clock, as far as it is known. */
+  /** The time by the server's clock, as far as it is known. */
   get now(): Date {
     return this.#now;
   }
 
-  /** On this device's clock: for what it timed by itself. */
+  /** The time by this device's clock, for what the device timed itself. */
   get here(): Date {
     return this.#here;
   }
 
-  /** This very moment on the server's clock, whether or not anybody looks. */
+  /** The exact time by the server's clock, not only to the last tick. */
   read(): Date {
     return new Date(Date.now() + this.#ahead);
   }
 
-  /** Go by a moment that the server has just told; what its way took changes nothing. */
+  /** Adjust to a time that the server has just sent; the transfer time is negligible. */
   follow(at: string): void {
     const ahead = Date.parse(at) - Date.now();
     if (Math.abs(ahead - this.#ahead) > 1_000) this.#ahead = ahead;

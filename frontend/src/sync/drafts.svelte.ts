@@ -1,13 +1,13 @@
-/** What is being written to agents in this window, by person and run. */
+/** Unsent messages to agents in this window, by person and run. */
 import { appState } from "./appState.svelte";
 
 export interface Draft {
   text: string;
-  /** The only agent of the run that it is for; null: all of them. */
+  /** The agent of the run that it is for; null: all of them. */
   to: string | null;
 }
 
-/** A card that opens, or a look elsewhere, takes the box away and not what stands in it. */
+/** Kept here because a card that opens, or another page, removes the box but not its text. */
 let drafts = $state.raw<ReadonlyMap<string, Draft>>(new Map());
 
 export function draftOf(run: string): Draft {

@@ -1,8 +1,8 @@
 /**
- * One socket of the server and the state it keeps true.
+ * One socket of the server, and the state it keeps up to date.
  *
- * A connection that comes back starts over with a snapshot; until it does, the
- * last known state stays and is marked with the time it was true.
+ * A new connection starts over with a snapshot; until it arrives, the last
+ * known state stays and is marked with its time.
  */
 import { waitBefore } from "./backoff";
 import { clock } from "./clock.svelte";
@@ -18,13 +18,13 @@ export type Link =
   | { kind: "refused"; code: number };
 
 export interface Listeners {
-  /** A snapshot came: at first, and after each lost connection. */
+  /** A snapshot arrived: the first one, or one after a lost connection. */
   arrived: () => void;
-  /** 4401: not signed in. 4403: not this project's. */
+  /** 4401: not signed in. 4403: not a member of the project. */
   refused: (code: number) => void;
-  /** Something of the project itself changed: its policy, members, allowlist. */
+  /** The project itself changed: its policy, members or allowlist. */
   projectChanged?: () => void;
-  /** What of it this person is shown: a viewer sees no answer that could be tapped. */
+  /** Returns the state as this person may see it: a viewer gets no answers to tap. */
   shown?: (state: LiveState) => LiveState;
 }
 
@@ -32,11 +32,11 @@ const NOT_SIGNED_IN = 4401;
 const NOT_ALLOWED = 4403;
 /** No close frame came (RFC 6455, 7.4.1). */
 const NO_ANSWER = 1006;
-/** The server says something four times in that: after so long a silence nobody is there. */
+/** The server sends at least four frames in this time: after such a silence it is gone. */
 const SILENT_MS = 60_000;
-/** How long a new socket may take to tell its snapshot. */
+/** How long a new socket may take to send its snapshot. */
 const PATIENCE_MS = 30_000;
-/** A gap asks for a snapshot at once, but not more often than this. */
+/** A gap requests a snapshot at once, but not more often than this. */
 const RESYNC_PAUSE_MS = 2_000;
 
 export class Feed {
@@ -58,7 +58,7 @@ export class Feed {
   #closed = false;
   #askedFor = new Set<string>();
 
-  /** `kept`: what an earlier visit knew, shown as of then until a snapshot comes. */
+  /** `kept`: the state of an earlier visit, shown with its time until a snapshot arrives. */
   constructor(path: string, on: Listeners, kept: { at: Date; frame: Frame } | null = null) {
     this.#path = path;
     this.#on = on;
@@ -75,7 +75,7 @@ export class Feed {
     return this.#shown;
   }
 
-  /** As the server told it, whoever looks. */
+  /** The state as the server sent it, whoever is signed in. */
   get serverState(): LiveState {
     return this.#state;
   }
@@ -88,17 +88,17 @@ export class Feed {
     return this.#link.kind === "live";
   }
 
-  /** Show what was read ahead of the socket, unless there is something to show, or nothing may be. */
+  /** Show a snapshot fetched ahead of the socket, unless a state is shown or the feed is closed. */
   begin(frame: Snapshot): void {
     if (this.#state.at === null && this.#link.kind !== "refused") this.take(frame);
   }
 
-  /** Bring in what was fetched beside the socket. */
+  /** Apply a frame that was fetched outside the socket. */
   take(frame: Frame): void {
     this.#state = reduce(this.#state, frame);
   }
 
-  /** Ask for a new snapshot: something was missed, or an answer was refused. */
+  /** Request a new snapshot: something was missed, or an answer was refused. */
   resync(): void {
     const wait = Math.max(0, this.#resyncedAt + RESYNC_PAUSE_MS - Date.now());
     clearTimeout(this.#timer);
@@ -136,7 +136,7 @@ export class Feed {
     this.#watch(socket, PATIENCE_MS);
   }
 
-  /** Let go of the present socket without treating that as a loss. */
+  /** Drop the current socket without treating that as a lost connection. */
   #drop(): void {
     const socket = this.#socket;
     this.#socket = null;
@@ -155,7 +155,7 @@ export class Feed {
     if (concernsProject(frame)) this.#on.projectChanged?.();
   }
 
-  /** Take in what has gathered, in the order it was heard. */
+  /** Apply the gathered frames, in the order they arrived. */
   #show(): void {
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
@@ -183,13 +183,13 @@ export class Feed {
 
   #arrive(at: string): void {
     clock.follow(at);
-    clearTimeout(this.#timer); // this is the snapshot that was to be asked for
+    clearTimeout(this.#timer); // this is the snapshot that would have been requested
     this.#attempt = 0;
     this.#link = { kind: "live" };
     this.#on.arrived();
   }
 
-  /** A run that no snapshot shows (it ended long ago) is asked for only once. */
+  /** A run that no snapshot contains, because it ended long ago, is requested only once. */
   #mendGaps(): void {
     const { stale, runs } = this.#state;
     const missing = [...stale].filter((id) => runs.has(id) || !this.#askedFor.has(id));
@@ -198,7 +198,7 @@ export class Feed {
     this.resync();
   }
 
-  /** A line may be dead though nobody hung up: a laptop woke elsewhere, a router forgot it. */
+  /** A connection may be dead without a close: a laptop woke elsewhere, a router forgot it. */
   #watch(socket: WebSocket, within: number): void {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {
@@ -220,7 +220,7 @@ export class Feed {
   #refuse(code: number): void {
     this.#link = { kind: "refused", code };
     this.#forgetGathered();
-    this.#state = EMPTY; // who may not see it any more does not
+    this.#state = EMPTY; // whoever may no longer see it no longer does
     this.#on.refused(code);
   }
 

@@ -1,8 +1,8 @@
-/** What the server tells of a run, asked again while the run goes on. */
+/** A resource of a run that is fetched again while the run goes on. */
 import { read } from "../wire/api";
 
 const PAUSE_MS = 5_000;
-/** A slow answer is asked for less often. */
+/** A slow answer is fetched less often. */
 const REST = 10;
 
 export class Followed<Data> {
@@ -14,7 +14,7 @@ export class Followed<Data> {
   #restUntil = 0;
   #isStopped = false;
 
-  /** @param pause how long after an answer it may be asked for again, in milliseconds */
+  /** @param pause how long after an answer to wait before the next request, in milliseconds */
   constructor(path: string, pause = PAUSE_MS) {
     this.#path = path;
     this.#pause = pause;

@@ -1,21 +1,21 @@
-/** Since when runs wait for an event that later ones overtook. Pure. */
+/** Since when runs have waited for an event that later ones overtook. Pure. */
 import type { LiveState } from "./reduce";
 
 /**
- * Longer than the server (250 ms) and this page (100 ms) gather what they heard: an event that
- * was merely overtaken is here by then. One that is not was lost.
+ * Longer than the server (250 ms) and this page (100 ms) gather events: one that was merely
+ * overtaken has arrived by then. One that has not was lost.
  */
 export const GAP_MS = 500;
 
 export class Gaps {
   #since: ReadonlyMap<string, number> = new Map();
 
-  /** Note what each run waits for now, and return the runs that waited for it too long. */
+  /** Note what each run waits for now, and return the runs that have waited too long. */
   overdue({ early, seq }: LiveState, now: number): string[] {
     const since = new Map<string, number>();
     const overdue: string[] = [];
     for (const run of early.keys()) {
-      // A run that went on waits for another event, and from now on.
+      // If the run has advanced, it waits for another event, from now on.
       const place = `${run} ${seq.get(run) ?? 0}`;
       const began = this.#since.get(place) ?? now;
       since.set(place, began);

@@ -1,10 +1,10 @@
-/** What of the socket may be shown together with what comes right after it. Pure. */
+/** Which frames may be shown together with those that follow at once. Pure. */
 import type { Frame } from "./reduce";
 
-/** A busy board hears fifty frames a second; drawing each would leave no time to scroll. */
+/** A busy board receives fifty frames a second; drawing each would leave no time to scroll. */
 export const GATHER_MS = 100;
 
-/** Turns and their figures can wait a moment; what a person may have to answer cannot. */
+/** Turns and meters can wait a moment; what a person may have to answer cannot. */
 export function canWait(frame: Frame): boolean {
   switch (frame.type) {
     case "batch":

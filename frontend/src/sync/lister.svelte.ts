@@ -1,11 +1,11 @@
-/** One paged list of the REST API. A newer question makes an older answer void. */
+/** One paged list of the REST API. A newer request discards the answer to an older one. */
 import { refused } from "../messages/refused";
 import { pathOf, ProblemError, read } from "../wire/api";
 import type { Page } from "../wire/types";
 
 interface Question {
   path: string;
-  /** What the first page answers; further pages belong to it. */
+  /** The path of the first page; further pages belong to it. */
   of: string;
   isMore: boolean;
 }
@@ -18,7 +18,7 @@ export class Lister<Row> {
   #failed = $state.raw(false);
   #problem = $state.raw("");
   #last: Question | null = null;
-  /** The question that the rows answer. */
+  /** The path that the rows answer. */
   #of = "";
   #asked = 0;
 
@@ -38,7 +38,7 @@ export class Lister<Row> {
     return this.#failed;
   }
 
-  /** What the server said of a question it refused; "" otherwise. */
+  /** The server's reason for refusing the request; "" otherwise. */
   get problem(): string {
     return this.#problem;
   }
@@ -51,7 +51,7 @@ export class Lister<Row> {
     if (this.#next) await this.#fetch({ path: pathOf(this.#next), of: this.#of, isMore: true });
   }
 
-  /** Ask once more what was asked last. */
+  /** Repeat the last request. */
   async again(): Promise<void> {
     if (this.#last) await this.#fetch(this.#last);
   }
@@ -78,7 +78,7 @@ export class Lister<Row> {
     }
   }
 
-  /** Rows of another question are no answer to this one. */
+  /** Drop the rows of another request: they are no answer to this one. */
   #fail(why: string, question: Question): void {
     if (question.of !== this.#of) [this.#rows, this.#next, this.#loaded] = [[], null, false];
     this.#failed = true;

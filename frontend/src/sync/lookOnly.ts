@@ -1,10 +1,10 @@
-/** What a person sees of projects in which they only look: every answer rests, and says why. Pure. */
+/** What viewers see of a project: every answer is disabled and says why. Pure. */
 import type { Action, DecisionRow, Me, RunRow } from "../wire/types";
 import type { LiveState } from "./reduce";
 
 const ON_A_RUN: readonly Action[] = ["pause", "continue", "terminate", "inject", "restart"];
 
-/** The same state, its runs and cards of these projects without anything to tap. */
+/** Return the state with the answers of these projects' runs and cards removed. */
 export function lookOnly(state: LiveState, projects: ReadonlySet<string>, why: string): LiveState {
   if (projects.size === 0) return state;
   const theirs = ({ project }: { project: string }): boolean => projects.has(project);
@@ -15,7 +15,7 @@ export function lookOnly(state: LiveState, projects: ReadonlySet<string>, why: s
   };
 }
 
-/** The same state for who owns no project: what all of them may spend is raised by others. */
+/** Return the state for people who own no project: only owners raise the organisation's budget. */
 export function withoutEverybodysRaise(state: LiveState, why: string): LiveState {
   const theirs = ({ evidence, actions }: DecisionRow): boolean =>
     evidence.scope === "organisation" && actions.includes("allow_budget");
@@ -38,12 +38,12 @@ type Person = Pick<Me, "closed"> & {
   readonly projects: readonly Pick<Me["projects"][number], "id" | "name">[];
 };
 
-/** Names of projects that a person could look at before and no more: they were removed, or left. */
+/** Return the names of projects that a person can no longer see: they left or were removed. */
 export function projectsLost(before: Person | null, after: Person): readonly string[] {
-  if (before?.user.id !== after.user.id) return []; // another person's are not theirs to read
+  if (before?.user.id !== after.user.id) return []; // not another person's to read
   const here = new Set(after.projects.map(({ id }) => id));
   const gone = before.projects.filter(({ id }) => !here.has(id));
-  // What is closed until there is a second factor is said elsewhere.
+  // Projects closed until there is a second factor are reported elsewhere.
   return gone.map(({ name }) => name).filter((name) => !after.closed.includes(name));
 }
 

@@ -1,10 +1,10 @@
-/** Which turns of a run match a filter: numbered by the server, then followed live. */
+/** Which turns of a run match a filter: found by the server, then kept up to date live. */
 import { query, read } from "../wire/api";
 import type { FoundTurns, TurnRow } from "../wire/types";
 import { countOf, replaced, withSeq, type Range } from "../format/ranges";
 import { paramsOf, type Filter } from "../format/turnFilter";
 
-/** A search that needs more rounds than this says how far it got and asks whether to go on. */
+/** A search that needs more rounds than this shows its progress and asks whether to continue. */
 const MOST_ROUNDS = 40;
 
 export type Find = (path: string) => Promise<FoundTurns>;
@@ -18,10 +18,10 @@ export class Matches {
   readonly #count = $derived(countOf(this.#ranges));
   readonly #run: string;
   readonly #find: Find;
-  /** What the ranges are the answer to. */
+  /** The filter that the ranges answer. */
   #answered: string | null = null;
   #asked: Filter | null = null;
-  /** Before which turn the search goes on; null: it begins at the newest. */
+  /** The turn before which the search continues; null: it begins at the newest. */
   #before: number | null = null;
   #heard = new WeakSet<TurnRow>();
   #turns: readonly TurnRow[] = [];
@@ -45,7 +45,7 @@ export class Matches {
   get failed(): boolean {
     return this.#failed;
   }
-  /** The first turn that was looked at; above 0 the search is under way, stopped or failed. */
+  /** The earliest turn searched; above 0, the search is in progress, stopped or failed. */
   get from(): number {
     return this.#from;
   }
@@ -56,19 +56,19 @@ export class Matches {
     [this.#ranges, this.#busy, this.#failed, this.#from] = [[], false, false, 0];
   }
 
-  /** Ask; what stands from before stays until the answer, and of the same question beyond it. */
+  /** Search. Earlier matches stay until the answer, and if the filter is the same, after it too. */
   async ask(filter: Filter): Promise<void> {
     this.#asked = filter;
     this.#before = null;
     await this.#search(filter);
   }
 
-  /** Look at the turns before those that were looked at, or once more at what failed. */
+  /** Search the turns before those already searched, or repeat what failed. */
   async goOn(): Promise<void> {
     if (this.#asked) await this.#search(this.#asked);
   }
 
-  /** New turns, and old ones that ended or tripped since. */
+  /** Take in new turns, and old ones that were completed or tripped since. */
   hear(turns: readonly TurnRow[], test: Test): void {
     [this.#turns, this.#test] = [turns, test];
     if (this.#asked && this.#answered === questionOf(this.#asked)) this.#listen();

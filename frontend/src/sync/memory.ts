@@ -1,14 +1,14 @@
 /**
  * The last known state, kept for the next visit without a connection.
  *
- * One person's at a time: whoever signs in next finds nothing of it.
+ * It belongs to one person at a time: the next one to sign in finds nothing of it.
  */
 import type { Me, RunRow, Snapshot } from "../wire/types";
 import { hasEnded } from "../format/words";
 import { isOpen, type LiveState } from "./reduce";
 import type { KeyValueStorage } from "./storage";
 
-/** A board as it was, and when that was true. */
+/** A board, and the time of its state. */
 export interface Kept {
   project: string;
   at: Date;
@@ -20,7 +20,7 @@ export interface Recalled {
   boards: ReadonlyMap<string, Kept>;
 }
 
-/** A board of thousands is written every few seconds: what is running is kept, the rest in part. */
+/** Boards are written every few seconds; of thousands of runs, running ones are kept first. */
 export const MOST_RUNS = 200;
 
 const ME = "me";
@@ -34,7 +34,7 @@ export class Memory {
     this.#storage = storage;
   }
 
-  /** Note who is here; what was kept for somebody else, or of a project they left, goes. True: there was somebody else. */
+  /** Note who is signed in and delete what is not theirs. True: somebody else was here before. */
   async enter(me: Me): Promise<boolean> {
     const before = await this.#storage.get<Me>(ME);
     const isAnother = before !== null && before.user.id !== me.user.id;
@@ -46,7 +46,7 @@ export class Memory {
     return isAnother;
   }
 
-  /** Write a board down, unless it is as it was. */
+  /** Store a board, unless it is unchanged. */
   async keep(project: string, state: LiveState, at: Date): Promise<void> {
     if (state.at === null || this.#written.get(project) === state) return;
     this.#written.set(project, state);
@@ -67,7 +67,7 @@ export class Memory {
   }
 }
 
-/** The state as the snapshot that would bring it back. */
+/** Return the snapshot that would restore the state. */
 export function frameOf(state: LiveState): Snapshot {
   const runs = mostOf([...state.runs.values()]);
   const known = new Set(runs.map(({ id }) => id));
@@ -82,7 +82,7 @@ export function frameOf(state: LiveState): Snapshot {
   };
 }
 
-/** Running before ended, the latest heard first. */
+/** Return at most `MOST_RUNS` runs: running before ended, the most recently active first. */
 function mostOf(runs: readonly RunRow[]): RunRow[] {
   if (runs.length <= MOST_RUNS) return [...runs];
   const rank = (run: RunRow) => `${hasEnded(run) ? "0" : "1"}${run.last_turn_at ?? run.started_at}`;

@@ -1,4 +1,4 @@
-/** What the server asks for before keys, members and secrets are changed: that it is still you. */
+/** Identity confirmation, which the server requires before keys, members or secrets change. */
 import { onSignInAgain } from "../wire/api";
 
 class Proving {
@@ -9,12 +9,12 @@ class Proving {
     onSignInAgain((ways) => this.#ask(ways));
   }
 
-  /** The ways by which this person can prove it; null: nobody asks. */
+  /** The methods by which this person can confirm it; null: no confirmation is required now. */
   get ways(): readonly string[] | null {
     return this.#ways;
   }
 
-  /** Go on with what was refused, or leave it. */
+  /** Repeat the refused request, or give it up. */
   answer(isProved: boolean): void {
     this.#ways = null;
     for (const goOn of this.#waiting.splice(0)) goOn(isProved);

@@ -1,4 +1,4 @@
-/** One object of the REST API, read again when asked. A newer question makes an older answer void. */
+/** One object of the REST API. A newer request discards the answer to an older one. */
 import { ProblemError, read } from "../wire/api";
 
 export class Reading<Data> {
@@ -6,23 +6,23 @@ export class Reading<Data> {
   #failed = $state.raw(false);
   #missing = $state.raw(false);
   #path = "";
-  /** The question that was answered last. */
+  /** The path that was answered last. */
   #of = "";
   #asked = 0;
 
-  /** The last answer; it stays while the next one is fetched, and when the same is asked in vain. */
+  /** The last answer; it stays while the next is fetched, and if the same path then fails. */
   get data(): Data | null {
     return this.#data;
   }
   get failed(): boolean {
     return this.#failed;
   }
-  /** The server said that there is no such thing. */
+  /** Whether the server answered that it does not exist. */
   get missing(): boolean {
     return this.#missing;
   }
 
-  /** Ask once more what was asked last. */
+  /** Repeat the last request. */
   again(): Promise<void> {
     return this.load(this.#path);
   }

@@ -1,32 +1,32 @@
 /**
- * What the screen knows, and how one frame of a socket changes it. Pure.
+ * What the screens know, and how one frame of a socket changes it. Pure.
  *
- * The rule it is tested by: *state fetched before + frames == state fetched after*.
+ * The invariant that tests check: *state fetched before + frames == state fetched after*.
  *
- * - Every event of a run says the run's `version` and `status` after it; open
- *   decisions share that version. An event at or below the known `seq` is old
- *   and ignored. Processes publish apart, and one's events overtake another's: one
+ * - Every event of a run carries the run's `version` and `status` after it; open
+ *   decisions share that version. An event at or below the known `seq` is old and
+ *   ignored. Several processes publish, so events may overtake each other: an event
  *   beyond the next waits for those before it (`early`), and so do meters of a run
- *   that has yet to be opened. Where they do not come, the sync layer gives them up:
- *   what waits is applied as far as it goes, and the run is `stale` until a new snapshot.
- * - `agent_waiting` of a run's open decisions is "the run is held"; the wait
+ *   that is not open yet. If those do not arrive, the sync layer gives up on them:
+ *   what waits is applied as far as possible, and the run is `stale` until a new snapshot.
+ * - `agent_waiting` of a run's open decisions means "the run is held"; the wait
  *   starts at the event that entered `held`. A person's `pause` makes a flagged
- *   card hold; a closed card offers nothing and nobody waits at it.
- * - `run.moved` may tell where an answer is but not of which decision. A run's
- *   socket knows the intervention; a board's may have missed it, and then the
- *   latest answered decision of that run with an answer under way is meant; an agent
- *   that could not be reached may come back and take its answer after all.
- * - A turn is heard at its event's `at`; the other figures come with the meters.
+ *   card hold; a closed card offers nothing, and nobody waits at it.
+ * - `run.moved` may report the progress of an answer without its decision. A run's
+ *   socket knows the intervention. A board's may have missed it; then the event is
+ *   about the run's latest answered decision with an undelivered answer. An agent
+ *   that was unreachable may come back and still receive its answer.
+ * - A turn sets the run's last activity to its event's `at`; other figures come with meters.
  * - A card of a held run that closes with `inject`, `finish` or `autofix` skips the
- *   calls it held: their turns say so at once, as the server's rows do.
- * - Such a card opens again when its answer is undone before it left: they wait again.
- * - `run.moved` tells what the agent can do when its adapter learned it; the open card of
- *   the run offers what that leaves.
- * - What was last told of a ceiling (`budget.crossed`) stands in the run's row until
- *   its ceilings move.
- * - Meters carry the tape from its first new or redrawn point on; the last point is
- *   turn number `judged_turns`, so points replace what stood there. Of meters older
- *   than the row only points that it lacks are taken.
+ *   calls it held: their turns show that at once, like the server's rows.
+ * - If that answer is undone before it was sent, the card reopens and the calls wait again.
+ * - `run.moved` reports what the agent can do once its adapter knows; the run's open
+ *   card then offers only that.
+ * - The last warning about a ceiling (`budget.crossed`) stays in the run's row until
+ *   its ceilings change.
+ * - Meters carry the tape from its first new or redrawn point; the last point is judged
+ *   turn number `judged_turns`, and points replace those with the same number. Of meters
+ *   older than the row, only points that the row lacks are used.
  */
 import type {
   AutofixRow,
@@ -41,7 +41,7 @@ import type {
   TurnRow,
 } from "../wire/types";
 
-/** Turns fetched by REST, brought in through the same door as live ones. */
+/** Turns fetched by REST, applied in the same way as live ones. */
 export interface TurnsFetched {
   type: "turns.fetched";
   rows: readonly TurnRow[];
@@ -53,13 +53,13 @@ export interface AutofixesFetched {
   rows: readonly AutofixRow[];
 }
 
-/** Turns that are far from what is in sight: a long run does not fill the memory. */
+/** Turns far from the visible ones, dropped so that a long run does not fill the memory. */
 export interface TurnsForgotten {
   type: "turns.forgotten";
   seqs: readonly number[];
 }
 
-/** Runs whose next event was waited for long enough. */
+/** Runs whose next event did not arrive in time. */
 export interface GapGivenUp {
   type: "gap.given_up";
   runs: readonly string[];
@@ -75,7 +75,7 @@ export type Frame =
   | AutofixesFetched
   | GapGivenUp;
 
-/** What came of a run before its time: events in order, and meters as they came. */
+/** What arrived too early for a run: events in order, and meters in order of arrival. */
 interface Early {
   readonly events: readonly Event[];
   readonly meters: readonly Meters[];
@@ -87,7 +87,7 @@ export interface LiveState {
   readonly decisions: ReadonlyMap<string, DecisionRow>;
   readonly interventions: ReadonlyMap<string, InterventionRow>;
   readonly autofixes: ReadonlyMap<string, AutofixRow>;
-  /** Of one run's socket; empty on a board. By the turn's `seq`. */
+  /** The turns of a run's socket, by `seq`; empty on a board. */
   readonly turns: ReadonlyMap<number, TurnRow>;
   readonly seq: ReadonlyMap<string, number>;
   readonly early: ReadonlyMap<string, Early>;
@@ -108,7 +108,7 @@ export const EMPTY: LiveState = {
   stale: new Set(),
 };
 
-/** A closed card asks nothing and nobody waits at it. */
+/** A closed card offers nothing, and nobody waits at it. */
 const AT_REST = {
   actions: [],
   unavailable: {},
@@ -118,7 +118,7 @@ const AT_REST = {
   parked: false,
 } satisfies Partial<DecisionRow>;
 
-/** How many points a row's tape keeps, as the server does. */
+/** How many points a row's tape keeps, the same as on the server. */
 export const TAPE_LENGTH = 44;
 
 export function reduce(state: LiveState, frame: Frame): LiveState {
@@ -155,14 +155,14 @@ function startOver(state: LiveState, frame: Snapshot): LiveState {
     autofixes: state.autofixes,
     turns: state.turns,
     seq: new Map(frame.runs.map((run) => [run.id, frame.seq[run.id] ?? run.seq])),
-    early: new Map(), // committed before they were sent: the snapshot has them
+    early: new Map(), // the snapshot includes them: events are committed before they are sent
     stale: new Set(),
   };
 }
 
 /**
- * Maps made while a batch is reduced: nobody else has seen them, so the events
- * that follow may write into them instead of copying a thousand rows each.
+ * Maps created while a batch is reduced. Nothing else refers to them yet, so the next
+ * events may write to them instead of each copying a thousand rows.
  */
 let fresh: WeakSet<object> | null = null;
 
@@ -212,7 +212,7 @@ function wait(
   return { ...state, early: put(state.early, runId, waiting) };
 }
 
-/** A run went on: take what waited for it; what is still early waits again. */
+/** After a run advanced, apply what waited for it; what is still early waits again. */
 function takeWaiting(state: LiveState, runId: string): LiveState {
   const waiting = state.early.get(runId);
   if (!waiting) return state;
@@ -224,7 +224,7 @@ function takeWaiting(state: LiveState, runId: string): LiveState {
   );
 }
 
-/** Meters alone leave no gap: they are of a run that is not shown. */
+/** Meters without events leave no gap: they belong to a run that is not shown. */
 function giveUpWaiting(state: LiveState, runId: string): LiveState {
   const events = state.early.get(runId)?.events ?? [];
   const stale = events.length > 0 ? new Set(state.stale).add(runId) : state.stale;
@@ -232,7 +232,7 @@ function giveUpWaiting(state: LiveState, runId: string): LiveState {
   return events.reduce((next, event) => follow(next, runId, event), { ...state, early, stale });
 }
 
-/** Take over what every event's head says of the run and its open decisions. */
+/** Apply an event's head to the run and its open decisions. */
 function followHead(state: LiveState, runId: string, event: Event): LiveState {
   const run = state.runs.get(runId);
   if (!run) return state;
@@ -290,7 +290,7 @@ function applyEvent(state: LiveState, runId: string, event: Event): LiveState {
     case "decision.opened":
       return openDecision(state, runId, event.row);
     case "judge.ruled":
-      // A ruling on a suspicion that opened no card changes nothing on the screen.
+      // A verdict on a suspicion without a card changes nothing on the screen.
       if (!event.decision || !event.decision_status) return state;
       return changeDecision(state, event.decision, {
         verdict: event.verdict,
@@ -349,7 +349,7 @@ function moveRun(state: LiveState, runId: string, event: RunMoved): LiveState {
   return name === null ? learned : nameCards(learned, runId, name);
 }
 
-/** Its adapter found out what it can do; the open card offers accordingly. */
+/** Apply what the adapter reports that its agent can do to the run and its open card. */
 function learnCapabilities(state: LiveState, runId: string, event: RunMoved): LiveState {
   const unavailable = event.unavailable ?? {};
   const known = changeRun(state, runId, { capabilities: event.capabilities ?? {}, unavailable });
@@ -360,7 +360,7 @@ function learnCapabilities(state: LiveState, runId: string, event: RunMoved): Li
   return changeDecision(known, card.id, { unavailable, actions: event.actions });
 }
 
-/** A run gets its name from its first prompt; its cards carry it too. */
+/** A run gets its name from its first prompt; its cards show it too. */
 function nameCards(state: LiveState, runId: string, name: string): LiveState {
   const decisions = new Map(state.decisions);
   for (const row of decisions.values()) {
@@ -378,7 +378,7 @@ function openDecision(state: LiveState, runId: string, row: DecisionRow): LiveSt
   return countOpen(waitAgain({ ...state, decisions }, row), runId, 1);
 }
 
-/** A card that opens again, its answer undone: the calls it holds are not skipped any more. */
+/** A card reopens because its answer was undone: the calls it holds are no longer skipped. */
 function waitAgain(state: LiveState, row: DecisionRow): LiveState {
   if (!row.holds) return state;
   const turns = new Map(state.turns);
@@ -402,7 +402,7 @@ function closeDecision(
   return countOpen(skips ? skipHeld(closed, runId, event.decision) : closed, runId, -1);
 }
 
-/** A text that answers a held call takes its place: the call does not run. */
+/** A text that answers a held call replaces it: the call does not run. */
 function skipHeld(state: LiveState, runId: string, decisionId: string): LiveState {
   const status = state.runs.get(runId)?.status;
   if (status !== "held" && status !== "holding") return state;
@@ -416,7 +416,7 @@ function skipHeld(state: LiveState, runId: string, decisionId: string): LiveStat
   };
 }
 
-/** The calls that wait for a card's answer. */
+/** Return the calls that wait for a card's answer. */
 function heldBy(state: LiveState, decisionId: string): TurnRow[] {
   const from = Math.max(...(state.decisions.get(decisionId)?.evidence.turns ?? [0]));
   return [...state.turns.values()].filter(({ seq, phase }) => seq >= from && phase === "proposed");
@@ -440,7 +440,7 @@ function takeIntervention(
   return changeDecision(next, decision.id, { intervention: row.status, ...held });
 }
 
-/** A person asked a flagged run to wait: its card holds from now on. */
+/** A person asked a flagged run to wait, so its card now holds. */
 function asHolding(decision: DecisionRow, expiresAt: string | null): Partial<DecisionRow> {
   const actions = decision.actions.filter((action) => action !== "pause");
   return { holds: true, actions, gave_up_at: null, expires_at: expiresAt };
@@ -461,7 +461,7 @@ function followAnswer(state: LiveState, event: RunMoved): LiveState {
   const { intervention: id, intervention_status: status, reason } = event;
   if (!id || !status) return state;
   const known = state.interventions.get(id);
-  // Only what has not left is superseded: not the card's answer that did, but one of no card.
+  // Only an undelivered answer is superseded: if the card's was delivered, it is one of no card.
   const isUnderWay = (at: DecisionRow["intervention"]) =>
     reason === "answer superseded" ? at === "asked" : at !== null && at !== "acknowledged";
   const decision = known ? known.decision : answeredLast(state, event.run, isUnderWay);
@@ -490,8 +490,8 @@ function answeredLast(
 }
 
 /**
- * The event names the message, not the autofix: the one under way is meant. A text that is queued
- * again has not arrived: its reader hung up.
+ * The event names the message, not the autofix, so it is about the undelivered one. A text that is
+ * queued again was not delivered: its reader disconnected.
  */
 function deliverAutofix(
   state: LiveState,
@@ -545,11 +545,11 @@ function takeMeters(state: LiveState, frame: MetersFrame): LiveState {
 }
 
 /**
- * Older ones bring their points alone: the socket joins before it reads, so meters from before the
- * snapshot may follow it, and who stored the next turn may have told of it before who judged this.
+ * Of older meters only the points are used. The socket subscribes before it reads, so older meters
+ * may follow a snapshot, and a turn may be reported as stored before the previous one as judged.
  */
 function withMeters(row: RunRow, meters: Meters): RunRow {
-  // None of them ever falls: who tells of less tells of earlier.
+  // None of these ever decreases, so lower values are older.
   const isOlder =
     meters.turns < row.turns || meters.judged_turns < row.judged_turns || meters.calls < row.calls;
   const tape =
@@ -560,7 +560,7 @@ function withMeters(row: RunRow, meters: Meters): RunRow {
   return { ...row, ...meters, last_turn_at: later(row.last_turn_at, meters.last_turn_at), ...tape };
 }
 
-/** A turn's completion is heard by its event, and may move no meter. */
+/** Return the later time. A turn's completion comes with its event and may change no meter. */
 function later(a: string | null, b: string | null): string | null {
   if (a === null || b === null) return a ?? b;
   return Date.parse(a) > Date.parse(b) ? a : b;
@@ -568,11 +568,11 @@ function later(a: string | null, b: string | null): string | null {
 
 type Tape = Pick<RunRow, "tape" | "judged_turns">;
 
-/** Join the points of both, the later ones where both have one. */
+/** Join the points of both; where both have one, the later wins. */
 function joinTapes(before: Tape, after: Tape): Tape {
   const { tape, judged_turns } = after.tape.length > 0 ? after : before;
   const missing = judged_turns - tape.length - before.judged_turns;
-  // Where points between them are missing, those before would stand in the place of others.
+  // If points between them are missing, the earlier ones would be drawn in the wrong place.
   const kept = missing > 0 ? [] : before.tape.slice(0, Math.max(0, before.tape.length + missing));
   return { tape: [...kept, ...tape].slice(-TAPE_LENGTH), judged_turns };
 }
@@ -592,7 +592,7 @@ function without<K, V>(map: ReadonlyMap<K, V>, keys: readonly K[]): ReadonlyMap<
   return next;
 }
 
-/** A fetched page and a live event may cross; what a turn gained, it keeps. */
+/** A fetched page and a live event may cross: a turn keeps the values it already has. */
 function laterOf(known: TurnRow, row: TurnRow): TurnRow {
   const base = known.phase === "done" && row.phase === "proposed" ? known : row;
   return {

@@ -1,10 +1,10 @@
-/** How a run went: its series, what kinds of turns it has, where pins stand, who hands on. */
+/** The course of a run: its series, kinds of turns, positions of pins, and hand-offs. */
 import { query, read } from "../wire/api";
 import type { HandOffs, MomentRow, Page, RunFacets, RunSeries } from "../wire/types";
 
 const POINTS = 300;
 const PAUSE_MS = 2_000;
-/** A slow answer is asked for less often. */
+/** A slow answer is fetched less often. */
 const REST = 10;
 
 export class RunTimeline {
@@ -35,22 +35,22 @@ export class RunTimeline {
   get failed(): boolean {
     return this.#failed;
   }
-  /** The turns that are shown large; null: all of them. */
+  /** The turns that are zoomed in on; null: all of them. */
   get view(): readonly [from: number, to: number] | null {
     return this.#view;
   }
-  /** Where a moment stands: before which turn; null while that is not known. */
+  /** Return the turn at a time; null: not known yet. */
   placeOf(at: string): number | null {
     return this.#places.get(at) ?? null;
   }
 
-  /** The run moved on: ask again, at most as often as the answers are quick. */
+  /** Fetch again because the run advanced; the slower the answers, the less often. */
   follow(): void {
     const wait = Math.max(0, this.#restUntil - Date.now());
     this.#timer ??= setTimeout(() => void this.#fetch(), wait);
   }
 
-  /** Ask once more what failed, at once. */
+  /** Repeat what failed, at once. */
   again(): Promise<void> {
     return this.#fetch();
   }
@@ -66,11 +66,11 @@ export class RunTimeline {
     try {
       const search = new URLSearchParams(unknown.map((at) => ["at", at]));
       const found = await read<Page<MomentRow>>(`runs/${this.#run}/moments/?${search.toString()}`);
-      // The server writes a moment in its own way: the order is what was asked.
+      // The server may write a time differently, so match by order.
       const seqs = found.results.map(({ seq }, i) => [unknown[i] ?? "", seq] as const);
       this.#places = new Map([...this.#places, ...seqs]);
     } catch {
-      // the pins then stand at the end
+      // then the pins are drawn at the end
     }
   }
 

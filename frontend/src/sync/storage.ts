@@ -1,7 +1,7 @@
 /**
- * What this browser keeps for a person between two visits: the last known state,
- * and taps that could not be sent. Shared by the page and the service worker;
- * cleared when the person signs out. Where storage is off nothing is kept.
+ * What this browser keeps for a person between visits: the last known state, and
+ * taps that could not be sent. Shared by the page and the service worker; cleared
+ * when the person signs out. If storage is disabled, nothing is kept.
  */
 
 const NAME = "missioncontrol";
@@ -11,7 +11,7 @@ const STORE = "kept";
 export interface KeyValueStorage {
   put: (key: string, value: unknown) => Promise<void>;
   get: <T>(key: string) => Promise<T | null>;
-  /** Every value whose key begins so. */
+  /** Return every value whose key begins with the prefix. */
   all: <T>(prefix: string) => Promise<T[]>;
   remove: (key: string) => Promise<void>;
   clear: () => Promise<void>;
@@ -34,7 +34,7 @@ export const storage: KeyValueStorage = {
   },
 };
 
-/** One deed in one transaction; null where this browser keeps nothing. */
+/** Run one request in a transaction of its own; null if this browser stores nothing. */
 async function within<T>(
   mode: IDBTransactionMode,
   action: (store: IDBObjectStore) => IDBRequest<T>,

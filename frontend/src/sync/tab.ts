@@ -1,6 +1,6 @@
-/** What a person has not finished, kept for as long as their tab stands: a reload leaves it. */
+/** Unfinished input, kept as long as the tab is open: it survives a reload. */
 
-/** What the name of each begins with there. */
+/** Prefix of the keys in the session storage. */
 const KEPT = "unfinished ";
 
 export function keepInTab(name: string, value: object | null): void {
@@ -20,7 +20,7 @@ export function keptInTab<Value extends object>(name: string): Value | null {
   }
 }
 
-/** Nothing stays of whoever signs out, or was here before somebody else. */
+/** Delete everything, because the person signed out or somebody else signed in. */
 export function emptyTab(): void {
   try {
     for (const name of Object.keys(sessionStorage))

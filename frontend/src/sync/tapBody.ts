@@ -1,4 +1,4 @@
-/** A tap as it is sent; the page and the service worker send the same. Pure. */
+/** The request body of a tap, the same for page and service worker. Pure. */
 
 export interface Sendable {
   key: string;
@@ -7,29 +7,29 @@ export interface Sendable {
   decision: string | null;
   version: number | null;
   message?: string | undefined;
-  /** Of a message: the only agent of the run that it is for. */
+  /** For a message: the agent of the run that it is for; undefined: all. */
   agent?: string | undefined;
   amount?: Record<string, string | number> | undefined;
   scope?: string | undefined;
-  /** Of an answer to a permission: it holds for the very same call in its whole run. */
+  /** For an answer to a permission request: allow exactly this call in the whole run. */
   forRun?: boolean | undefined;
   undoes?: string | undefined;
 }
 
 export const TAP = "tap:";
-/** A tap that could not leave for longer than this is not what its person wants by now. */
+/** A tap that could not be sent for longer than this is probably no longer wanted. */
 export const KEPT_FOR_MS = 12 * 3600_000;
 
 export function isFresh(tap: { madeAt: number }, now: number): boolean {
   return now - tap.madeAt < KEPT_FOR_MS;
 }
 
-/** What is undefined is not sent: JSON has no word for it. */
+/** Return the body; undefined fields are not sent, because JSON cannot express them. */
 export function bodyOf(tap: Sendable): Record<string, unknown> {
   return {
     key: tap.key,
     action: tap.action,
-    // Without a version it is about the run, whatever its card says by now.
+    // Without a version it is about the run, whatever the state of its card.
     decision: tap.version === null ? undefined : (tap.decision ?? undefined),
     version: tap.version ?? undefined,
     message: tap.message || undefined,

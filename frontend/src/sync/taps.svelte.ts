@@ -1,10 +1,10 @@
 /**
  * A person's taps on their way to the server.
  *
- * Each tap has a key of its own, so that sending it again is harmless, and
- * carries the version of the card it was made on. The server is the truth: a
- * tap that was taken shows *asked* until the event comes. Terminate alone waits
- * five seconds for an Undo; a tap that cannot be sent is kept, for the next visit too.
+ * Each tap has its own key, so that sending it again is harmless, and carries the
+ * version of the card it was made on. The server decides: an accepted tap shows
+ * *asked* until its event arrives. Only Terminate waits five seconds for an Undo. A
+ * tap that cannot be sent is kept, also for the next visit.
  */
 import { version as t } from "../messages/texts";
 import { ProblemError, UnreachableError } from "../wire/api";
@@ -23,9 +23,9 @@ export interface Wish {
   amount?: Record<string, string | number> | undefined;
   scope?: Scope | undefined;
   forRun?: boolean | undefined;
-  /** Of an undo: the key of the tap it takes back. */
+  /** For an undo: the key of the tap it withdraws. */
   undoes?: string | undefined;
-  /** The taps that one press made on several cards carry the same word. */
+  /** Taps that one press made on several cards share this value. */
   together?: string | undefined;
 }
 
@@ -33,14 +33,14 @@ export type Phase =
   | "counting" // terminate, before it is sent
   | "sending"
   | "kept" // could not be sent; will be
-  | "asked" // the server took it
-  | "stale" // the card had moved on; not sent again
-  | "failed"; // the server said no
+  | "asked" // the server accepted it
+  | "stale" // the card had changed; not sent again
+  | "failed"; // the server refused it
 
 export interface Tap extends Wish {
   key: string;
   phase: Phase;
-  /** When a counting terminate leaves, in milliseconds since the epoch. */
+  /** When a terminate that counts down is sent, in milliseconds since the epoch. */
   leavesAt: number | null;
   tries: number;
   madeAt: number;
@@ -51,18 +51,18 @@ export interface Wires {
   post: (tap: Tap, keepalive: boolean) => Promise<InterventionRow>;
   freshKey: () => string;
   now: () => number;
-  /** Called once the server said that the card had moved on. */
+  /** Called if the server answers that the card had changed. */
   onStale: (tap: Tap) => void;
-  /** Write a tap that is on its way where it outlives the page. */
+  /** Store a pending tap where it outlives the page. */
   keep?: (tap: Tap) => void;
-  /** It has arrived, or will never be sent. */
+  /** Delete a stored tap that was accepted or will never be sent. */
   drop?: (key: string) => void;
 }
 
 export const COUNT_MS = 5_000;
-/** Two taps within this are one that slipped: what browsers call a double click. */
+/** Two taps within this time count as one accidental double click. */
 export const DOUBLE_TAP_MS = 500;
-/** How long a bar stands after a tap that went at once. */
+/** How long a bar is shown after a tap that was sent at once. */
 export const BAR_MS = 6_000;
 const FORGET_MS = 60_000;
 /** A tap that waited longer than this answers a question nobody remembers. */
@@ -81,7 +81,7 @@ export class TapQueue {
     return this.#taps;
   }
 
-  /** The last tap on this card that still means something. */
+  /** Return the last tap on this card that still matters. */
   of(decision: string): Tap | null {
     return this.#taps.findLast((tap) => tap.decision === decision) ?? null;
   }
@@ -90,7 +90,7 @@ export class TapQueue {
     return this.#taps.findLast((tap) => tap.run === run && tap.action === action) ?? null;
   }
 
-  /** Send at once; a terminate counts down first, and a second one sends it now. */
+  /** Send at once, except that a terminate counts down first; a second one sends it now. */
   tap(wish: Wish): Tap {
     const counting = this.#taps.find(
       ({ run, phase, action }) =>
@@ -112,7 +112,7 @@ export class TapQueue {
     return this.#send(this.#change(key, { ...gone, ...this.#free(key) }), keepalive);
   }
 
-  /** Our own pause is on its way and moves the version: the terminate behind it needs none. */
+  /** Our pending pause will change the version, so the terminate after it is sent without one. */
   #free(key: string): { version?: null } {
     const tap = this.#find(key);
     const pause = tap && this.ofRun(tap.run, "pause");
@@ -128,12 +128,12 @@ export class TapQueue {
     this.#forget(key);
   }
 
-  /** The page is being hidden: what still counts leaves now. */
+  /** Send what still counts down, because the page is being hidden. */
   flushCounting(): void {
     for (const tap of this.#taps) if (tap.phase === "counting") this.sendNow(tap.key, true);
   }
 
-  /** The connection is back: what was kept is sent, once. */
+  /** Send the kept taps once, because the connection is back. */
   retryKept(): void {
     for (const tap of this.#taps) if (tap.phase === "kept") this.sendNow(tap.key);
   }
@@ -142,14 +142,14 @@ export class TapQueue {
     return this.#taps.some(({ phase }) => phase === "kept");
   }
 
-  /** Take up what an earlier visit could not send; each keeps its key and version, and waits for `retryKept`. */
+  /** Add taps of an earlier visit, with their keys and versions; `retryKept` sends them. */
   restore(taps: readonly Tap[]): void {
     const known = new Set(this.#taps.map(({ key }) => key));
     const back = taps.filter(({ key }) => !known.has(key)).map((tap) => this.#comeBack(tap));
     this.#taps = [...back, ...this.#taps];
   }
 
-  /** Somebody else is here now: nobody's taps are sent in their name. */
+  /** Drop all taps: somebody else is signed in, and they must not be sent in that name. */
   forgetAll(): void {
     for (const tap of this.#taps) this.#forget(tap.key);
   }
@@ -170,7 +170,7 @@ export class TapQueue {
         one.phase === "kept" ||
         one.phase === "counting" ||
         now - one.madeAt < FORGET_MS ||
-        // Nobody else has the words of a message that was not taken.
+        // The text of a message that was not accepted exists only here.
         (isMessage(one) && one.phase !== "asked"),
     );
     this.#taps = [...recent, tap];
@@ -193,7 +193,7 @@ export class TapQueue {
     if (tap.action === "pause") this.#followOwnPause(tap.run, row.version);
   }
 
-  /** Our own pause moved the version by one; a terminate that counts goes with it. */
+  /** Our pause raised the version by one: update a terminate that counts down. */
   #followOwnPause(run: string, version: number): void {
     for (const tap of this.#taps) {
       const follows = tap.run === run && tap.phase === "counting" && tap.version === version - 1;
@@ -253,7 +253,7 @@ export class TapQueue {
   }
 }
 
-/** Nothing is known of what the server did: the same tap may be sent again. */
+/** Return whether the server may not have seen the tap, so that it can be sent again. */
 function mayComeBack(error: unknown): boolean {
   return (
     error instanceof UnreachableError || (error instanceof ProblemError && error.status >= 500)

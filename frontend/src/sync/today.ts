@@ -1,17 +1,17 @@
-/** What was spent since midnight: the server's sum, and what the meters added since. Pure. */
+/** Spending since midnight: the server's sum plus what the meters added. Pure. */
 import type { RunRow, TodayRow } from "../wire/types";
 
-/** Dollars since midnight. `ceiling` is null where the day, or one project of several, has none. */
+/** Dollars since midnight. `ceiling` is null if the day, or one of several projects, has none. */
 export interface Today {
   usd: number;
   ceiling: number | null;
   calls: number;
   unpriced: number;
-  /** The zones whose midnight it begins at. */
+  /** The time zones whose midnight it begins at. */
   zones: readonly string[];
 }
 
-/** The server's answer, and what each run cost when it came. */
+/** The server's answer, and the cost of each run when it arrived. */
 export interface Answer {
   rows: readonly TodayRow[];
   costs: ReadonlyMap<string, number>;
@@ -29,7 +29,7 @@ export function todayOf(answer: Answer, runs: readonly RunRow[], now: Date): Tod
   };
 }
 
-/** What the meters added since the server's answer; a run that came into sight later counts if it began later. */
+/** Return what the meters added since the answer; a run not in it counts if it began later. */
 export function moved({ rows, costs }: Answer, runs: readonly RunRow[]): number {
   const answered = rows[0]?.at ?? "";
   const before = (run: RunRow) =>
@@ -37,7 +37,7 @@ export function moved({ rows, costs }: Answer, runs: readonly RunRow[]): number 
   return toTheMicro(sum(runs.map((run) => costOf(run) - before(run))));
 }
 
-/** Nothing was spent since the answer, and it was given when all these runs were in sight. */
+/** Return whether nothing was spent since the answer, which included all these runs. */
 export function isSettled(answer: Answer, runs: readonly RunRow[], now: Date): boolean {
   return (
     todayOf(answer, runs, now) !== null &&

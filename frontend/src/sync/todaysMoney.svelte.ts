@@ -1,8 +1,8 @@
 /**
- * What today cost: the server's own sum, and between two answers what the meters added.
+ * Today's spending: the server's sum plus, between two answers, what the meters added.
  *
- * The server is asked when nothing is known, when money moved (at most every few
- * seconds), after midnight, and when who is here or the project's rules were read anew.
+ * The server is asked if nothing is known, after spending (at most every few seconds),
+ * after midnight, and after the person or the project's rules were fetched again.
  */
 import { query, read } from "../wire/api";
 import type { Me, Page, RunRow, TodayRow } from "../wire/types";
@@ -20,12 +20,12 @@ class TodaysMoney {
   #askedAt = -Infinity;
   #me: Me | null = null;
 
-  /** The figure as of now; null: not known (yet, or of another day). */
+  /** The current figure; null: not known yet, or of another day. */
   at(now: Date, runs: readonly RunRow[]): Today | null {
     return this.#answer && todayOf(this.#answer, runs, now);
   }
 
-  /** Ask again where that is due; a failure leaves what was known. */
+  /** Fetch again if it is due; a failure keeps the known figure. */
   async refresh(now: Date, runs: readonly RunRow[]): Promise<void> {
     const about = appState.project?.id ?? "";
     if (this.#about !== about) this.#forget(about);
@@ -54,7 +54,7 @@ class TodaysMoney {
     if (appState.access === "in") await storage.put(KEPT + about, rows);
   }
 
-  /** Without a server the last visit's figure stands, while its day lasts. */
+  /** Without a server, show the last visit's figure as long as its day lasts. */
   async #recall(about: string): Promise<void> {
     const rows = await storage.get<TodayRow[]>(KEPT + about);
     if (rows && this.#answer === null && about === this.#about)

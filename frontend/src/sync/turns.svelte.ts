@@ -1,15 +1,15 @@
-/** Fetch a run's turns as they come in sight, beside the live ones; forget those far away. */
+/** Fetch a run's turns as they become visible, besides live ones; drop those far away. */
 import { query, read } from "../wire/api";
 import type { AutofixRow, Page, RunRow, TurnRow } from "../wire/types";
 import type { Feed } from "./feed.svelte";
 
-/** Turns of one request; as many on either side of what is in sight are kept. */
+/** Turns per request; as many are kept on either side of the visible ones. */
 const PAGE = 100;
-/** More than these are not kept in memory. */
+/** The most turns kept in memory. */
 const MOST = 1_200;
-/** The newest are kept: they change, and the end is a key away. */
+/** The newest turns are always kept: they change, and one key jumps to the end. */
 const TAIL = 200;
-/** While the list flies past, nothing is fetched. */
+/** During fast scrolling nothing is fetched. */
 const PAUSE_MS = 60;
 
 export class TurnPages {
@@ -33,12 +33,12 @@ export class TurnPages {
   get failed(): boolean {
     return this.#failed;
   }
-  /** Turns have come at least once. */
+  /** Whether turns have arrived at least once. */
   get loaded(): boolean {
     return this.#loaded;
   }
 
-  /** These are in sight, in order: fetch what is missing once the list rests. */
+  /** Note the visible turns, in order, and fetch missing ones once scrolling stops. */
   want(seqs: readonly number[]): void {
     this.#wanted = seqs;
     if (this.#missing().length === 0) return;
@@ -46,7 +46,7 @@ export class TurnPages {
     this.#timer = setTimeout(() => void this.#fetchMissing(), this.#loaded ? PAUSE_MS : 0);
   }
 
-  /** Something may have been missed: what is in sight is fetched anew, the rest when it is seen. */
+  /** Events may have been missed: fetch visible turns again now, others when they are visible. */
   refresh(): void {
     const { turns } = this.#feed.state;
     const sight = new Set(this.#wanted);
@@ -55,7 +55,7 @@ export class TurnPages {
     else this.#loaded = true;
   }
 
-  /** What was injected without a tap; a run that never ran in `auto` has none. */
+  /** Fetch what was injected without a tap; only runs that were in mode `auto` have any. */
   async fetchAutofixes(run: RunRow): Promise<void> {
     try {
       const path = `autofixes/${query({ project: run.project, limit: "100" })}`;
@@ -92,7 +92,7 @@ export class TurnPages {
       this.#flying--;
       for (const seq of seqs) this.#asked.delete(seq);
     }
-    // The list may have moved on meanwhile.
+    // The list may have been scrolled meanwhile.
     if (!this.#failed) this.want(this.#wanted);
   }
 
@@ -107,7 +107,7 @@ export class TurnPages {
       ({ seq, phase }) =>
         seq < tail && (seq < low || seq > high) && !sight.has(seq) && phase === "done",
     );
-    // What lies between filtered turns goes first, then the rest.
+    // First drop what lies between filtered turns, then the rest.
     this.#forget(far.map(({ seq }) => seq));
   }
 
@@ -116,7 +116,7 @@ export class TurnPages {
   }
 }
 
-/** One window where the turns stand close together, else by their numbers. */
+/** Ask for one window if the turns are close together, otherwise for single numbers. */
 function pageOf(seqs: readonly number[]): string {
   const [first, last] = [Math.min(...seqs), Math.max(...seqs)];
   const wide = last - first + 1;

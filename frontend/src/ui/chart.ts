@@ -1,7 +1,7 @@
-/** What a chart draws, as uPlot wants it. Pure but for `tokenReader`, and for the text's size. */
+/** Charts as options for uPlot. Pure except for `tokenReader` and the size of text. */
 import type uPlot from "uplot";
 
-/** One series. Bars stand on 0; stack them with `stacked`. */
+/** One series. Bars start at 0; stack them with `stacked`. */
 export interface Line {
   label: string;
   values: readonly (number | null)[];
@@ -10,23 +10,23 @@ export interface Line {
   shape?: "line" | "steps" | "bars";
   width?: number;
   dash?: number[];
-  /** Washes the ground below the line. */
+  /** Whether the area below the line is filled. */
   filled?: boolean;
-  /** Of bars: the one that stands out, by its place; the others are faint. */
+  /** For bars: the index of the highlighted one; the others are faint. */
   strong?: number;
-  /** Stands in the picture only: not in the legend, not in the table. */
+  /** Whether it is only drawn, and left out of legend and table. */
   unlisted?: boolean;
-  /** What the legend and the table say where that is not what is drawn. */
+  /** The values for legend and table, if they differ from those drawn. */
   unstacked?: readonly (number | null)[];
 }
 
-/** A dashed line across: a ceiling, a threshold. */
+/** A dashed horizontal line: a ceiling or threshold. */
 export interface Level {
   value: number;
   words: string;
 }
 
-/** Words at a point, such as where it stands now. */
+/** A label at a point, such as the current value. */
 export interface Tag {
   x: number;
   y: number;
@@ -44,50 +44,50 @@ export interface Picture {
   xTicks: readonly number[] | null;
   xWords: (x: number) => string;
   yWords: (y: number) => string;
-  /** Writes the one line across the middle; null: there is none. */
+  /** Formats the label of the horizontal line in the middle; null: no line. */
   yTick: ((y: number) => string) | null;
-  /** From, to; null follows the data from 0. */
+  /** From and to; null: from 0 to the highest value. */
   yRange: readonly [number, number] | null;
   view: readonly [number, number] | null;
   sync: string | null;
 }
 
 export interface Handlers {
-  /** The point under the pointer, by its place; null: none. */
+  /** Called with the index of the point under the pointer; null: none. */
   point: (place: number | null) => void;
-  /** Dragged over; null: back to all of it. */
+  /** Called with the range that was dragged over; null: zoom out to everything. */
   zoom: ((view: [number, number] | null) => void) | null;
 }
 
-// As --font: a canvas knows no tokens.
+// The same as --font: a canvas does not know the tokens.
 const FACE = '"Inter Variable", "Inter Fallback", system-ui, sans-serif';
-/** As --t-micro; below, what belongs to words is in its measure. */
+/** The same as --t-micro, in rem, like the lengths below that belong to text. */
 const TEXT = 11 / 16;
 const HEADROOM = 1.12;
 const MOST_ROWS = 120;
-/** So far the ground of words reaches beyond them. */
+/** How far the background of a text extends beyond it. */
 const GROUND = 3;
-/** Tags whose points are this close in height would stand in each other's way. */
+/** Tags whose points are closer than this in height would overlap. */
 const TAG_ROOM = 20 / 16;
-/** Room for half a word at either end of the x axis. */
+/** Space for half a label at either end of the x axis. */
 const SIDE = 12 / 16;
-/** As wide as a sign of the axis is, or a bit wider. */
+/** The width of a character of the axis, rounded up. */
 const SIGN = 6.5 / 16;
-/** More bars than these stand too close for an edge. */
+/** More bars than this are too close together for an edge. */
 const MOST_EDGED = 120;
 
 export function dataOf({ x, lines }: Picture): uPlot.AlignedData {
   return [[...x], ...lines.map(({ values }) => [...values])];
 }
 
-/** The highest value in sight, with room above it for words; 1 when there is none. */
+/** Return the highest value, with space above it for labels; 1 if there is none. */
 export function topOf({ lines, levels }: Pick<Picture, "lines" | "levels">): number {
   const values = lines.flatMap((line) => line.values);
   const highest = values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
   return Math.max(highest, ...levels.map(({ value }) => value)) * HEADROOM || 1;
 }
 
-/** One round value near the middle of the scale: a chart needs no more to be read. */
+/** Return one round value near the middle of the scale: more labels are not needed. */
 export function middleTick(top: number): number {
   const rough = top / 2;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -95,12 +95,12 @@ export function middleTick(top: number): number {
   return step * power;
 }
 
-/** What makes it another chart, not new figures in the same. */
+/** Return a key that changes if a new chart is needed, not only new data. */
 export function kindOf({ lines, sync }: Pick<Picture, "lines" | "sync">): string {
   return JSON.stringify([sync, lines.map(({ values: _, unstacked: __, ...line }) => line)]);
 }
 
-/** Each line on top of the ones before it; drawn from the tallest to the lowest. */
+/** Stack each line on those before it; they are drawn from the tallest to the lowest. */
 export function stacked(lines: readonly Line[]): Line[] {
   const sums: number[] = [];
   const raised = lines.map((line) => ({
@@ -111,7 +111,7 @@ export function stacked(lines: readonly Line[]): Line[] {
   return raised.reverse();
 }
 
-/** The chart as rows of words, at most 120: what a screen reader and a table tell. */
+/** Return the chart as at most 120 rows of text, for the table and screen readers. */
 export function tableOf(picture: Pick<Picture, "x" | "lines" | "xWords" | "yWords">): string[][] {
   const every = Math.max(1, Math.ceil(picture.x.length / MOST_ROWS));
   return picture.x.flatMap((x, place) => {
@@ -123,13 +123,13 @@ export function tableOf(picture: Pick<Picture, "x" | "lines" | "xWords" | "yWord
   });
 }
 
-/** Reads colours as they are now: a canvas does not follow the theme by itself. */
+/** Return a function that reads current colours: a canvas does not follow the theme itself. */
 export function tokenReader(element: Element): (name: string) => string {
   const style = getComputedStyle(element);
   return (name) => style.getPropertyValue(name).trim();
 }
 
-/** A length that follows the text, in pixels: a canvas knows no rem. */
+/** Convert rem to pixels: a canvas does not know rem. */
 export function rem(length: number): number {
   return length * parseFloat(getComputedStyle(document.documentElement).fontSize);
 }
@@ -139,7 +139,7 @@ export interface Paths {
   steps: uPlot.Series.PathBuilder | undefined;
 }
 
-/** `now` is read at each drawing: figures move without a new chart. */
+/** Return the options; `now` is called at each drawing, so that data changes in the same chart. */
 export function optionsOf(
   now: () => Picture,
   handlers: Handlers,
@@ -168,7 +168,7 @@ export function optionsOf(
   };
 }
 
-/** Room for half of the outermost word. Charts of one cursor begin at one place, whatever they say. */
+/** Return space for half of the outermost label, the same for all charts that share a cursor. */
 export function sideFor(
   { xTicks, xWords, sync }: Pick<Picture, "xTicks" | "xWords" | "sync">,
   place: 0 | -1,
@@ -178,7 +178,7 @@ export function sideFor(
   return Math.max(rem(SIDE), Math.ceil((xWords(tick).length * rem(SIGN)) / 2));
 }
 
-/** Bars stand whole: half a step of room on either side. */
+/** Return the visible range; for bars with half a step more on either side. */
 function viewOf({ view, lines }: Picture, min: number, max: number): [number, number] {
   if (view) return [view[0], view[1]];
   const room = lines.some(({ shape }) => shape === "bars") ? 0.5 : 0;
@@ -261,7 +261,7 @@ function seriesOf(
   };
 }
 
-/** Half way to the ground, and opaque: what is stacked shows nothing through. Of six-digit colours. */
+/** Mix a six-digit colour half with the background; opaque, so that stacked bars stay hidden. */
 export function faint(ink: string, ground: string): string {
   const [mine, its] = [channels(ink), channels(ground)];
   if (mine === null || its === null) return ink;
@@ -285,7 +285,7 @@ function drawGround(plot: uPlot, picture: Picture, color: (token: string) => str
   for (const { value } of picture.levels) rule(plot, value, color("--ink-3"), [5, 4]);
 }
 
-/** Words stand over what is drawn: below it, a bar would hide them. */
+/** Draw the texts last, or else bars would cover them. */
 function drawWords(plot: uPlot, picture: Picture, color: (token: string) => string): void {
   const middle = middleTick(rangeOf(picture)[1]);
   if (picture.yTick !== null) nameRule(plot, middle, picture.yTick(middle), color);
@@ -307,7 +307,7 @@ function nameRule(
   ctx.restore();
 }
 
-/** Half a pixel off, so that a thin line is one pixel wide. */
+/** Return a height shifted by half a pixel, so that a thin line is one pixel wide. */
 const heightOf = (plot: uPlot, value: number): number =>
   Math.round(plot.valToPos(value, "y", true)) + 0.5;
 
@@ -349,7 +349,7 @@ function drawTags(plot: uPlot, tags: readonly Tag[], color: (token: string) => s
   }
 }
 
-/** Where a tag's words begin, or end where they stand left of its point; in the canvas's pixels. */
+/** Return where a tag's text begins, or ends if it is left of its point, in canvas pixels. */
 function placeOf(plot: uPlot, { x, dot, align }: Tag): number {
   const aside = (dot ? 8 : 0) * devicePixelRatio;
   return plot.valToPos(x, "x", true) + (align === "right" ? -aside : aside);
@@ -361,7 +361,10 @@ function spanOf(plot: uPlot, tag: Tag): [from: number, to: number] {
   return tag.align === "right" ? [place - wide, place] : [place, place + wide];
 }
 
-/** How far below its point a tag's words stand. Left of a sum that grows, the line lies below: they stand above it, unless another's words do. Right of it they stand above where the axis would be in their way. */
+/**
+ * Return how far below its point a tag's text is. Text left of its point is above the line, which
+ * lies lower there, unless another tag's text is; text right of it only if the axis is in the way.
+ */
 function belowPoint(plot: uPlot, tag: Tag, tags: readonly Tag[]): number {
   if (!tag.dot) return rem(-10 / 16);
   const height = ({ y }: Tag): number => plot.valToPos(y, "y");
@@ -391,7 +394,7 @@ function dot(
   ctx.stroke();
 }
 
-/** Ground under words, so that no line runs through them. */
+/** Draw the background of a text, so that no line runs through it. */
 function ground(
   ctx: CanvasRenderingContext2D,
   { words, strong, align }: Pick<Tag, "words" | "strong" | "align">,
@@ -425,13 +428,13 @@ function write(
 ): void {
   ctx.font = fontOf(strong, devicePixelRatio);
   ctx.textAlign = align;
-  ctx.textBaseline = "alphabetic"; // the axis leaves its own, and words would hang below their ground
+  ctx.textBaseline = "alphabetic"; // not the axis's baseline, which puts text too low
   ctx.fillStyle = ink;
-  // Narrower letters rather than cut words, where large ones have no room.
+  // If there is no space, the letters become narrower instead of being cut.
   ctx.fillText(words, x, y, align === "right" ? x : ctx.canvas.width - x);
 }
 
-/** uPlot scales its own to the canvas's pixels; what we write, we scale. */
+/** Return a font in canvas pixels: uPlot scales only its own texts. */
 function fontOf(strong = false, scale = 1): string {
   return `${strong ? "600 " : ""}${String(rem(TEXT) * scale)}px ${FACE}`;
 }

@@ -1,4 +1,4 @@
-/** Speech to text by the browser itself, where it has that; nothing of ours listens. */
+/** Speech to text by the browser, where it supports that; our code receives no audio. */
 import { speech } from "../messages/speech.svelte";
 
 interface Recognizer {

@@ -1,4 +1,4 @@
-/** Bring what is chosen into sight in a row that scrolls sideways: `{@attach chosen && intoView}`. */
+/** Scroll the selected element of a horizontal row into view: `{@attach chosen && intoView}`. */
 export function intoView(element: Element): void {
   element.scrollIntoView({ block: "nearest", inline: "center" });
 }

@@ -1,7 +1,7 @@
 /**
- * Disabled while its request is under way, a button drops the focus: it has it again afterwards.
- * An answered card takes its buttons away, and the focus falls out of the page: go on at the next
- * card that stands, which reads out what it is and takes no key by itself, else at the content.
+ * Keep the keyboard focus. A button that is disabled during its request loses the focus and gets
+ * it back afterwards. An answered card removes its buttons with the focus: it then moves to the
+ * next card, which is read out and reacts to no key by itself, or else to the content.
  */
 export function keepFocus(): void {
   let at: HTMLElement | null = null;
@@ -23,7 +23,7 @@ export function keepFocus(): void {
     next.tabIndex = -1;
     next.focus({ preventScroll: true });
   });
-  /** Only what holds the focus is watched: rows come and go elsewhere all the time. */
+  /** Watch only the focused element: elsewhere rows are added and removed all the time. */
   const note = ({ target }: FocusEvent): void => {
     changes.disconnect();
     resting = false;

@@ -1,17 +1,17 @@
-/** How wide the screen is, in the three layouts. */
+/** The size of the screen, for the three layouts. */
 import { MediaQuery } from "svelte/reactivity";
 
-/** A phone however it is held: on its side it is as wide as a tablet, and has no room for two lists. */
+/** A phone in either orientation: on its side it is wide, but has no space for two lists. */
 const phone = new MediaQuery(
   "(max-width: 47.499em), (max-width: 62.499em) and (max-height: 29.999em)",
 );
-/** The rail has no words: a table of many columns has no room beside a list of pages. */
+/** The rail shows only icons, and tables of many columns have no space beside a list of pages. */
 const narrow = new MediaQuery("max-width: 68.749em");
-/** Room for a list and what stands in it side by side. */
+/** Space for a list and the selected item side by side. */
 const wide = new MediaQuery("min-width: 80em");
-/** Room for a whole summary above a list, */
+/** Space for a whole summary above a list. */
 const tall = new MediaQuery("min-height: 52.5em");
-/** and for charts besides. */
+/** Space for a whole summary and charts above a list. */
 const veryTall = new MediaQuery("min-height: 65em");
 
 export const media = {

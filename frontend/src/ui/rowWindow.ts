@@ -1,14 +1,14 @@
-/** Which rows of a long list are drawn: those in sight, and some beyond. Pure. */
+/** Which rows of a long list are drawn: the visible ones, and some beyond. Pure. */
 
 export interface RowWindow {
   from: number;
   to: number;
 }
 
-/** Rows drawn above and below what is seen, so that a flick finds them there. */
+/** Rows drawn above and below the visible ones, so that fast scrolling finds them drawn. */
 const BEYOND = 8;
 
-/** `top` is where the list begins, `height` what is seen, both in pixels from the seen edge. */
+/** `top`: start of the list relative to the visible area; `height`: of that area; in pixels. */
 export function windowOf(count: number, rowPx: number, top: number, height: number): RowWindow {
   const first = Math.floor(-top / rowPx) - BEYOND;
   const last = Math.ceil((height - top) / rowPx) + BEYOND;

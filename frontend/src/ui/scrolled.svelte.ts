@@ -1,4 +1,4 @@
-/** Where a list stands in what scrolls around it; asks the browser once a frame at most. */
+/** The position of a list in its scrolling container, read at most once per frame. */
 import { windowOf, type RowWindow } from "./rowWindow";
 
 export class Scrolled {
@@ -7,7 +7,7 @@ export class Scrolled {
   #rowPx = $state.raw(0);
   #frame = 0;
 
-  /** `rowPx`: what a row is taken to be until one has been drawn and measured. */
+  /** `rowPx`: the assumed height of a row until one has been drawn and measured. */
   constructor(rowPx: number) {
     this.#rowPx = rowPx;
   }
@@ -20,14 +20,14 @@ export class Scrolled {
     return windowOf(count, this.#rowPx, this.#top, this.#height);
   }
 
-  /** An action for the element that holds the rows. */
+  /** An action for the element that contains the rows. */
   readonly watch = (node: HTMLElement): { destroy: () => void } => {
     const around = scroller(node);
     const look = (): void => this.#look(node, around);
     const asked = (): void => {
       this.#frame ||= requestAnimationFrame(look);
     };
-    // Whatever grows above the list moves it, though nobody scrolls.
+    // Content that grows above the list moves it without scrolling.
     const grown = new ResizeObserver(asked);
     for (const element of [node, around ?? document.body, ...(around?.children ?? [])])
       grown.observe(element);

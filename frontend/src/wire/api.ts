@@ -1,9 +1,9 @@
-/** Calls to our own server: session cookie in, JSON out, one error tree. */
+/** Requests to our server, with the session cookie, JSON, and one hierarchy of errors. */
 
-/** The server could not be reached: nothing is known about what it did. */
+/** The server could not be reached, so it is unknown whether it did anything. */
 export class UnreachableError extends Error {}
 
-/** The server answered no, with an RFC 9457 problem. */
+/** The server refused, with an RFC 9457 problem. */
 export class ProblemError extends Error {
   readonly status: number;
   readonly code: string;
@@ -16,14 +16,14 @@ export class ProblemError extends Error {
     this.body = body;
   }
 
-  /** In how many seconds the same may be asked again; null: the server did not say. */
+  /** In how many seconds the request may be repeated; null: the server did not say. */
   get waitS(): number | null {
     return typeof this.body.wait_s === "number" ? this.body.wait_s : null;
   }
 }
 
 export interface WriteOptions {
-  /** Outlives the page: for a tap that is sent while the page is hidden. */
+  /** Whether it outlives the page, for taps sent while the page is hidden. */
   keepalive?: boolean;
 }
 
@@ -34,15 +34,15 @@ export function read<T>(path: string): Promise<T> {
   return call<T>(path, READS);
 }
 
-/** So long after the page began, what was asked for then is not looked at any more. */
+/** Answers to early requests are dropped this long after the page began. */
 const AHEAD_MS = 30_000;
 const ahead = new Map<string, Promise<Answer>>();
 
 /**
- * Ask, as the page begins, for what will be read first; each answer is for the first who reads it.
+ * Request early, as the page begins, what will be read first; each answer is for its first reader.
  *
- * What the page asked for with its own files is taken over, wanted or not: a browser would keep
- * it with the page, for whoever signs in there next.
+ * Responses that the page preloaded are always taken over, even unneeded ones: otherwise the
+ * browser would keep them with the page, for the next person who signs in there.
  */
 export function askAhead(paths: readonly string[]): void {
   const linked = [...document.querySelectorAll('link[as="fetch"]')].map(
@@ -51,20 +51,20 @@ export function askAhead(paths: readonly string[]): void {
   for (const path of [...linked, ...paths]) {
     if (ahead.has(path)) continue;
     const answer = reach(ROOT + path, READS);
-    answer.catch(() => undefined); // whoever reads it hears of it
+    answer.catch(() => undefined); // its reader gets the error
     ahead.set(path, answer);
   }
   setTimeout(forgetAhead, AHEAD_MS);
-  // A browser may keep the page as it is, and show it again to whoever is signed in then.
+  // A browser may cache the page as it is, and show it again to the next person signed in.
   addEventListener("pagehide", forgetAhead);
 }
 
-/** Another person may be here, or what was told may have changed. */
+/** Drop early answers: another person may be signed in, or the data may have changed. */
 export function forgetAhead(): void {
   ahead.clear();
 }
 
-/** Read what was asked for ahead; null where it was not, or was read before. */
+/** Return the answer to an early request; null: there was none, or it was read before. */
 export function readAhead<T>(path: string): Promise<T> | null {
   return ahead.has(path) ? read<T>(path) : null;
 }
@@ -87,7 +87,7 @@ export function write<T>(
   });
 }
 
-/** Send a file as it is. */
+/** Send a file unchanged. */
 export function upload<T>(path: string, file: Blob): Promise<T> {
   return call<T>(path, {
     method: "POST",
@@ -100,12 +100,12 @@ export function upload<T>(path: string, file: Blob): Promise<T> {
   });
 }
 
-/** What shows a write to be ours: another site cannot read it. */
+/** Return the token that proves a write to be ours, because other sites cannot read it. */
 export function csrfToken(): string {
   return cookie(location.protocol === "https:" ? "__Host-mc_csrf" : "mc_csrf");
 }
 
-/** End this browser's session; the answer is a page for people without one. */
+/** End this browser's session; the response is a page for people without one. */
 export async function signOut(): Promise<void> {
   forgetAhead();
   const headers = { "X-CSRFToken": csrfToken() };
@@ -119,28 +119,28 @@ export function query(values: Record<string, string | null | undefined>): string
   return text ? `?${text}` : "";
 }
 
-/** Pages carry an absolute `next`; we stay on our own origin and root. */
+/** Return the path of an absolute `next` link, so that requests stay on our own origin. */
 export function pathOf(next: string): string {
   const url = new URL(next, location.origin);
   return url.pathname.slice(ROOT.length) + url.search;
 }
 
-/** The language chosen on this device: what the server words is worded in it. */
+/** The language selected on this device, for the server's texts. */
 let reader = "";
 export function readsIn(language: string): void {
   reader = language;
 }
 
-/** Asks a person to prove who they are, by one of these ways; says whether they did. */
+/** Asks a person to confirm their identity by one of these methods; returns whether they did. */
 export type Prove = (ways: readonly string[]) => Promise<boolean>;
 let prove: Prove | null = null;
 
-/** Say who asks when the server wants to know that it is still the same person. */
+/** Set the function that is called when the server requires an identity confirmation. */
 export function onSignInAgain(asks: Prove): void {
   prove = asks;
 }
 
-/** What was refused for want of a fresh proof is sent once more after it. */
+/** Send a request; if it needs an identity confirmation, send it again after that. */
 async function call<T>(path: string, init: RequestInit): Promise<T> {
   try {
     return await send<T>(path, init);
@@ -153,7 +153,7 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
 
 const underWay = new Set<Promise<Answer>>();
 
-/** Wait for writes that are under way: their answers may bring the session's new key. */
+/** Wait for pending writes: their responses may change the session key. */
 export async function settled(): Promise<void> {
   await Promise.allSettled(underWay);
 }
@@ -184,7 +184,7 @@ interface Answer {
 async function reach(url: string, init: RequestInit): Promise<Answer> {
   try {
     const headers = new Headers(init.headers);
-    // Not before it is known: what a page asks for ahead must be asked as its links ask.
+    // Only once it is known: early requests must have the same headers as the preload links.
     if (reader) headers.set("Accept-Language", reader);
     const response = await fetch(url, { credentials: "same-origin", ...init, headers });
     return { ok: response.ok, status: response.status, text: await response.text() };

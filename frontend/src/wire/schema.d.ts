@@ -2899,7 +2899,7 @@ export interface components {
         };
         /**
          * CallAction
-         * @description What to do with the proposed call a directive answers.
+         * @description What to do with the proposed call that a directive answers.
          * @enum {string}
          */
         CallAction: "run" | "skip";
@@ -3785,12 +3785,12 @@ export interface components {
         DirectiveAction: "proceed" | "hold" | "stop";
         /**
          * Escalation
-         * @description What asks for another strategy or a stronger model.
+         * @description A request for another strategy or a stronger model.
          *
          *     Attributes:
          *         reason: What repeated, in one sentence.
-         *         detector: What noticed it.
-         *         kind: What sort of trouble it names.
+         *         detector: The detector that noticed it.
+         *         kind: The kind of loop.
          *         repeats: How often it was seen.
          *         first_error: The first error among the repeats; None: nothing failed.
          */
@@ -4883,9 +4883,9 @@ export interface components {
         };
         /**
          * Message
-         * @description A text for the model; `agent` names its reader, None is whoever runs.
+         * @description A text for the model; `agent` names the agent it is for, None: any.
          *
-         *     `escalation` says that it is more than a text: the host may change its model.
+         *     With `escalation` it is more than a text: the host may switch to another model.
          */
         Message: {
             /**
@@ -7786,7 +7786,7 @@ export interface components {
          * TurnsReply
          * @description The server's answer to posted turns; `judged`: detection has seen them.
          *
-         *     `policy_version` moves when the run's rules have changed; None: they are its own.
+         *     `policy_version` changes when the rules of the run change; None: the run has its own rules.
          */
         TurnsReply: {
             /** Accepted */

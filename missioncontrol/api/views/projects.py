@@ -65,17 +65,17 @@ class ProjectPatch:
 
     name: str | None = None
     archived: bool | None = None
-    """True puts it away: it can only be read, and its keys refuse agents. False brings it back."""
+    """True archives it: it can only be read, and its keys refuse agents. False restores it."""
     mode: Mode | None = None
     policy: dict[str, Any] | str | None = None
     """An object, or the text of a TOML or JSON file; the text is kept as typed."""
     policy_note: str = ""
-    """Why; kept with the version."""
+    """The reason for the change; stored with the policy version."""
     policy_version: Whole | None = None
-    """The version you saw; another than the project's is a 409 `stale_policy`."""
+    """The version you saw; 409 `stale_policy` if the project now has another one."""
     budget: dict[str, Any] | None = None
     budgets: dict[str, Any] | None = None
-    """By scope; a scope that is absent stays, an empty one has no ceiling."""
+    """By scope; an absent scope stays as it is, an empty one has no ceiling."""
     time_zone: str | None = None
     hold_limit: Whole | None = None
     unanswered: Literal["proceed", "stop"] | None = None
@@ -85,9 +85,9 @@ class ProjectPatch:
     keep_words_days: Whole | None = None
     """0: for ever."""
     second_factor: bool | None = None
-    """Whether who has no second factor stays out; true takes one of your own."""
+    """Whether members need a second factor; to set it, you must have one yourself."""
     redact_rules: tuple[str, ...] | None = None
-    """What is masked of turns that arrive from now on, besides secrets; all the rules there are."""
+    """What is masked, besides secrets, in turns that arrive from now on; replaces all rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

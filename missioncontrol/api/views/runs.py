@@ -79,9 +79,9 @@ class RunPatch:
     status: Literal["completed", "failed"] | None = None
     mode: Mode | None = None
     capabilities: dict[str, Any] | None = None
-    """The named ones replace what was told before (docs/protocol.md)."""
+    """Replaces the reported values of the capabilities it names (docs/protocol.md)."""
     parent: UUID | None = None
-    """An agent tells whom its run belongs to, where it did not at its opening."""
+    """The run it belongs to, if the agent did not report it when it opened the run."""
     relation: Relation = "child"
 
 

@@ -2,7 +2,7 @@ import type { AllowlistRow } from "../../wire/types";
 
 const UNUSED_AFTER_MS = 30 * 86_400_000;
 
-/** The entries that kept no card from anybody for so long. */
+/** Return the entries that have prevented no card for this long. */
 export function unusedIn<Entry extends Pick<AllowlistRow, "created_at" | "last_hit_at">>(
   entries: readonly Entry[],
   now: Date,

@@ -1,11 +1,11 @@
-/** A journal row as an action: "opened the run", "ruled a loop, 0.94". Pure. */
+/** Journal rows described as actions: "opened the run", "ruled a loop, 0.94". Pure. */
 import { amountOf, actionWords } from "../../format/words";
 import type { FaultPlace } from "../../messages/en/audit";
 import { audit as t, record, shell, words as said } from "../../messages/texts";
 import { hundredths } from "../../format/numbers";
 import type { AuditFault, AuditRow } from "../../wire/types";
 
-/** What the list may be narrowed to; the journal itself keeps everything. */
+/** The views that filter the list by type; the journal itself keeps everything. */
 export const VIEWS: readonly (readonly [id: keyof typeof t.views, types: string])[] = [
   [
     "actions",
@@ -19,7 +19,7 @@ export const VIEWS: readonly (readonly [id: keyof typeof t.views, types: string]
   ["all", ""],
 ];
 
-/** As everywhere, its first eight letters name what has no name; the row in full has them all. */
+/** Things without a name are shown by the first eight letters of their id, as everywhere. */
 const ID = /\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g;
 
 type Payload = Record<string, unknown>;
@@ -64,7 +64,7 @@ const ACTION_WORDS: Record<string, (payload: Payload) => string> = {
   "notice.failed": (payload) => t.did.noticeFailed(text(payload.channel)),
 };
 
-/** Why a status moved, where the reason names something. A person may have written anything. */
+/** Reasons of status changes that contain a name. A person may have written any text. */
 const MOVES: readonly (readonly [RegExp, (what: string, by: string) => string | undefined])[] = [
   [/^Terminated by /, () => t.did.stopping],
   [/^Paused by (.+)\.$/, (who, by) => (who === by ? t.did.paused : undefined)],
@@ -76,7 +76,7 @@ const MOVES: readonly (readonly [RegExp, (what: string, by: string) => string | 
   [/^the agent reported (\w+)$/, (status) => t.did.reported(status)],
 ];
 
-/** Who asked for an end stands in the row's own column; which answer it was, in the answer's row. */
+/** Describe a status change; the row's own column says who made it, other rows which answer. */
 function moved({ by, status, payload }: AuditRow): string {
   const reason = text(payload?.reason);
   for (const [pattern, says] of MOVES) {
@@ -94,7 +94,7 @@ export function didWords(row: AuditRow): string {
   return ACTION_WORDS[row.type]?.(row.payload ?? {}) ?? row.type;
 }
 
-/** Who did it. A checkpoint is the server's own doing, though its row says `policy`. */
+/** Return who did it. A checkpoint is made by the server, although its row says `policy`. */
 export function whoDid({ type, by }: AuditRow, nameOf: (by: string) => string): string {
   return type === "chain.anchored" ? shell.name : nameOf(by);
 }
@@ -102,7 +102,7 @@ export function whoDid({ type, by }: AuditRow, nameOf: (by: string) => string): 
 const THINGS = { channel: "channel", device: "device", "saved view": "view" } as const;
 const THING = /^the (channel|device|saved view) “?(.*?)”?$/s;
 
-/** A row that tells a run what its budget is now: who changed it, and by how much, stands in one row, the project's or the tap's. */
+/** Return whether a row only repeats a budget change that the project's or a tap's row shows. */
 export function isEcho(row: AuditRow): boolean {
   return row.type === "run.moved" && row.payload?.reason === "budget changed";
 }
@@ -116,7 +116,7 @@ function raisedFigures(raised: unknown): string {
   return pairs.join(", ");
 }
 
-/** The ceilings that differ: "each run $5.00 → $8.00". */
+/** Return the ceilings that differ: "each run $5.00 → $8.00". */
 function budgetFigures(what: string, before: unknown, after: unknown): string {
   const [then, now] = [ceilings(what, before), ceilings(what, after)];
   const moved = [...new Set([...then.keys(), ...now.keys()])].filter(
@@ -133,7 +133,7 @@ function budgetFigures(what: string, before: unknown, after: unknown): string {
     .join(", ");
 }
 
-/** A budget's ceilings by whose they are and unit: "project/usd". */
+/** Return a budget's ceilings by scope and unit: "project/usd". */
 function ceilings(what: string, value: unknown): Map<string, unknown> {
   const found = new Map<string, unknown>();
   const walk = (place: string, inner: unknown) => {
@@ -166,7 +166,7 @@ function step(unit: string, before: unknown, after: unknown): string {
   return `${said(before)} → ${said(after)}`;
 }
 
-/** What has a name was added, changed or removed; a setting is always changed. */
+/** Return the verb: named things are added, changed or removed, a setting is always changed. */
 function change(payload: Payload): string {
   const what = text(payload.what);
   if (BUDGETS.includes(what))
@@ -185,7 +185,7 @@ function ruling(verdict: Payload): string {
   return t.did.ruled(verdict.loop === true, confidence);
 }
 
-/** What does not hold, in a sentence; a kind that this screen does not know yet, in the server's words. */
+/** Return a fault as a sentence; a kind unknown to this screen in the server's words. */
 export function faultWords(fault: AuditFault): string {
   const say: Record<string, (fault: FaultPlace) => string> = t.faults;
   const { seq, what, found, expected } = fault;
@@ -195,7 +195,7 @@ export function faultWords(fault: AuditFault): string {
   );
 }
 
-/** The wire counts turns from 0, people from 1. */
+/** Return the number of a turn: the wire counts from 0, people from 1. */
 function turn(payload: Payload): string {
   return typeof payload.turn_seq === "number" ? String(payload.turn_seq + 1) : "";
 }

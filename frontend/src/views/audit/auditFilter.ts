@@ -1,4 +1,4 @@
-/** What the journal is narrowed to, as the address keeps it. Pure. */
+/** The filters of the journal, as in the address. Pure. */
 import { query } from "../../wire/api";
 import { VIEWS } from "./audit";
 
@@ -22,12 +22,12 @@ export function filterOf(search: URLSearchParams): AuditFilter {
   };
 }
 
-/** The page with this filter; what is not narrowed is not in the address. */
+/** Return the address of the page with this filter, without empty parts. */
 export function auditPath({ view, by, run, when }: AuditFilter): string {
   return `/audit${query({ view: view === "actions" ? "" : view, by, run, when: when === "any" ? "" : when })}`;
 }
 
-/** The same filter as the server is asked. */
+/** Return the filter as a query for the server. */
 export function asked(
   { view, by, run, when }: AuditFilter,
   project: string | undefined,

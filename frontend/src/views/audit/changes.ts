@@ -1,4 +1,4 @@
-/** What a change was, line by line: `exact_repeat.repeats = 4`. Pure. */
+/** Changes, line by line: `exact_repeat.repeats = 4`. Pure. */
 
 export interface ChangeLine {
   text: string;
@@ -10,7 +10,7 @@ export interface Sides {
   after: readonly ChangeLine[];
 }
 
-/** The two sides of a payload that has them; null: it has none. */
+/** Return the two sides of a payload; null: it has none. */
 export function sidesOf(payload: Record<string, unknown> | null): Sides | null {
   if (payload === null || !("before" in payload) || !("after" in payload)) return null;
   const before = linesOf(payload.before);
@@ -18,7 +18,7 @@ export function sidesOf(payload: Record<string, unknown> | null): Sides | null {
   return { before: marked(before, new Set(after)), after: marked(after, new Set(before)) };
 }
 
-/** A payload without what it does not say. */
+/** Return a payload without its empty fields. */
 export function toldOf(payload: Record<string, unknown>): string {
   return JSON.stringify(payload, (_, value: unknown) => value ?? undefined, 2);
 }

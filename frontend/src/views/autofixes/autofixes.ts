@@ -1,11 +1,11 @@
-/** What autofixes came to. Pure. */
+/** Results of autofixes. Pure. */
 import { autofixes as t } from "../../messages/texts";
 import type { AutofixRow } from "../../wire/types";
 
 export interface Record {
   wentOn: number;
   judged: number;
-  /** Judged later: too few turns have come since. */
+  /** Not judged yet, because too few turns followed. */
   open: number;
 }
 
@@ -18,7 +18,7 @@ export function recordOf(rows: readonly AutofixRow[]): Record {
   };
 }
 
-/** The record of each kind of loop that was judged at least once; the most tried first. */
+/** Return the results by kind of loop, of kinds judged at least once; the most frequent first. */
 export function kindsOf(rows: readonly AutofixRow[]): (Record & { kind: string })[] {
   const kinds = [...new Set(rows.map(({ kind }) => kind))].filter(Boolean);
   return kinds
@@ -30,7 +30,7 @@ export function kindsOf(rows: readonly AutofixRow[]): (Record & { kind: string }
 const BEFORE = 3;
 const AFTER = 3;
 
-/** The address of the turns around the one that a fix answered. */
+/** Return the API path of the turns around the one that a fix answered. */
 export function turnsAround(run: string, seq: number): string {
   const from = Math.max(0, seq - BEFORE + 1);
   return `runs/${run}/turns/?after_seq=${String(from - 1)}&limit=${String(seq - from + 1 + AFTER)}`;

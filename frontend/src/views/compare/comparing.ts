@@ -1,16 +1,16 @@
-/** Two runs side by side, as the screen draws them. Pure. */
+/** The comparison of two runs, as it is drawn. Pure. */
 import { scoreOf } from "../../format/score";
 import type { ComparedStep, RunComparison, RunSeries, RunSummary, RunRow } from "../../wire/types";
 import { tokensOf } from "../../format/words";
 
 type Stretch = RunComparison["stretches"][number];
 
-/** A row of the steps: a stretch that both have, folded, or what stands beside each other. */
+/** A row of the steps: a folded common section, or two steps side by side. */
 export type StepRow =
   | { kind: "folded"; at: number; a: readonly ComparedStep[]; b: readonly ComparedStep[] }
   | { kind: "step"; same: boolean; a: ComparedStep | null; b: ComparedStep | null };
 
-/** What is set beside each other, A then B; null: not known. */
+/** A value of A and of B; null: not known. */
 export type Figure = readonly [a: number | null, b: number | null];
 export type FigureName = "cost" | "turns" | "time" | "tokens" | "score" | "files" | "tests";
 
@@ -20,10 +20,10 @@ export interface Side {
   series: RunSeries | null;
 }
 
-/** As many same steps as stand by themselves; more are folded to one row. */
+/** Up to this many common steps are shown; more are folded to one row. */
 const STAND = 2;
 
-/** @param unfolded the places of stretches that are shown step by step */
+/** @param unfolded the indexes of sections that are shown step by step */
 export function rowsOf(
   stretches: readonly Stretch[],
   unfolded: ReadonlySet<number>,
@@ -53,13 +53,13 @@ export function figuresOf(a: Side, b: Side): readonly (readonly [FigureName, Fig
   ];
 }
 
-/** Dollars; null where a call of it has no price, so that the sum would be too low, or none was told. */
+/** Return dollars; null: a call has no price, so the sum would be too low, or none was reported. */
 export function costOf({ run }: Side): number | null {
   const cost = Number(run.cost_usd);
   return run.unpriced_calls > 0 || (cost === 0 && tokensOf(run.usage) === 0) ? null : cost;
 }
 
-/** Milliseconds from its opening to its last turn. */
+/** Return the milliseconds from its opening to its last turn. */
 function timeOf({ run }: Side): number | null {
   return run.last_turn_at ? Date.parse(run.last_turn_at) - Date.parse(run.started_at) : null;
 }
@@ -69,7 +69,7 @@ function highestOf({ series }: Side): number | null {
   return series && scores.length > 0 ? scoreOf(Math.max(...scores), series.asks_from) : null;
 }
 
-/** Both scores over the same turns; each point is the highest of its turns. */
+/** Return both scores over the same turns; each point is the highest of its turns. */
 export function onOneAxis(
   a: RunSeries,
   b: RunSeries,
@@ -89,7 +89,7 @@ export function onOneAxis(
   return { x, a: scores(a), b: scores(b) };
 }
 
-/** The run of the same task before this one: of its name, the last that began earlier. */
+/** Return the previous run of the same task: the last of the same name that began earlier. */
 export function lastOfTask<Run extends Pick<RunRow, "id" | "name" | "started_at">>(
   run: Run,
   others: readonly Run[],

@@ -1,4 +1,4 @@
-/** An account's dates and figures in words. */
+/** An account's dates and amounts as text. */
 import { money, roundMoney, share } from "../../format/numbers";
 import { drawn } from "../../format/time";
 import { costs as t } from "../../messages/texts";
@@ -21,18 +21,18 @@ export function spanWords({ range, first_day, last_day }: CostAccount): string {
   return `${drawn(noonOf(first_day), { day: "numeric", month: "short" })} – ${drawn(noonOf(last_day), { day: "numeric", month: "short", year: "numeric" })}`;
 }
 
-/** Where the x axis is written: four parts of a day by its clock, days, or weeks. */
+/** Return the labelled minutes of the x axis: quarters of a day by the clock, days, or weeks. */
 export function ticksOf(account: CostAccount): number[] {
   const { range, minutes } = account;
   if (range === "day")
     return [0, 6, 12, 18, 24].map((hour) => (hour === 0 ? 0 : hour * 60 + minutes - 1440));
   const days = Math.round(minutes / 1440);
-  // Days begin so much later, or earlier, once the clocks were changed.
+  // Later days begin earlier or later by this, if the clocks change.
   const change = minutes - days * 1440;
   return (
     Array.from({ length: days }, (_, day) => day * 1440)
       .filter((_, day) => range === "week" || day % 7 === 0)
-      // One whose clocks go forward at midnight has none.
+      // If clocks go forward at midnight, that day has no midnight.
       .map((at) => [at, at + change].find((one) => clockAt(account, one) === MIDNIGHT) ?? at)
   );
 }
@@ -41,7 +41,7 @@ function momentOf({ since }: CostAccount, minute: number): Date {
   return new Date(new Date(since).getTime() + minute * 60_000);
 }
 
-/** A moment of the account on the clocks of its zone. */
+/** Return the local time of a minute of the account. */
 export function clockAt(account: CostAccount, minute: number): string {
   return drawn(momentOf(account, minute), {
     hour: "2-digit",
@@ -65,18 +65,18 @@ export function xWords(account: CostAccount, minute: number): string {
   return clock === MIDNIGHT ? day : `${day} ${clock}`;
 }
 
-/** The axis: "06" for hours, days otherwise. */
+/** A label of the axis: "06" for hours, otherwise the day. */
 export const tickWords = (account: CostAccount, minute: number): string =>
   account.range === "day" ? xWords(account, minute).slice(0, 2) : xWords(account, minute);
 
-/** What it is compared with: "Last Saturday", "The week before". */
+/** Return what the period is compared with: "Last Saturday", "The week before". */
 export function beforeName({ range, before_day, over }: CostAccount): string {
   if (range !== "day") return t.before[range];
   if (over) return t.before.dayOf(shortDate(before_day).replace(",", ""));
   return t.before.day(drawn(noonOf(before_day), { weekday: "long" }));
 }
 
-/** `+12%` with a true minus, "as much"; "" where nothing was spent before, or nothing has a price. */
+/** `+12%`, or with a minus sign, or "as much"; "": nothing spent before, or nothing priced. */
 export function changeWords(total: number, before: number, unpricedCalls: number): string {
   if (total === 0 && unpricedCalls > 0) return "";
   const change = changeOf(total, before);
@@ -86,7 +86,7 @@ export function changeWords(total: number, before: number, unpricedCalls: number
   return `${whole > 0 ? "+" : "\u2212"}${share(Math.abs(whole) / 100)}`;
 }
 
-/** Up by more than a quarter: worth a sign. */
+/** Whether it rose by more than a quarter, which is highlighted. */
 export const isSteep = (total: number, before: number): boolean =>
   (changeOf(total, before) ?? 0) > 0.25;
 
@@ -103,7 +103,7 @@ export function nameOf(row: CostGroup, group: CostAccount["group_by"]): string {
   return row.name || (group === "model" ? t.table.noModel : row.key);
 }
 
-/** An amount, or a word where calls without a price are all there is: never $0. */
+/** Return an amount, or a word if all calls are unpriced; never $0. */
 export const usdWords = (usd: string | number, unpricedCalls: number): string =>
   Number(usd) === 0 && unpricedCalls > 0 ? t.unpricedWord : money(usd);
 export const spentWords = ({ total_usd, unpriced_calls }: ReportRow["spent"]): string =>

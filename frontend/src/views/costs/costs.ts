@@ -1,4 +1,4 @@
-/** What the Costs screen asks for, and how an account is drawn. Pure. */
+/** What the Costs screen requests, and how an account is drawn. Pure. */
 import type { CostAccount, CostDay, CostGroup } from "../../wire/types";
 import type { Line, Tag } from "../../ui/chart";
 
@@ -8,10 +8,10 @@ export const RANGES: readonly Range[] = ["day", "week", "month"];
 export const GROUPS: readonly Group[] = ["agent", "model", "project", "run"];
 const COLORS = ["--d1", "--d2", "--d3", "--d4", "--d5"] as const;
 export type Color = (typeof COLORS)[number];
-/** Too early to tell a pace. */
+/** Before this, it is too early for a projection. */
 const EARLY_MINUTES = 60;
 
-/** What the address asks for; no day is today. */
+/** The values in the address; without a day, today. */
 export interface Asked {
   range: Range;
   group: Group;
@@ -32,7 +32,7 @@ export function askedOf(search: URLSearchParams): Asked {
   };
 }
 
-/** The address's values; what is as usual is left out. */
+/** Return the values for the address, without defaults. */
 export function addressOf({ range, group, day, agent, model }: Asked): Record<string, string> {
   return {
     range: range === "day" ? "" : range,
@@ -43,7 +43,7 @@ export function addressOf({ range, group, day, agent, model }: Asked): Record<st
   };
 }
 
-/** The question to the server. */
+/** Return the query for the server. */
 export function questionOf(
   { range, group, day, agent, model }: Asked,
   project: string | undefined,
@@ -51,7 +51,7 @@ export function questionOf(
   return { range, group_by: group, day, agent, model, project };
 }
 
-/** A calendar day as a moment that is on it everywhere; `shift` days later. */
+/** Return local noon of a calendar day, `shift` days later. */
 export function noonOf(day: string, shift = 0): Date {
   const [year = 1970, month = 1, date = 1] = day.split("-").map(Number);
   return new Date(year, month - 1, date + shift, 12);
@@ -62,18 +62,18 @@ export function dayOf(noon: Date): string {
   return `${String(noon.getFullYear())}-${two(noon.getMonth() + 1)}-${two(noon.getDate())}`;
 }
 
-/** A day of the span before or after this one. */
+/** Return a day of the previous or next period. */
 export function stepFrom(account: CostAccount, step: -1 | 1): string {
   return dayOf(step < 0 ? noonOf(account.first_day, -1) : noonOf(account.last_day, 1));
 }
 
-/** What it comes to at this pace; null: too early to say, nothing spent, or it is over. */
+/** Return the projected total; null: too early, nothing spent, or the period has ended. */
 export function paceOf({ spent, minute, minutes, over }: CostAccount): number | null {
   const total = Number(spent.total_usd);
   return over || minute < EARLY_MINUTES || total === 0 ? null : (total * minutes) / minute;
 }
 
-/** Change against before, as a part of it; null where nothing was spent before. */
+/** Return the relative change; null: nothing was spent before. */
 export function changeOf(total: number, before: number): number | null {
   return before < 0.005 ? null : (total - before) / before;
 }
@@ -81,10 +81,10 @@ export function changeOf(total: number, before: number): number | null {
 export const totalOf = (row: CostGroup): number =>
   Number(row.cost_usd) + Number(row.judge_cost_usd);
 
-/** Nothing of it has a price: a word stands for its cost, never $0. */
+/** Whether none of its calls has a price; its cost is then a word, never $0. */
 export const isUnpriced = (row: CostGroup): boolean => totalOf(row) === 0 && row.unpriced_calls > 0;
 
-/** Each agent's colour: the four dearest of the 14 days have their own, the others share one. */
+/** Return each agent's colour: the four most expensive in 14 days have their own. */
 export function colorsOf(days: readonly CostDay[]): Map<string, Color> {
   const sums = new Map<string, number>();
   for (const { agents } of days)
@@ -96,7 +96,7 @@ export function colorsOf(days: readonly CostDay[]): Map<string, Color> {
   );
 }
 
-/** One line of bars a colour, over the days: agents that share a colour are one line. */
+/** Return one series of bars per colour: agents that share a colour share a series. */
 export function barLines(
   days: readonly CostDay[],
   colors: Map<string, Color>,
@@ -120,7 +120,7 @@ export interface PaceWords {
   pace: (usd: number) => string;
 }
 
-/** This span so far, the one before, and the way to its end at this pace. */
+/** Return the lines of this period so far, of the previous one, and of the projection. */
 export function paceLines(
   account: CostAccount,
   words: PaceWords,
@@ -137,9 +137,9 @@ export function paceLines(
   const pace = paceOf(account);
   const total = Number(account.spent.total_usd);
   if (account.over) return { x, lines, tags: [] };
-  // Above a sum that grows nothing is drawn left of its end: there its words stand where they find room.
+  // The area above and left of a growing total is empty: its label is there if it fits.
   const hasRoomLeft = account.minute > account.minutes * 0.3;
-  // Late, the words of the pace would be in their way.
+  // Late in the period, the label of the projection would overlap.
   const isLate = account.minute > account.minutes * 0.7;
   const tags: Tag[] = [
     {
@@ -173,7 +173,7 @@ export function paceLines(
   return { x, lines, tags };
 }
 
-/** A line of so many points through the figures, from the highest to 0. */
+/** Return the points of a polyline through the values, scaled from 0 to `most`. */
 export function sparkOf(
   values: readonly number[],
   most: number,

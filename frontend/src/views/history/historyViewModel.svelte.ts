@@ -1,4 +1,4 @@
-/** What History shows of one line of search: a page of runs, their sums, saved views. */
+/** What History shows for a search: a page of runs, totals, saved views. */
 import { Lister } from "../../sync/lister.svelte";
 import { query, read, write } from "../../wire/api";
 import type { HistoryRow, HistoryTotals, Page, SavedView } from "../../wire/types";
@@ -17,7 +17,7 @@ export class HistoryViewModel {
     return this.#views;
   }
 
-  /** Find runs; an answer to an older line is void. */
+  /** Find runs; answers to older searches are discarded. */
   async find(q: string, project: string | undefined, sort = ""): Promise<void> {
     const filters = filtersOf(q, project);
     const asked = ++this.#asked;
@@ -54,7 +54,7 @@ export function filtersOf(
   return query({ q, project, zone: Intl.DateTimeFormat().resolvedOptions().timeZone, ...more });
 }
 
-/** Where the runs of a line are fetched as a file. */
+/** Return the path of the export of a search. */
 export function exportPath(q: string, project: string | undefined, kind: "csv" | "jsonl"): string {
   return `/api/v1/runs/export/${filtersOf(q, project, { as: kind })}`;
 }

@@ -1,4 +1,4 @@
-/** What History's runs are shown with, in a table or on a phone. */
+/** The properties of the list of runs in History, as a table and on a phone. */
 import { openFrom } from "../../format/words";
 import { appState } from "../../sync/appState.svelte";
 import type { HistoryRow, RunRow } from "../../wire/types";
@@ -6,13 +6,13 @@ import type { HistoryRow, RunRow } from "../../wire/types";
 export interface Listed {
   runs: readonly HistoryRow[];
   sort: string;
-  /** Those selected to be compared; null: none is being selected. */
+  /** The runs selected for comparison; null: no selection in progress. */
   picked: readonly RunRow[] | null;
   onpick: (run: RunRow) => void;
   onsort: (sort: string) => void;
 }
 
-/** The turn from which a run's tape is amber: its open card's first. */
+/** Return the turn from which a run's tape is amber: the first of its open card. */
 export function amberFrom({ id }: HistoryRow): number | null {
   return (
     appState.open

@@ -1,4 +1,4 @@
-/** A text in pieces, marked or not. Places count characters, not halves of an emoji. */
+/** A text in marked and unmarked pieces. Positions count code points, not UTF-16 units. */
 import type { Match } from "../../wire/types";
 
 export interface Piece {
@@ -23,7 +23,7 @@ export function piecesOf({ text, marks }: Pick<Match, "text" | "marks">): Piece[
 
 const BEFORE = 6;
 
-/** The pieces from shortly before the first mark on, where space is short. */
+/** Return the pieces from shortly before the first mark on, for small spaces. */
 export function nearMark(pieces: readonly Piece[]): readonly Piece[] {
   const [first, ...rest] = pieces;
   if (!first || first.isMarked || first.text.length <= BEFORE) return pieces;

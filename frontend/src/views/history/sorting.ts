@@ -1,4 +1,4 @@
-/** The order of the list of runs, as the address names it: `cost`, `-cost`. Pure. */
+/** The order of the list of runs, as in the address: `cost`, `-cost`. Pure. */
 export const COLUMNS = [
   "status",
   "name",
@@ -11,19 +11,19 @@ export const COLUMNS = [
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 
-/** Figures and times are asked for with the highest first. */
+/** Columns of text; all others are sorted highest first. */
 const TEXTS: ReadonlySet<Column> = new Set(["status", "name", "agent"]);
 
-/** The order an address asks for; "": newest first. */
+/** Return the order in an address; "": newest first. */
 export function sortOf(search: URLSearchParams): string {
   const sort = search.get("sort") ?? "";
   return COLUMNS.some((column) => column === sort.replace(/^-/, "")) ? sort : "";
 }
 
-/** As the list comes when no order is asked for. */
+/** The order of the list by default. */
 export const NEWEST = "-started";
 
-/** The order after a tap on a column: its natural one, the other way, then none. */
+/** Return the order after a tap on a column: its natural one, the reverse, then the default. */
 export function nextSort(sort: string, column: Column): string {
   if (sort === "" && column === "started") return column;
   const [first, second] = TEXTS.has(column) ? [column, `-${column}`] : [`-${column}`, column];

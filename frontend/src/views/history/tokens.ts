@@ -1,6 +1,6 @@
 /**
- * The line of search as people type it: tokens such as `agent:coder`, and words.
- * Pure. The server reads the line (`history/language.py`); this only tells its parts.
+ * The search line as people type it: tokens such as `agent:coder`, and words. Pure.
+ * The server interprets it (`history/language.py`); this only separates its parts.
  */
 
 export const KEYS = [
@@ -22,7 +22,7 @@ export const KEYS = [
 export type Key = (typeof KEYS)[number];
 
 export interface Token {
-  /** As it stands in the line. */
+  /** The token as it is written in the line. */
   raw: string;
   key: Key;
   value: string;
@@ -31,13 +31,13 @@ export interface Token {
 
 export interface Line {
   tokens: readonly Token[];
-  /** Everything else, as it was typed. */
+  /** The rest, as typed. */
   words: string;
 }
 
 const PIECE = /(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S+))/gi;
 
-/** Take a line apart; what is no known token with a value is words. */
+/** Parse a line; everything except known tokens with a value is words. */
 export function readLine(line: string): Line {
   const tokens: Token[] = [];
   const words: string[] = [];
@@ -49,12 +49,12 @@ export function readLine(line: string): Line {
   return { tokens, words: words.join(" ") };
 }
 
-/** Put a line together again: tokens first. */
+/** Return the line of these parts, tokens first. */
 export function lineOf({ tokens, words }: Line): string {
   return [...tokens.map(({ raw }) => raw), words.trim()].filter(Boolean).join(" ");
 }
 
-/** The line without one of its tokens. */
+/** Return the line without one of its tokens. */
 export function without(line: string, token: Token): string {
   const { tokens, words } = readLine(line);
   const at = tokens.findIndex(({ raw }) => raw === token.raw);
@@ -62,8 +62,8 @@ export function without(line: string, token: Token): string {
 }
 
 /**
- * What of a text that is being typed is finished: a token is once a space follows it,
- * or when all of it is (`finished`: Enter was pressed, the field was left).
+ * Return which parts of a typed text are finished: a token is finished once a space follows
+ * it, or if all of the text is (`finished`: Enter was pressed, or the field left).
  */
 export function absorb(typed: string, finished: boolean): Line {
   if (finished) return readLine(typed);
@@ -74,7 +74,7 @@ export function absorb(typed: string, finished: boolean): Line {
     : { tokens, words: `${words}${words && typed.slice(end) ? " " : ""}${typed.slice(end)}` };
 }
 
-/** Two lines are the same question where their parts are, in whatever order. */
+/** Return whether two lines have the same parts, in any order. */
 export function isSame(one: string, other: string): boolean {
   return sorted(one) === sorted(other);
 }
@@ -91,7 +91,7 @@ function tokenOf(piece: RegExpMatchArray): Token | null {
   return key && value ? { raw, key, value, negated: minus === "-" } : null;
 }
 
-/** Where the last gap ends that stands outside quotes. */
+/** Return the end of the last space outside quotes. */
 function lastGap(text: string): number {
   let isQuoted = false;
   let end = 0;

@@ -1,4 +1,4 @@
-/** The views that everybody has. A person's own come from the server. */
+/** The built-in views. A person's own come from the server. */
 import { history as t } from "../../messages/texts";
 
 export type Builtin = "all" | "byPerson" | "loops" | "dear" | "unpriced" | "imported";
@@ -16,7 +16,7 @@ export function builtinWords(name: Builtin): string {
   return t.views[name];
 }
 
-/** The page with this line, in this order; the address is what a person shares. */
+/** Return the address of the page with this search and order. */
 export function historyPath(q: string, sort = ""): string {
   const set = Object.entries({ q, sort }).filter(([, value]) => value !== "");
   return set.length === 0 ? "/history" : `/history?${new URLSearchParams(set).toString()}`;

@@ -1,4 +1,4 @@
-/** Why a run stands where it stands, in a few words. */
+/** Why a run has its state, in a few words. */
 import { record, words as t } from "../../messages/texts";
 import { clockTime } from "../../format/time";
 import type { HistoryRow } from "../../wire/types";
@@ -7,11 +7,11 @@ type Standing = Pick<HistoryRow, "status" | "why" | "last_turn_at" | "started_at
 
 export interface Why {
   text: string;
-  /** `quiet`: nothing happened; `fixed`: an auto-fix worked. */
+  /** `quiet`: nothing happened; `fixed`: an autofix worked. */
   tone: "plain" | "quiet" | "fixed";
 }
 
-/** `nameOf` says "You" for the person who looks. */
+/** `nameOf` returns "You" for the signed-in person. */
 export function whyOf(run: Standing, now: Date, nameOf: (by: string) => string): Why {
   const { why } = run;
   if (why.recovered === true) return { text: t.why.fixed(why.turns_after ?? 0), tone: "fixed" };

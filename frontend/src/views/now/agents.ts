@@ -1,4 +1,4 @@
-/** The agents that the empty board connects: how each is called, and the line for it. Pure. */
+/** The agents that the empty board connects: names and commands. Pure. */
 import type { FoundAgentRow, MadeSetupCode } from "../../wire/types";
 
 export const AGENTS = [
@@ -26,7 +26,7 @@ with guard.Session("my-run") as session:
     text = run_it() if go.run else go.text
     session.after(go, result=text)`;
 
-/** Those found on the server's machine first, the last used of them before all. */
+/** Return the agents: those found on the server's machine first, the most recently used first. */
 export function inOrder(found: readonly FoundAgentRow[]): readonly (typeof AGENTS)[number][] {
   const place = ([name]: (typeof AGENTS)[number]): number => {
     const at = found.findIndex(({ client }) => client === name);
@@ -35,7 +35,7 @@ export function inOrder(found: readonly FoundAgentRow[]): readonly (typeof AGENT
   return [...AGENTS].sort((a, b) => place(a) - place(b));
 }
 
-/** What to paste: a code that is good for one key stands in the key's place. */
+/** Return the command to paste, with a set-up code instead of a key. */
 export function lineFor(agent: AgentName, offer: MadeSetupCode, url: string): string {
   const once = `--url ${url} --once ${offer.code}`;
   const key = `$(${offer.guard} key ${once} --name ${agent})`;
@@ -46,7 +46,7 @@ export function lineFor(agent: AgentName, offer: MadeSetupCode, url: string): st
   return `${offer.guard} connect ${agent} ${once}`;
 }
 
-/** What takes the hooks out again: by the very `guard` that put them in, which need not be on a shell's path. */
+/** Return the command that removes the hooks, by path: `guard` may not be on the shell's PATH. */
 export function undoFor(agent: AgentName, offer: MadeSetupCode): string {
   return `${offer.guard} disconnect ${agent}`;
 }

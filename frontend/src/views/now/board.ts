@@ -1,25 +1,25 @@
-/** Which runs the board lists, and which stand above as cards. Pure. */
+/** Which runs the board lists, and which it shows above as cards. Pure. */
 import { folded } from "../../format/plain";
 import { agentLine, hasEnded, stateWords } from "../../format/words";
 import type { RunRow } from "../../wire/types";
 
-/** From how many running runs on they are searched. */
+/** From this many listed runs on, a search field is shown. */
 export const MANY_RUNS = 8;
 
 const LOST_FOR_MS = 60 * 60_000;
 
-/** A run that waits at an open card is shown by its card, not among the running. */
+/** Return whether a run waits at an open card, which is shown instead of a row. */
 export function awaits(run: RunRow): boolean {
   return run.open_decisions > 0 && (run.status === "held" || run.status === "holding");
 }
 
-/** What runs; and for an hour what lost contact, for its agent may still run. */
+/** Return whether a run is running, or lost contact within the last hour: its agent may run. */
 export function isListed(run: RunRow, now: Date): boolean {
   if (run.status !== "lost") return !hasEnded(run) && !awaits(run);
   return now.getTime() - Date.parse(run.ended_at ?? run.started_at) < LOST_FOR_MS;
 }
 
-/** Whether a typed line means a run: each of its words stands in what its row says. */
+/** Return whether a run matches a line: its row contains each word. */
 export function isMeant(run: RunRow, line: string, now: Date): boolean {
   const words = folded(line).split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;

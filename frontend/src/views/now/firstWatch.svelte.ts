@@ -1,4 +1,4 @@
-/** The first start: shown while nothing was ever heard, and until the first run was seen arriving. */
+/** Whether the empty board is shown: until the first run, and while its arrival is watched. */
 import { appState } from "../../sync/appState.svelte";
 
 export class FirstWatch {

@@ -1,4 +1,4 @@
-/** The order of the board's runs: red-lining first, then fastest spending; and calm. */
+/** The order of the board's runs: red-lining first, then fastest spending, with few moves. */
 import type { RunRow } from "../../wire/types";
 import { burnOf } from "../../format/words";
 import { isRedlining } from "../../sync/baseline.svelte";
@@ -6,7 +6,7 @@ import { isRedlining } from "../../sync/baseline.svelte";
 const CALM_MS = 5_000;
 const NO_RATES: ReadonlyMap<string, number> = new Map();
 
-/** Remembers the last order, so that rows do not jump under the eye or the pointer. */
+/** Remembers the last order, so that rows do not jump while somebody reads or points. */
 export class RunOrder {
   #ids: string[] = [];
   #sortedAt = -Infinity;
@@ -25,7 +25,7 @@ export class RunOrder {
       rates,
       now,
     );
-    // Under the pointer nothing moves: what is new waits at the end.
+    // Under the pointer nothing moves: new runs wait at the end.
     const order = frozen ? [...known, ...fresh] : [...fresh, ...known];
     this.#ids = order.map(({ id }) => id);
     return order;

@@ -1,4 +1,4 @@
-/** The code in the empty board's line: there as long as it is good, then a fresh one takes its place. */
+/** The set-up code in the empty board's command, replaced by a new one before it expires. */
 import { since } from "../../format/time";
 import { refused } from "../../messages/refused";
 import { connect as t } from "../../messages/texts";
@@ -7,7 +7,7 @@ import { read, write } from "../../wire/api";
 import type { MadeSetupCode, SetupCodeRow } from "../../wire/types";
 
 const ASK_MS = 3_000;
-/** A code is not shown to its very end: pasting takes a moment. */
+/** A code is replaced this long before it expires, because pasting takes a moment. */
 const SPARE_MS = 60_000;
 
 export class SetupCode {
@@ -15,7 +15,7 @@ export class SetupCode {
   #used = $state.raw<SetupCodeRow | null>(null);
   #problem = $state.raw("");
 
-  /** Offers codes of a project for as long as the caller's effect lives. */
+  /** Keep a valid code of a project as long as the caller's effect lives. */
   keepFresh(project: string): () => void {
     void this.#begin(project);
     const asking = setInterval(() => {
@@ -27,7 +27,7 @@ export class SetupCode {
   get offer(): MadeSetupCode | null {
     return this.#offer;
   }
-  /** The last code that was used, and where. */
+  /** The code that was used last, and where. */
   get used(): SetupCodeRow | null {
     return this.#used;
   }

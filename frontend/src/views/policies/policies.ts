@@ -1,13 +1,13 @@
-/** A draft of a policy, the words for its rules, and what a backtest says. Pure. */
+/** A draft of a policy, the texts of its rules, and backtest results. Pure. */
 import { isNumber, typedNumber } from "../../format/typedNumber";
 import { policies as t } from "../../messages/texts";
 import type { PolicyChange, PolicyProblem, PolicyRule } from "../../wire/types";
 
-/** A policy as it is sent: the text of a file, or the tables a form fills. */
+/** A policy as it is sent: the text of a file, or the tables of the form. */
 export type Draft = string | Tables;
 export type Tables = Readonly<Record<string, unknown>>;
 
-/** The limits a person meets first; every other setting is under *Advanced*. */
+/** The main limits; every other setting is under *Advanced*. */
 export const LIMITS = [
   { name: "call", section: "repeat", field: "calls" },
   { name: "error", section: "errors", field: "same" },
@@ -43,14 +43,14 @@ export function unitOf(field: string): string {
   return units[field] ?? field.replace(/_/g, " ");
 }
 
-/** Tables of settings that hold for one tool, one agent or one kind of task. */
+/** Tables of settings for one tool, one agent or one task type. */
 const OF_ONE: readonly string[] = ["tool", "agent", "task_type"];
 
-/** What the form calls a setting, `repeat.calls` in a policy's file; what it has no name for, as the file does. */
+/** Return the form's name of a setting such as `repeat.calls`, or the setting itself. */
 export function labelOf(setting: string): string {
   const [section = "", field = "", ...deeper] = setting.split(".");
   if (OF_ONE.includes(section) && deeper.length > 0)
-    // A name may have points of its own.
+    // A name may contain dots.
     return `${labelOf(deeper.slice(-2).join("."))} (${[field, ...deeper.slice(0, -2)].join(".")})`;
   if (setting === "ladder.every.trip") return t.whenTrips;
   if (setting === "ladder.every.nudge") return t.whenNearlySure;
@@ -59,7 +59,7 @@ export function labelOf(setting: string): string {
   return limit ? t.limit[limit.name].name : `${wordsOf(section)} ${unitOf(field)}`.trim();
 }
 
-/** Rules by detector; those that look come first, in the policy's order. */
+/** Group rules by detector; enabled ones come first, in the policy's order. */
 export function groupsOf(rules: readonly PolicyRule[]): RuleGroup[] {
   const groups = new Map<string, PolicyRule[]>();
   for (const rule of rules) groups.set(rule.section, [...(groups.get(rule.section) ?? []), rule]);
@@ -72,13 +72,13 @@ export function groupsOf(rules: readonly PolicyRule[]): RuleGroup[] {
   return [...all.filter(({ on }) => on), ...all.filter(({ on }) => !on)];
 }
 
-/** What stands in the field: what was typed, else what is in force. */
+/** Return the value of a field: the typed one, or else the one in force. */
 export function shownValue(draft: Draft, rule: PolicyRule): string {
   const typed = inside(draft, rule.section)[rule.field];
   return textOf(typed === undefined ? rule.value : typed);
 }
 
-/** Set one rule. A value that is not one number stays as it is: the check says so. No budget is none. */
+/** Set one rule. A value that is no number is kept, for the check to report; "" is no budget. */
 export function withRule(draft: Tables, section: string, field: string, typed: string): Tables {
   const { [field]: _, ...others } = inside(draft, section);
   if (section === "budget" && typed.trim() === "") return { ...draft, [section]: others };
@@ -106,7 +106,7 @@ export function ladderOf(draft: Draft, field: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Start from a preset; tables for tools, agents and task types stay. */
+/** Start from a preset, but keep tables for tools, agents and task types. */
 export function withPreset(draft: Tables, name: string): Tables {
   const kept = Object.entries(draft).filter(([key]) =>
     ["task_type", "tool", "agent"].includes(key),
@@ -119,7 +119,7 @@ export function presetOf(draft: Draft): string {
   return typeof name === "string" ? name : "balanced";
 }
 
-/** What the page calls a preset, whatever release named it; null: it offers none such. */
+/** Return the page's name of a preset of any release; null: it offers no such preset. */
 export function kindOf(preset: string): keyof typeof t.presets | null {
   return KINDS[preset] ?? null;
 }
@@ -128,7 +128,7 @@ export function isLimit(section: string, field: string): boolean {
   return LIMITS.some((limit) => limit.section === section && limit.field === field);
 }
 
-/** How many settings under *Advanced* are other than in the preset. */
+/** Return how many settings under *Advanced* differ from the preset. */
 export function advancedChanges(changes: readonly PolicyChange[]): number {
   return changes.filter(
     ({ field }) =>
@@ -144,8 +144,8 @@ export function problemOf(
 }
 
 /**
- * Dollars typed here that may be thousands, which the server would read in its one way; all other
- * text it refuses. What is in force already is known.
+ * Return typed dollar amounts that may mean thousands, which the server would read as decimals; it
+ * refuses other text. Amounts already in force are accepted.
  */
 export function unclear(draft: Draft, saved: Draft): PolicyProblem[] {
   const { usd } = inside(draft, "budget");
@@ -155,7 +155,7 @@ export function unclear(draft: Draft, saved: Draft): PolicyProblem[] {
     : [];
 }
 
-/** Problems that no field of the form shows. */
+/** Return the problems that no field of the form shows. */
 export function otherProblems(
   problems: readonly PolicyProblem[],
   rules: readonly PolicyRule[],
@@ -167,7 +167,7 @@ export function sameDraft(one: Draft, other: Draft): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Put what `mine` changes of `base` onto `theirs`; what both changed stays as it is in `mine`. */
+/** Apply the changes of `mine` against `base` to `theirs`; in conflicts, `mine` wins. */
 export function rebased(base: Tables, mine: Tables, theirs: Tables): Tables {
   const names = [...new Set([...Object.keys(theirs), ...Object.keys(mine)])];
   const merged = names.map((name): [string, unknown] => {

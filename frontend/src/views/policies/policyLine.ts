@@ -1,16 +1,16 @@
-/** What a line over the stuck score would have asked about, and what moving it adds. Pure. */
+/** What a threshold on the stuck score would have asked about, and what moving it adds. Pure. */
 import type { BacktestRow, PolicyLine, RunScore } from "../../wire/types";
 
-/** Under this many runs a line says little. */
+/** With fewer runs, the effect of a threshold is uncertain. */
 export const FEW_RUNS = 10;
-/** What a policy's `sensitivity` may be. */
+/** The range of a policy's `sensitivity`. */
 const LEAST = 0.5;
 const MOST = 0.99;
 
 export interface Tally {
   asked: number;
   continued: number;
-  /** How many of those a rule asked about, though their score lies under the line; null: unknown. */
+  /** How many of those a rule asked about although their score is below the line; null: unknown. */
   byLimits: number | null;
 }
 
@@ -19,18 +19,18 @@ export interface Difference {
   name: string;
   score: number | null;
   outcome: RunScore["outcome"];
-  /** The draft asks, and today's policy does not; else the other way round. */
+  /** True: only the draft asks; false: only today's policy asks. */
   adds: boolean;
-  /** Why, in the detector's words; empty until the runs are replayed. */
+  /** The detector's reason; empty until the runs are replayed. */
   summary: string;
 }
 
-/** A rule asks wherever the line lies. */
+/** Return whether a run is asked about; a rule asks regardless of the line. */
 export function asksAbout(run: RunScore, line: number | null): boolean {
   return run.rule !== null || (line !== null && run.score !== null && run.score >= line);
 }
 
-/** How many runs came so near to stuck. What a preset's own limits would ask, only a replay tells. */
+/** Return how many runs reach the line. What a preset's limits ask, only a replay tells. */
 export function reaching(runs: readonly RunScore[], line: number): number {
   return runs.filter(({ score }) => score !== null && score >= line).length;
 }
@@ -44,7 +44,7 @@ export function tallyOf(runs: readonly RunScore[], line: number | null): Tally {
   };
 }
 
-/** The runs that one line asks about and the other does not, those nearest to being missed last. */
+/** Return the runs that only one of two lines asks about, those closest to the line last. */
 export function differencesOf(
   runs: readonly RunScore[],
   today: number | null,
@@ -63,7 +63,7 @@ export function differencesOf(
     .sort((one, other) => (other.score ?? 0) - (one.score ?? 0));
 }
 
-/** The same from a replay: it knows the rules of the draft as well, and why they ask. */
+/** Return the same from a replay, which includes the rules of the draft and their reasons. */
 export function replayedDifferences(row: BacktestRow, runs: readonly RunScore[]): Difference[] {
   const known = new Map(runs.map((run) => [run.run, run]));
   return row.runs
@@ -82,14 +82,14 @@ export function replayedTally(side: BacktestRow["today"]): Tally {
   return { asked: side.flagged, continued: side.healthy_flagged, byLimits: null };
 }
 
-/** What the draft would have saved more than today's policy, in dollars; null: unpriced, or nothing. */
+/** Return how many dollars more than today's policy the draft saves; null: unpriced, or none. */
 export function savedMore({ proposed, today }: BacktestRow): number | null {
   if (proposed.cost_after_usd === null) return null;
   const more = Number(proposed.cost_after_usd) - Number(today.cost_after_usd ?? 0);
   return more >= 0.005 ? more : null;
 }
 
-/** How many turns earlier the draft asks, in the middle of the runs that both ask about; below 0: later. */
+/** Return how many turns earlier the draft asks, the median over shared runs; below 0: later. */
 export function turnsEarlier(row: BacktestRow): number {
   const moved = row.runs
     .flatMap(({ proposed, today }) =>
@@ -107,8 +107,8 @@ export function replaySeconds(row: BacktestRow): number | null {
 }
 
 /**
- * How much more evidence than its sensitivity says a policy waits for: who allows a call
- * to be repeated more often lets a mixture of repeats as well.
+ * Return how much more evidence than its sensitivity a policy waits for: allowing more repeats of
+ * one call also allows more of mixed repeats.
  */
 export function patienceOf({ sensitivity, asks_from }: PolicyLine): number {
   return asks_from === null ? 1 : Math.log(1 - asks_from) / Math.log(1 - sensitivity);
@@ -118,14 +118,14 @@ export function heightOf(sensitivity: number, patience: number): number {
   return 1 - (1 - sensitivity) ** patience;
 }
 
-/** The sensitivity that puts the line there; a whole hundredth where nothing else is asked for. */
+/** Return the sensitivity for a height of the line, in whole hundredths if possible. */
 export function sensitivityAt(height: number, patience: number): number {
   const wanted = 1 - (1 - height) ** (1 / patience);
   const digits = Math.abs(patience - 1) < 0.005 ? 100 : 1000;
   return Math.min(MOST, Math.max(LEAST, Math.round(wanted * digits) / digits));
 }
 
-/** The lowest and the highest place of the line. */
+/** Return the lowest and the highest position of the line. */
 export function reachOf(patience: number): readonly [number, number] {
   return [heightOf(LEAST, patience), heightOf(MOST, patience)];
 }

@@ -27,17 +27,17 @@ import { heightOf, patienceOf, sensitivityAt } from "./policyLine";
 const TYPING_MS = 250;
 const LOOK_AGAIN_MS = 700;
 const REST_MS = 700;
-/** Any one will do to compare what else two drafts say. */
+/** Any value works for comparing the rest of two drafts. */
 const ANY_SENSITIVITY = 0.8;
 /** How far back the page looks. */
 export const DAYS = 30;
 
 interface Unsaved {
   draft: Draft;
-  /** What it was made from, and which version that was. */
+  /** The policy that the draft was made from, and its version. */
   saved: Draft;
   number: number;
-  /** Null: as it was. */
+  /** Null: unchanged. */
   mode: ProjectRow["mode"] | null;
   note: string;
 }
@@ -45,7 +45,7 @@ interface Unsaved {
 export class PolicyViewModel {
   readonly #project: string;
   readonly #mine: string;
-  /** Why it is changed, for the record. */
+  /** The reason for the change, stored with the version. */
   note = $state("");
   #draft = $state.raw<Draft>({});
   #saved = $state.raw<Draft>({});
@@ -73,9 +73,9 @@ export class PolicyViewModel {
 
   constructor(
     project: string,
-    /** A viewer looks, and asks for nothing. */
+    /** Whether the person may start a replay, which viewers may not. */
     readonly mayReplay: boolean,
-    /** Whose draft it is. */
+    /** The person to whom the draft belongs. */
     person = "",
   ) {
     this.#project = project;
@@ -107,7 +107,7 @@ export class PolicyViewModel {
   get tables(): Tables | null {
     return typeof this.#draft === "string" ? (this.#check?.policy ?? null) : this.#draft;
   }
-  /** From which score the draft asks: at once, before it is checked. Null: not by the score. */
+  /** The score from which the draft asks, even before it is checked; null: not by the score. */
   get asksFrom(): number | null {
     const line = this.#check?.line;
     if (!line || line.asks_from === null) return null;
@@ -131,7 +131,7 @@ export class PolicyViewModel {
   get changed(): boolean {
     return !sameDraft(this.#draft, this.#saved);
   }
-  /** Only the line differs from the saved policy: what it asks about is told by stored scores. */
+  /** Whether only the line differs from the saved policy, so that stored scores are enough. */
   get lineAlone(): boolean {
     const [one, other] = [this.#draft, this.#saved];
     if (typeof one === "string" || typeof other === "string") return !this.changed;
@@ -143,11 +143,11 @@ export class PolicyViewModel {
   get modeChanged(): boolean {
     return this.#mode !== this.#modeBefore;
   }
-  /** The draft is read and without a fault. */
+  /** Whether the draft was checked and is valid. */
   get good(): boolean {
     return !this.#checking && this.#check?.ok === true;
   }
-  /** The newest backtest is of this very draft. */
+  /** Whether the newest backtest is of exactly this draft. */
   get tried(): boolean {
     return this.#tried !== null && sameDraft(this.#tried, this.#draft);
   }
@@ -155,7 +155,7 @@ export class PolicyViewModel {
     return this.#backtest?.status === "queued" || this.#backtest?.status === "running";
   }
 
-  /** Read the policy in force; raises where the server does not tell it. */
+  /** Read the policy in force; throws if that fails. */
   async load(): Promise<void> {
     this.#message = null;
     const project = await this.#look();
@@ -171,7 +171,7 @@ export class PolicyViewModel {
     this.#loaded = true;
   }
 
-  /** For as long as this tab stands: neither a look elsewhere nor a reload takes it away. */
+  /** Keep the draft as long as the tab is open, also across other pages and reloads. */
   keep(): void {
     const mode = this.modeChanged ? this.#mode : null;
     const unsaved: Unsaved | null =
@@ -187,7 +187,7 @@ export class PolicyViewModel {
     clearTimeout(this.#rest);
   }
 
-  /** Take a new draft; it is checked once the hand rests, and replayed if it rests longer. */
+  /** Set a new draft; it is checked after a pause, and replayed after a longer one. */
   edit(draft: Draft): void {
     this.#draft = draft;
     this.#message = null;
@@ -202,7 +202,7 @@ export class PolicyViewModel {
     }, REST_MS);
   }
 
-  /** Show the draft as text, or as tables; the same policy, if it could be read. */
+  /** Switch the draft between text and tables; the policy stays the same, if it can be read. */
   asText(): void {
     const text = this.changed ? this.#check?.text : (this.#kept ?? this.#check?.text);
     if (typeof this.#draft !== "string" && typeof text === "string") this.#retell(text);
@@ -218,7 +218,7 @@ export class PolicyViewModel {
     this.note = "";
   }
 
-  /** Put the line there; a draft that is text becomes tables. */
+  /** Move the line; a draft that is text becomes tables. */
   moveLine(height: number): void {
     this.asTables();
     const line = this.#check?.line;
@@ -248,14 +248,14 @@ export class PolicyViewModel {
     } catch (error) {
       const why = await refused(error, t.notSaved);
       const isStale = error instanceof ProblemError && error.code === "stale_policy";
-      this.#message = why; // first: what was saved may not be told either
+      this.#message = why; // first, because reading what was saved may fail too
       if (isStale) this.#message = `${why} ${await this.#rebase()}`;
     } finally {
       this.#saving = false;
     }
   }
 
-  /** Somebody saved first: take theirs as the saved one, and what was changed here onto it. */
+  /** Somebody saved first: take theirs as the saved policy, and apply the changes made here. */
   async #rebase(): Promise<string> {
     const [saved, draft] = [this.#saved, this.#draft];
     const project = await this.#look();
@@ -265,7 +265,7 @@ export class PolicyViewModel {
     return this.#putOnto(project, saved, draft) ? t.onTop : t.takesTheirsBack;
   }
 
-  /** Put a draft onto what is in force by now; false: a text, whose changes are counted anew. */
+  /** Apply a draft to the policy now in force; false: it is text, whose changes are recounted. */
   #putOnto(project: ProjectRow, saved: Draft, draft: Draft): boolean {
     if (typeof saved === "string" || typeof draft === "string") {
       this.#saved = this.#kept ?? project.policy;
@@ -277,12 +277,12 @@ export class PolicyViewModel {
     return true;
   }
 
-  /** Go on where this person left this project's policy. */
+  /** Restore the draft that this person left for this project. */
   #takeUp(project: ProjectRow): void {
     const left = keptInTab<Unsaved>(this.#mine);
     if (!left) return;
     let message = t.restored;
-    // Somebody may have saved meanwhile: nothing of theirs is taken back unsaid.
+    // Somebody may have saved meanwhile: their changes must not be silently undone.
     if (!sameDraft(left.draft, left.saved)) {
       const isOnTop = this.#putOnto(project, left.saved, left.draft);
       if (left.number !== this.#number && this.changed)
@@ -293,13 +293,13 @@ export class PolicyViewModel {
     if (this.changed || this.modeChanged) this.#message = message;
   }
 
-  /** Ask for a replay that failed once more. */
+  /** Repeat a replay that failed. */
   async tryAgain(): Promise<void> {
     this.#message = null;
     await this.try(DAYS);
   }
 
-  /** Replay the recorded runs of the last days under the draft, and under today's policy. */
+  /** Replay the recorded runs of the last days under the draft and under today's policy. */
   async try(days: number): Promise<void> {
     const draft = this.#draft;
     const asked = ++this.#replays;
@@ -317,7 +317,7 @@ export class PolicyViewModel {
     }
   }
 
-  /** A newer replay makes an older answer void. */
+  /** Follow a replay; a newer one discards its result. */
   async #follow(asked: number, id: string): Promise<void> {
     while (this.#open && this.running) {
       await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
@@ -328,7 +328,7 @@ export class PolicyViewModel {
     }
   }
 
-  /** A newer draft makes an older answer void. */
+  /** Check the draft; a newer draft discards the answer. */
   async #ask(): Promise<void> {
     const asked = ++this.#asked;
     try {
@@ -364,7 +364,7 @@ export class PolicyViewModel {
     this.#tried = null;
   }
 
-  /** The same policy in another form is no change. */
+  /** Set the draft to another form of the same policy, which is no change. */
   #retell(draft: string | Tables): void {
     if (!this.changed) this.#saved = draft;
     if (this.tried) this.#tried = draft;

@@ -1,8 +1,8 @@
-/** Who worked when, from where one agent handed on to another. Pure. */
+/** When each agent of a run worked, derived from its hand-offs. Pure. */
 import { clockTime, exactTime } from "../../format/time";
 import type { HandOffs } from "../../wire/types";
 
-/** An agent at work without a break. */
+/** A period in which an agent worked without a break. */
 export interface Stretch {
   agent: string;
   from: number;
@@ -22,23 +22,23 @@ export interface Lanes {
   crossings: Crossing[];
   from: number;
   to: number;
-  /** Agents without a lane, which were quiet longest. */
+  /** The agents without a lane: those quiet for longest. */
   folded: string[];
 }
 
-/** When a hand-off was, under its place on the lanes. */
+/** The time of a hand-off, written under its position on the lanes. */
 export interface Tick {
   seq: number;
   at: string;
-  /** Its place on the way, 0 to 1. */
+  /** Its position on the lanes, in [0, 1]. */
   place: number;
-  /** Too near the end for the time to stand behind it: that stands before it. */
+  /** Whether it is so near the end that the time is written before it instead of after. */
   isLate: boolean;
 }
 
-/** More lanes than these are no picture any more: whoever was quiet longest is folded. */
+/** With more lanes the picture is unreadable: the agents quiet for longest are folded. */
 const MOST_LANES = 8;
-/** Older hand-offs than the newest of these are left to the table. */
+/** Only this many of the newest hand-offs are drawn; the table has the others. */
 const MOST_CROSSINGS = 80;
 
 export function lanesOf({ results }: HandOffs, turns: number, most = MOST_LANES): Lanes {
@@ -70,8 +70,8 @@ export function lanesOf({ results }: HandOffs, turns: number, most = MOST_LANES)
 }
 
 /**
- * At most so many hand-offs as ticks, each as near as can be to an even part of the way.
- * `wide` is the part of the way that a written time takes: none is cut off or stands on another.
+ * Return at most `most` hand-offs as ticks, as evenly spaced as possible. `wide` is the share
+ * of the width that a written time takes: none is cut off or overlaps another.
  */
 export function ticksOf(
   { results }: HandOffs,
@@ -102,10 +102,10 @@ export function ticksOf(
   });
 }
 
-/** A shorter stretch is told in seconds: its minutes would all be the same. */
+/** Below this length, times show seconds: their minutes would all be the same. */
 const SHORT_MS = 600_000;
 
-/** The times as they are written; one that is written like the one before it says nothing. */
+/** Return the ticks with their times as text, without ticks whose text repeats. */
 export function timesAt(ticks: readonly Tick[], now: Date): (Tick & { words: string })[] {
   const [first, last] = [ticks[0]?.at ?? "", ticks.at(-1)?.at ?? ""];
   const isShort = Date.parse(last) - Date.parse(first) < SHORT_MS;
@@ -115,7 +115,7 @@ export function timesAt(ticks: readonly Tick[], now: Date): (Tick & { words: str
     .filter(({ words }, i, all) => words !== all[i - 1]?.words);
 }
 
-/** Who handed on and has done nothing since, and to whom. */
+/** An agent that has done nothing since it handed off, and to whom it did. */
 export interface Wait {
   agent: string;
   for: string;
@@ -123,8 +123,9 @@ export interface Wait {
 }
 
 /**
- * Whose work lies with whom at the end of a run that goes on. It is not known that one waits:
- * it may be done. Each handed on to one that worked later, so every chain ends with who works now.
+ * Return who has handed off to whom and not worked since, in a run that goes on. They may be
+ * done instead of waiting. Each handed off to an agent that worked later, so every chain ends
+ * with the agent that works now.
  */
 export function waitsOf({ agents, crossings, stretches }: Lanes): Wait[] {
   const working = stretches.at(-1)?.agent;
@@ -136,7 +137,7 @@ export function waitsOf({ agents, crossings, stretches }: Lanes): Wait[] {
   });
 }
 
-/** The longest way from one who handed on to who works now, that one last. */
+/** Return the longest chain of waiting agents; the agent that works now is last. */
 export function longestChain(waits: readonly Wait[]): string[] {
   const next = new Map(waits.map((wait) => [wait.agent, wait.for]));
   const chains = waits.map(({ agent }) => {
@@ -154,7 +155,7 @@ export interface Edge {
   times: number;
 }
 
-/** The ways round a circle: who hands to whom how often, in the order they were first taken. */
+/** Return the edges of a circle: who hands off to whom how often, in order of first use. */
 export function circleOf(agents: readonly string[]): Edge[] {
   const edges = new Map<string, Edge>();
   agents.forEach((taker, i) => {
@@ -167,7 +168,7 @@ export function circleOf(agents: readonly string[]): Edge[] {
   return [...edges.values()];
 }
 
-/** Points on a ring, the first at the top, clockwise; within a box of 1 by 1. */
+/** Return points on a ring in a box of 1 by 1, clockwise from the top. */
 export function ringPlaces(count: number): [x: number, y: number][] {
   return Array.from({ length: count }, (_, i) => {
     const angle = (2 * Math.PI * i) / count - Math.PI / 2;

@@ -1,17 +1,17 @@
-/** Runs that belong together as lanes over time: who started whom, and when each was done. Pure. */
+/** The runs of a tree as lanes over time: who started whom, and when each ended. Pure. */
 import { hasEnded } from "../../format/words";
 import type { RunRow } from "../../wire/types";
 
-/** One run at work, from and to as shares of the whole time, in [0, 1]. */
+/** The lane of one run; `from` and `to` are shares of the whole time, in [0, 1]. */
 export interface KinLane {
   run: RunRow;
-  /** How many runs above it are shown. */
+  /** How many of its ancestors are shown. */
   depth: number;
   from: number;
   to: number;
 }
 
-/** A run was started by another, or gave its word back to it. */
+/** A line between two lanes: a run starts another, or returns to it. */
 export interface KinHand {
   at: number;
   giver: number;
@@ -24,14 +24,14 @@ export interface KinPicture {
   hands: KinHand[];
   began: Date;
   ended: Date;
-  /** Runs of the tree that have no lane. */
+  /** The number of runs of the tree without a lane. */
   more: number;
 }
 
-/** More lanes than these are no picture any more. */
+/** With more lanes the picture is unreadable. */
 export const MOST_LANES = 12;
 
-/** @param here the run whose page it is: it, what is above and below it, have lanes before others */
+/** @param here the run whose page it is; it and its relatives get lanes before other runs */
 export function kinLanes(
   runs: readonly RunRow[],
   here: string,
@@ -71,7 +71,7 @@ function endOf(run: RunRow, now: Date): number {
   return Date.parse(run.ended_at ?? run.last_turn_at ?? run.started_at);
 }
 
-/** Each run under the one that started it, in the order they were opened. */
+/** Return the runs that get lanes, each after the one that started it, in opening order. */
 function chosen(runs: readonly RunRow[], here: string, most: number): RunRow[] {
   const self = runs.find(({ id }) => id === here);
   const near = new Set([here, ...(self ? above(self, runs).map(({ id }) => id) : [])]);

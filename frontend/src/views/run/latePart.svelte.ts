@@ -1,4 +1,4 @@
-/** A part that comes after what is around it: what was asked of it before is done when it is here. */
+/** A part that is loaded after its surroundings; an earlier request is carried out then. */
 export class LatePart<Part> {
   #part = $state.raw<Part>();
   #asked: ((part: Part) => void) | null = null;
@@ -13,7 +13,7 @@ export class LatePart<Part> {
     this.#asked = null;
   }
 
-  /** The last that is asked of a part that is not here counts. */
+  /** Carry out a request now, or once the part is loaded; only the last one counts. */
   ask(act: (part: Part) => void): void {
     if (this.#part) act(this.#part);
     else this.#asked = act;

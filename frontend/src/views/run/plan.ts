@@ -1,8 +1,8 @@
-/** What stands in which line of the timeline, without knowing the turns themselves. Pure. */
+/** What each line of the timeline shows, without knowing the turns themselves. Pure. */
 import type { Range } from "../../format/ranges";
 import type { Loop, Pin } from "./timeline";
 
-/** A pin and the turn before which it stands. */
+/** A pin and the turn before which it is placed. */
 export interface Placed {
   seq: number;
   pin: Pin;
@@ -25,7 +25,7 @@ export interface Parts {
   loops?: readonly Loop[];
   pins?: readonly Placed[];
   folded?: ReadonlySet<string>;
-  /** Each loop under a title of its own. */
+  /** Whether each loop has a title of its own. */
   titled?: boolean;
   newestFirst?: boolean;
 }
@@ -75,7 +75,7 @@ export class Plan {
     return "slot" in segment ? segment.slot : this.#turn(segment.from + place - segment.start);
   }
 
-  /** The line of a turn, or of the next one that is here; -1 when there is none. */
+  /** Return the line of a turn, or of the next one in the list; -1: there is none. */
   indexOf(seq: number): number {
     let [low, high] = [0, this.#stretches.length];
     while (low < high) {
@@ -87,12 +87,12 @@ export class Plan {
     return stretch ? this.#turned(stretch.start + Math.max(0, seq - stretch.from)) : -1;
   }
 
-  /** The key of a turn; of the next one that is here, when others are and it is not. */
+  /** Return the key of a turn, or if only others are in the list, of the next one there. */
   keyNear(seq: number): string {
     return this.at(this.indexOf(seq))?.key ?? turnKey(seq);
   }
 
-  /** The line of what has this key; -1 when it is not here. */
+  /** Return the line with this key; -1: there is none. */
   indexOfKey(key: string): number {
     const seq = seqOfKey(key);
     if (seq !== null) {
@@ -104,7 +104,7 @@ export class Plan {
     return segment ? this.#turned(segment.start) : -1;
   }
 
-  /** The nearest turn from a line on, in steps of `by`; null at the end. */
+  /** Return the nearest turn from a line on, in steps of `by`; null at the end. */
   turnFrom(index: number, by: 1 | -1): number | null {
     for (let place = index; place >= 0 && place < this.count; place += by) {
       const slot = this.at(place);
@@ -169,7 +169,7 @@ function segmentsOf(ranges: readonly Range[], marks: readonly Mark[]): Segment[]
   return segments;
 }
 
-/** The ranges less what the folded loops hide. */
+/** Return the ranges without what folded loops hide. */
 function without(ranges: readonly Range[], hidden: readonly Loop[]): Range[] {
   return hidden.reduce<Range[]>(
     (left, { from, to }) =>

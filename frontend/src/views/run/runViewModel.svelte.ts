@@ -1,4 +1,4 @@
-/** What the page of one run shows and where it stands: filters, folds, the chosen turn. */
+/** The state of the page of one run: filters, folded loops, the selected turn. */
 import { isIn, nthOf, rankOf, type Range } from "../../format/ranges";
 import { filterOf, isNarrow, matches, paramsOf, type Filter } from "../../format/turnFilter";
 import { runPath, turnPath } from "../../route";
@@ -21,7 +21,7 @@ export class RunViewModel {
   readonly feed: Feed;
   readonly pages: TurnPages;
   readonly timeline: RunTimeline;
-  /** The turns that the filter lets through, and those of them with the words. */
+  /** The turns that match the filter, and those of them that contain the searched words. */
   readonly narrow: Matches;
   readonly hits: Matches;
   #folded = $state.raw<ReadonlySet<string>>(new Set());
@@ -58,21 +58,21 @@ export class RunViewModel {
   get run(): RunRow | null {
     return this.#run;
   }
-  /** The card that asks something now; a loop's before a permission. */
+  /** The open card; one about a loop before a permission request. */
   get card() {
     return this.#card;
   }
-  /** The permissions that are asked for now. */
+  /** The open permission requests. */
   get asks() {
     return this.#asks;
   }
-  /** There is somebody to talk to, or something was said. */
+  /** Whether the run has not ended, or has messages. */
   get talks(): boolean {
     const { run } = this;
     const hasMessages = [...this.feed.state.interventions.values()].some(({ message }) => message);
     return run !== null && (hasMessages || !hasEnded(run));
   }
-  /** A message can be sent to its agent now. */
+  /** Whether a message can be sent to its agent now. */
   get hears(): boolean {
     const { run } = this;
     return run !== null && run.status === "running" && !("inject" in run.unavailable);
@@ -95,17 +95,17 @@ export class RunViewModel {
   get folded(): ReadonlySet<string> {
     return this.#folded;
   }
-  /** The turn the address names. */
+  /** The turn in the address. */
   get chosen(): number | null {
     const { route } = router;
     return route.name === "run" ? route.turn : null;
   }
-  /** The turn that stands in full within the list. */
+  /** The turn shown in full within the list. */
   get opened(): number | null {
     return this.#open;
   }
 
-  /** The address named a turn after the last one, which stands in for it. */
+  /** Whether the address names a turn after the last one, which is shown instead. */
   get beyond(): boolean {
     return this.#beyond;
   }
@@ -139,7 +139,7 @@ export class RunViewModel {
     this.#beyond = false;
   }
 
-  /** Choose the last turn where the address names one after it; null: it does not. */
+  /** Select the last turn if the address names one after it; null: it does not. */
   comeBack(): number | null {
     if (this.chosen === null || this.chosen < this.#count) return null;
     const last = this.#count > 0 ? this.#count - 1 : null;
@@ -164,14 +164,14 @@ export class RunViewModel {
     this.#folded = next;
   }
 
-  /** The place of the chosen turn among the matches, from 1; 0: it is none of them. */
+  /** The number of the selected turn among the matches, from 1; 0: it is none of them. */
   get hitNumber(): number {
     const { chosen } = this;
     if (chosen === null || !isIn(this.hits.ranges, chosen)) return 0;
     return rankOf(this.hits.ranges, chosen) + 1;
   }
 
-  /** To the next match, round the end. */
+  /** Select the next match, from the first again after the last. */
   stepHit(by: 1 | -1): void {
     const { count, ranges } = this.hits;
     if (count === 0) return;
@@ -185,7 +185,7 @@ export class RunViewModel {
     if (seq !== null) this.choose(seq);
   }
 
-  /** A person came to rest here: whoever comes back by the browser's history does too. */
+  /** Note where a person stopped scrolling, for going back in the browser's history. */
   rest({ key, delta }: Anchor): void {
     const { route } = router;
     if (route.name === "run" && route.id === this.id)

@@ -1,7 +1,7 @@
-/** Points of a run's series as pictures want them. Pure. */
+/** A run's series, prepared for charts. Pure. */
 import type { SeriesPoint } from "../../wire/types";
 
-/** The place of the point that holds a turn; the nearest at either end. */
+/** Return the position of the point that contains a turn; the nearest one beyond either end. */
 export function placeIn(points: readonly SeriesPoint[], seq: number): number {
   let [low, high] = [0, Math.max(0, points.length - 1)];
   while (low < high) {
@@ -12,18 +12,18 @@ export function placeIn(points: readonly SeriesPoint[], seq: number): number {
   return low;
 }
 
-/** What was spent up to the end of each point. */
+/** Return the spending up to the end of each point. */
 export function costSoFar(points: readonly SeriesPoint[], before: string): number[] {
   let sum = Number(before);
   return points.map(({ cost_usd }) => (sum += Number(cost_usd)));
 }
 
-/** Of such places those whose words say something new: a short run's turns share a minute. */
+/** Drop positions whose label repeats the one before: in a short run, turns share a minute. */
 export function toldApart(places: readonly number[], words: (place: number) => string): number[] {
   return places.filter((place, i) => i === 0 || words(place) !== words(places[i - 1] ?? place));
 }
 
-/** A few places at even distances, where the axis is written: never at the very edge. */
+/** Return a few evenly spaced positions for labels of the axis, never at the edge. */
 export function evenPlaces(count: number, most = 6): number[] {
   const steps = Math.min(most, count);
   return Array.from({ length: steps }, (_, i) => Math.floor(((i + 0.5) * count) / steps));

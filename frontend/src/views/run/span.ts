@@ -1,24 +1,24 @@
 /**
- * A list that is taller than an element may be, on a page that is not. Pure.
+ * Maps a list that is taller than an element may be to a shorter page. Pure.
  *
- * Near both ends a pixel of the page is a pixel of the list; between them the page is
- * the shorter one. Whoever scrolls by hand still moves pixel by pixel: what the list is
- * ahead of the page (its *shift*) changes only with a leap, or shortly before an end.
+ * Near both ends a pixel of the page is a pixel of the list; between them a page pixel
+ * stands for several. Scrolling by hand still moves pixel by pixel: the distance that the
+ * list is ahead of the page (its *shift*) changes only with a leap, or shortly before an end.
  */
 
-/** In pixels. Firefox ends at 17.9 million, and beyond 2^23 a float has no halves of a pixel. */
+/** In pixels. Firefox allows 17.9 million, and above 2^23 a float has no half pixels. */
 export const TALLEST = 8_000_000;
-/** So much of the page at either end is true to the list. */
+/** The share of the page at either end in which its pixels are those of the list. */
 const TRUE_SHARE = 1 / 4;
-/** Who moves more screens at once than this did not scroll, but leapt. */
+/** A move of more screens than this is a leap, not scrolling. */
 const LEAP_SCREENS = 4;
-/** So many screens before an end of the page its place is looked at again. */
+/** This many screens before an end of the page, the shift is computed again. */
 const NEAR_SCREENS = 3;
 
 export interface Stand {
-  /** Distance from the top of the page's element. */
+  /** Distance from the top of the page's element, in pixels. */
   page: number;
-  /** What the list is ahead of it. */
+  /** How far the list is ahead of `page`. */
   shift: number;
 }
 
@@ -38,27 +38,27 @@ export class Span {
     return this.tall === this.#total;
   }
 
-  /** Where the list stands when the scroll bar does here. */
+  /** Return the position in the list for a position of the scroll bar. */
   listAt(page: number): number {
     if (this.isTrue || page <= this.#edge) return page;
     if (page >= this.tall - this.#edge) return page + this.#total - this.tall;
     return this.#edge + (page - this.#edge) * this.#ratio;
   }
 
-  /** Where the scroll bar stands when the list does here. */
+  /** Return the position of the scroll bar for a position in the list. */
   pageAt(list: number): number {
     if (this.isTrue || list <= this.#edge) return list;
     if (list >= this.#total - this.#edge) return list - this.#total + this.tall;
     return this.#edge + (list - this.#edge) / this.#ratio;
   }
 
-  /** Where one stands who brings a place of the list in sight. */
+  /** Return the position that shows a place of the list. */
   standAt(list: number): Stand {
     const page = this.pageAt(list);
     return { page, shift: list - page };
   }
 
-  /** Where one stands after the page was scrolled; another `page` than that is to be set. */
+  /** Return the position after the page was scrolled; if `page` differs, the caller must set it. */
   scrolled(before: Stand, page: number, view: number): Stand {
     if (this.isTrue) return { page, shift: 0 };
     if (Math.abs(page - before.page) > LEAP_SCREENS * view)
@@ -69,7 +69,7 @@ export class Span {
     return this.standAt(list);
   }
 
-  /** Pixels of the list to one of the page, between the ends. */
+  /** Pixels of the list per pixel of the page, between the ends. */
   get #ratio(): number {
     return (this.#total - 2 * this.#edge) / (this.tall - 2 * this.#edge);
   }

@@ -1,4 +1,4 @@
-/** What a run did, as claims, each with the turn that shows it. Pure. */
+/** What a run did, as statements, each with the turn that shows it. Pure. */
 import { money, whole } from "../../format/numbers";
 import { clockTime, since } from "../../format/time";
 import { summary as t, words } from "../../messages/texts";
@@ -6,7 +6,7 @@ import type { RunSummary, Work } from "../../wire/types";
 
 export interface Claim {
   text: string;
-  /** The turn that shows it; null: none does by itself. */
+  /** The turn that shows it; null: no single turn does. */
   seq: number | null;
   tone?: "bad";
 }
@@ -14,12 +14,12 @@ export type Row = readonly [name: string, claims: readonly Claim[]];
 
 const MOST_KINDS = 4;
 const MOST_FILES = 3;
-/** A turn may take so long: until then its hour is the last one. */
+/** A turn may take this long: if the last turn is more recent, its hour is "the last hour". */
 const RECENT_MS = 10 * 60_000;
 
 /**
- * @param status how the run stands, in words, and the turn it rests on
- * @param until when its last turn came: where that is a while ago, it was not the last hour
+ * @param status the state of the run, in words, and the turn it is based on
+ * @param until the time of its last turn; if long ago, its hour is not called "the last hour"
  */
 export function summaryRows(
   summary: RunSummary,
@@ -42,7 +42,7 @@ export function summaryRows(
   return rows;
 }
 
-/** The rows that a run's own row promises, before what is in them has come. */
+/** Return the rows that a run will have, before their content has been fetched. */
 export function rowsBefore(status: Claim, goal: string, turns: number): Row[] {
   return [
     [t.rows.status, [status]],
@@ -51,7 +51,7 @@ export function rowsBefore(status: Claim, goal: string, turns: number): Row[] {
   ];
 }
 
-/** Why a paused run waits, and until when. */
+/** Return why a paused run waits, and until when. */
 export function pauseWords(
   { by, since, until, unanswered }: NonNullable<RunSummary["paused"]>,
   now: Date,
@@ -87,7 +87,7 @@ function callClaims({ calls }: Work): Claim[] {
   if (sum === 0) return [{ text: t.none, seq: null }];
   const failed = calls.reduce((all, one) => all + one.failed, 0);
   const kinds = calls.slice(0, MOST_KINDS).map(({ kind, count, last_seq }) => ({
-    // They are other ones beside calls of a kind alone.
+    // They are "other" calls only beside calls of a known kind.
     text: kind === "other" && calls.length === 1 ? t.calls(count) : kindWords(kind, count),
     seq: last_seq,
   }));
@@ -110,7 +110,7 @@ function fileClaims({ files, file_count: n }: Work): Claim[] {
   return [{ text: t.files(n), seq: null }, ...named, ...more];
 }
 
-/** The last two parts tell most files of a project apart. */
+/** Return the last two parts, which distinguish most files of a project. */
 function shortPath(path: string): string {
   return path.split("/").slice(-2).join("/");
 }

@@ -1,4 +1,4 @@
-/** A conversation in one order: messages, the agent's words, permissions. Pure. */
+/** A conversation in order of time: messages, the agent's words, permissions. Pure. */
 import type { Tap } from "../../sync/taps.svelte";
 import type { Conversation, DecisionRow, MessageRow, RunRow } from "../../wire/types";
 
@@ -10,9 +10,9 @@ export type Entry =
   | { kind: "sending"; key: string; at: string; row: Tap };
 
 /**
- * @param told what the server knows
- * @param asks permissions that are asked for now, which stand where they were asked
- * @param taps a person's own messages, of which the server may not have told yet
+ * @param told the conversation as the server sent it
+ * @param asks open permission requests, placed where they were made
+ * @param taps a person's own messages, which the server may not have confirmed yet
  */
 export function entriesOf(
   conversation: Conversation,
@@ -40,7 +40,7 @@ export function entriesOf(
   return [...lines.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)), ...sending];
 }
 
-/** A session that a text wakes when it rests. */
+/** Return whether a message wakes the session while it rests. */
 export function isWoken(run: RunRow): boolean {
   const ability = run.capabilities["inject"];
   return Array.isArray(ability) && ability.includes("when_idle");

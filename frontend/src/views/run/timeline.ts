@@ -1,4 +1,4 @@
-/** A run's turns, its loops and what people did, as one list. Pure. */
+/** A run's turns, loops and interventions, as one list. Pure. */
 import { money } from "../../format/numbers";
 import { span } from "../../format/time";
 import { answerWords, turnRange } from "../../format/words";
@@ -6,7 +6,7 @@ import { run as t } from "../../messages/texts";
 import { isOpen } from "../../sync/reduce";
 import type { AutofixRow, DecisionRow, Evidence, InterventionRow, TurnRow } from "../../wire/types";
 
-/** What a person or auto gave the run. */
+/** An intervention by a person, or an autofix. */
 export type Pin =
   | { kind: "pin"; key: string; at: string; made: InterventionRow }
   | { kind: "fix"; key: string; at: string; fix: AutofixRow };
@@ -14,7 +14,7 @@ export type Pin =
 /** The turns that one card is about. */
 export interface Loop {
   decision: string;
-  /** What the card says it is. */
+  /** The kind in the words of the card. */
   kind: string;
   open: boolean;
   from: number;
@@ -56,7 +56,7 @@ function loopOf(decision: DecisionRow, turns: readonly TurnRow[]): Loop {
   };
 }
 
-/** The loop's turns as they stand here, else as its card remembers them. */
+/** Return the loop's turns from the list, or else from the evidence of its card. */
 function insideOf(evidence: Evidence, turns: readonly TurnRow[]): { at: string; ran: boolean }[] {
   const here = turns.filter(({ seq }) => evidence.turns.includes(seq));
   if (here.length > 0) return here.map(({ ts, phase }) => ({ at: ts, ran: phase === "done" }));
@@ -68,7 +68,7 @@ function titleOf(decision: DecisionRow): string {
   return words[decision.kind] ?? decision.kind.replace(/_/g, " ");
 }
 
-/** What people and auto gave the run. */
+/** Return the interventions by people, and the autofixes. */
 export function pinsOf(made: Iterable<InterventionRow>, fixes: Iterable<AutofixRow>): Pin[] {
   return [
     ...Array.from(made, (row): Pin => ({ kind: "pin", key: row.id, at: row.at, made: row })),

@@ -1,13 +1,13 @@
-/** Where each row of a very long list stands: nearly all are of one height. Pure. */
+/** The positions of the rows in a very long list, nearly all of one height. Pure. */
 
-/** The first row in sight, and how much of it is above: where a person is. */
+/** A scroll position: the first visible row, and how many pixels of it are above the view. */
 export interface Anchor {
-  /** Empty: above the list, `delta` from the top of the page. */
+  /** Empty: the position is above the list, `delta` from the top of the page. */
   key: string;
   delta: number;
 }
 
-/** Where a person left a run's list, as a step of the browser's history keeps it. */
+/** Return the scroll position that an entry of the browser's history keeps; null: none. */
 export function standingIn(state: unknown, run: string): Anchor | null {
   if (!isTold(state) || !isTold(state.standing)) return null;
   const { run: of, key, delta } = state.standing;
@@ -18,14 +18,14 @@ function isTold(what: unknown): what is Record<string, unknown> {
   return typeof what === "object" && what !== null;
 }
 
-/** A row that is not of the common height. */
+/** A row whose height is not the common one. */
 export type Odd = readonly [index: number, height: number];
 
 export class Rows {
   readonly count: number;
   readonly base: number;
   readonly #odd: readonly Odd[];
-  /** What the odd rows before each one add to the common height. */
+  /** For each odd row, what the odd rows before it add to the common height. */
   readonly #extra: readonly number[];
 
   /** @param odd in order of their index */
@@ -46,12 +46,12 @@ export class Rows {
     return odd?.[0] === index ? odd[1] : this.base;
   }
 
-  /** The distance of a row's upper edge from the top of the list. */
+  /** Return the distance of a row's upper edge from the top of the list. */
   offsetOf(index: number): number {
     return index * this.base + (this.#extra[this.#oddBefore(index)] ?? 0);
   }
 
-  /** The row at a distance from the top; the nearest one outside the list. */
+  /** Return the row at a distance from the top; outside the list, the nearest one. */
   indexAt(offset: number): number {
     let [low, high] = [0, this.count - 1];
     while (low < high) {
@@ -62,7 +62,7 @@ export class Rows {
     return Math.max(0, low);
   }
 
-  /** How many odd rows stand before a row. */
+  /** Return how many odd rows come before a row. */
   #oddBefore(index: number): number {
     let [low, high] = [0, this.#odd.length];
     while (low < high) {
@@ -74,7 +74,7 @@ export class Rows {
   }
 }
 
-/** The stretch of rows to draw: what is in sight and some on either side, always as many. */
+/** Return the rows to draw: the visible ones and some on either side; always the same number. */
 export function stretchOf(
   rows: Rows,
   top: number,

@@ -1,4 +1,4 @@
-/** A test sent to a channel, followed until something came of it. */
+/** A test message to a channel, followed until there is a result. */
 import { exactTime } from "../../format/time";
 import { channels as t, failures } from "../../messages/texts";
 import { Attempt } from "../../sync/attempt.svelte";
@@ -21,7 +21,7 @@ export class ChannelTrial {
     return this.#attempt.wrong !== "" || this.#row?.status === "failed";
   }
 
-  /** What came of it, in words; "" before there is one. */
+  /** The result in words; "" before there is one. */
   get words(): string {
     const row = this.#row;
     if (this.#attempt.wrong) return this.#attempt.wrong;

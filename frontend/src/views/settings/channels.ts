@@ -1,4 +1,4 @@
-/** Channels as a form holds them, and the order in which they are told. Pure. */
+/** Channels as form values, and the order in which they are notified. Pure. */
 import type { Language } from "../../messages/speech.svelte";
 import type {
   ChannelHears,
@@ -21,7 +21,7 @@ export const HEARS: readonly ChannelHears[] = ["decisions", "budgets", "reports"
 export interface Draft {
   kind: ChannelKind;
   name: string;
-  /** "" in a change: it stays as it is. */
+  /** "" in a change: the address stays as it is. */
   address: string;
   /** Minutes, as typed. */
   step: string;
@@ -31,7 +31,7 @@ export interface Draft {
   language: Language;
 }
 
-/** Whoever adds a channel most likely speaks as its readers do. */
+/** A new channel gets the language of the person who adds it, most likely its readers' too. */
 export function emptyDraft(language: Language = "en"): Draft {
   return {
     kind: "slack",
@@ -73,7 +73,7 @@ export function newOf(draft: Draft, project: string): NewChannel {
   };
 }
 
-/** Only what differs is sent; another person's change of the rest is kept. */
+/** Return only what differs, so that other people's changes of the rest are kept. */
 export function patchOf(row: ChannelRow, draft: Draft): Partial<ChannelPatch> {
   const was = draftOf(row);
   const patch: Partial<ChannelPatch> = {};
@@ -98,7 +98,7 @@ export interface Step {
   names: string[];
 }
 
-/** Who is told of a card and when: switched-on channels that hear of cards, by their minutes. */
+/** Return who is notified of a card and when: enabled channels for cards, by their minutes. */
 export function stepsOf(rows: readonly ChannelRow[], own: string, holdSeconds: number): Step[] {
   const telling = rows.filter((row) => row.enabled && row.hears.includes("decisions"));
   const within = telling.filter((row) => row.step_minutes * 60 < holdSeconds);

@@ -3,14 +3,14 @@ export const LIVES = ["day", "week", "month"] as const;
 export type Life = (typeof LIVES)[number];
 
 const DAYS: Record<Life, number> = { day: 1, week: 7, month: 30 };
-/** This clock may be ahead of the server's, which takes a month at most. */
+/** This clock may be ahead of the server's, which accepts a month at most. */
 const SPARE_MS = 60_000;
 
-/** How many days others can read what agents said, asked before the first of them comes. */
+/** Days that the texts of turns are kept, asked before the first person is invited. */
 export const KEPT_DAYS = ["30", "90", "0"] as const;
 export type KeptDays = (typeof KEPT_DAYS)[number];
 
-/** When a link made now is over, in RFC 3339. */
+/** Return when a link made now expires, in RFC 3339. */
 export function endsAfter(life: Life, now: Date): string {
   return new Date(now.getTime() + DAYS[life] * 86_400_000 - SPARE_MS).toISOString();
 }

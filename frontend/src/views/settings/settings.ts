@@ -1,10 +1,10 @@
-/** A project's settings as a form holds them. Pure. */
+/** A project's settings as form values. Pure. */
 import { roundMoney, whole } from "../../format/numbers";
 import { shownNumber, typedNumber } from "../../format/typedNumber";
 import { members as t, words } from "../../messages/texts";
 import type { ProjectPatch, ProjectRow } from "../../wire/types";
 
-/** Ceilings a form offers, by scope and unit; what else is set stays as it is. */
+/** The ceilings in the form, by scope and unit; others stay as they are. */
 export const CEILINGS = [
   { scope: "run", unit: "usd", name: "runDollars" },
   { scope: "run", unit: "turns", name: "runTurns" },
@@ -46,7 +46,7 @@ export function draftOf(project: ProjectRow): Draft {
   };
 }
 
-/** Only what differs is sent; another person's change of the rest is kept. */
+/** Return only what differs, so that other people's changes of the rest are kept. */
 export function patchOf(project: ProjectRow, draft: Draft): Partial<ProjectPatch> {
   const was = draftOf(project);
   const patch: Partial<ProjectPatch> = {};
@@ -63,7 +63,7 @@ export function patchOf(project: ProjectRow, draft: Draft): Partial<ProjectPatch
   return patch;
 }
 
-/** A project's rules in a few words: how its runs begin, and the budgets that a form offers. */
+/** Return a project's rules in a few words: the mode of its runs, and the budgets of the form. */
 export function rulesOf(project: ProjectRow): string[] {
   const budgets = CEILINGS.flatMap((one) => {
     const amount = ceilingOf(project, one);

@@ -1,12 +1,12 @@
-/** The pages of Settings, one address each. A page that is not built is not here. */
+/** The pages of Settings, with one address each. */
 import type { Component } from "svelte";
 import { settings as t } from "../../messages/texts";
 
 export interface SettingsPage {
-  /** The word behind `/settings/`; empty: the first page. */
+  /** The part of the address after `/settings/`; empty: the first page. */
   slug: string;
   readonly words: string;
-  /** Fetched when it is first looked at. */
+  /** Loads the page when it is first opened. */
   load: () => Promise<{ default: Component }>;
 }
 

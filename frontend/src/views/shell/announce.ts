@@ -1,15 +1,15 @@
-/** What a screen reader is told of new cards. Pure. */
+/** What a screen reader announces for new cards. Pure. */
 import { shell as t } from "../../messages/texts";
 import { asksFor } from "../../format/words";
 import type { DecisionRow } from "../../wire/types";
 
 export interface News {
   text: string;
-  /** A held agent waits: that interrupts; all else is said when there is a pause. */
+  /** Whether to interrupt the reader, because a held agent waits. */
   urgent: boolean;
 }
 
-/** Say which cards are new since the last time; null: none. */
+/** Return the announcement of the cards that are new since the last time; null: none. */
 export function newsOf(known: ReadonlySet<string>, open: readonly DecisionRow[]): News | null {
   const fresh = open.filter(({ id }) => !known.has(id));
   const held = fresh.filter((card) => card.holds || asksFor(card));

@@ -1,15 +1,15 @@
-/** Which build a page is of: its script's address has the build's hash. */
+/** Which build a page belongs to: its script's address contains the build's hash. */
 
-/** Whether a page names another build's script; what names none is no page of ours. */
+/** Return whether a page names another build's script; one without a script is not ours. */
 export function isOfOtherBuild(page: string, script: string): boolean {
   return page.includes("/assets/index-") && !page.includes(script);
 }
 
-/** Whether the server has another build by now; false where it does not say so in five seconds. */
+/** Return whether the server now has another build; false if it does not answer in 5 s. */
 export async function isReplaced(): Promise<boolean> {
   const script = document.querySelector("script[type=module]")?.getAttribute("src") ?? "";
   try {
-    // Any screen's address but "/": that the service worker answers, from the build it keeps.
+    // Any screen except "/", which the service worker would answer from its own build.
     const page = await fetch("/decisions", {
       cache: "no-store",
       signal: AbortSignal.timeout(5_000),

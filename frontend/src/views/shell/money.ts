@@ -1,4 +1,4 @@
-/** The money of the runs on the screen: what they burn now. Pure. */
+/** The current spending rate of the runs on the screen. Pure. */
 import type { RunRow } from "../../wire/types";
 import { burnOf } from "../../format/words";
 
@@ -6,7 +6,7 @@ export function burnOfAll(runs: readonly RunRow[], now: Date): number {
   return runs.reduce((total, run) => total + burnOf(run, now), 0);
 }
 
-/** Did this run end since midnight here? */
+/** Return whether a run ended since the local midnight. */
 export function endedToday(run: RunRow, now: Date): boolean {
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate());
   return run.ended_at !== null && new Date(run.ended_at) >= midnight;

@@ -1,4 +1,4 @@
-/** The screens that stand. One that is not built is not in the navigation. */
+/** The screens of the navigation. */
 import Activity from "@lucide/svelte/icons/activity";
 import CircleDollarSign from "@lucide/svelte/icons/circle-dollar-sign";
 import History from "@lucide/svelte/icons/history";
@@ -15,9 +15,9 @@ export interface Place {
   name: Route["name"] & keyof typeof t.screens;
   path: string;
   icon: typeof Activity;
-  /** Begins a group of the rail, under its word. */
+  /** The heading of the group of the rail that begins here. */
   group?: keyof typeof t.groups;
-  /** Stands in the phone's menu, not among its tabs. */
+  /** Whether it is in the phone's menu, not among its tabs. */
   inMenu?: boolean;
 }
 
@@ -36,7 +36,7 @@ export const PLACES: readonly Place[] = [
 export const TABS = PLACES.filter(({ inMenu }) => !inMenu);
 export const MENU = PLACES.filter(({ inMenu }) => inMenu);
 
-/** A run's page belongs to Now, a comparison to History, a daily report to Costs. */
+/** Return whether a route belongs to a place: a run's page to Now, a comparison to History. */
 export function isHere(place: Place, route: Route): boolean {
   return (
     route.name === place.name ||

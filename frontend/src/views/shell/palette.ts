@@ -1,27 +1,27 @@
-/** Which entries a line typed into the palette means, in which order they stand. Pure. */
+/** Which entries match a line typed into the palette, and their order. Pure. */
 import { answersOf, COMMANDS, LONGEST_FIX_ON_A_BUTTON } from "../../card/answers";
 import { folded } from "../../format/plain";
 import { asksFor, standsWhole } from "../../format/words";
 import { keyOf, type Command } from "../../keys/keymap";
 import type { Action, DecisionRow, RunRow } from "../../wire/types";
 
-/** What is done, then runs, then what stands in their turns, answers nobody named, where one can go. */
+/** Actions, then runs, then matches in turns, then unnamed answers, then screens. */
 export const GROUPS = ["do", "runs", "turns", "answers", "go"] as const;
 export type Group = (typeof GROUPS)[number];
 
 export interface Entry {
-  /** Tells entries apart: two runs may share a name. */
+  /** Identifies the entry: two runs may share a name. */
   id: string;
   kind: "card" | "run" | "turn" | "screen" | "setting" | "project" | "action";
   label: string;
   detail: string;
-  /** The key that does the same where the palette is not open. */
+  /** The command whose key does the same outside the palette. */
   command?: Command | undefined;
-  /** What is sent with it, in full: it stands there before it can be sent. */
+  /** The text sent with it, shown in full before it can be sent. */
   text?: string | undefined;
-  /** Of an answer to a card: what it is called, and the run that it moves. */
+  /** For an answer to a card: its name, and the run that it affects. */
   answers?: { called: string; run: string };
-  /** Listed only when it is typed, and last. */
+  /** Listed only if its label is typed, and last. */
   isLast?: boolean;
   act: () => void;
 }
@@ -32,10 +32,10 @@ const LEAST_TYPED = 3;
 export type Listed = Entry & { group: Group };
 
 /**
- * Group by group, each in the order given; what cannot be taken back stands last of all.
+ * Return the entries by group, each in the given order; what cannot be undone is last of all.
  *
- * Whoever types a run's name and presses Enter goes to it: an answer to a card stands with
- * what is done only where the line names it and its run, and is no run's name.
+ * Typing a run's name and Enter opens the run: an answer to a card is listed among the actions
+ * only if the line names both the answer and its run, and is not the name of a run.
  */
 export function inGroups(entries: readonly Entry[], line: string): Listed[] {
   const words = wordsOf(line);
@@ -55,7 +55,7 @@ export function inGroups(entries: readonly Entry[], line: string): Listed[] {
     .sort((a, b) => place(a) - place(b));
 }
 
-/** Every word must be found in the label or the detail; a label that begins with the line is first. */
+/** Each word must occur in label or detail; labels that begin with the line come first. */
 export function rank(entries: readonly Entry[], line: string, most = MOST): Entry[] {
   const words = wordsOf(line);
   return entries
@@ -73,7 +73,7 @@ function wordsOf(line: string): string[] {
 
 function isNamed({ called, run }: { called: string; run: string }, words: string[]): boolean {
   const name = folded(run);
-  // Two words: "con" begins "Continue" and is within "config", and means the run.
+  // By two words: "con" alone begins "Continue", but is also in "config" and means that run.
   return words.some(
     (verb, at) => begins(called, verb) && words.some((word, i) => i !== at && name.includes(word)),
   );
@@ -88,7 +88,7 @@ function isTyped({ label }: Entry, words: readonly string[]): boolean {
   return words.some((word) => word.length >= LEAST_TYPED && name.startsWith(word));
 }
 
-/** -1: it is not meant. */
+/** Return the score of an entry; -1: it does not match. */
 function scoreOf({ label, detail }: Entry, words: readonly string[]): number {
   const [name, more] = [folded(label), folded(detail)];
   if (!words.every((word) => name.includes(word) || more.includes(word))) return -1;
@@ -98,10 +98,10 @@ function scoreOf({ label, detail }: Entry, words: readonly string[]): number {
   return name.includes(first) ? 1 : 0;
 }
 
-/** A label before, at and after what the line means in it. */
+/** Split a label into the parts before, at and after the match. */
 export function partsOf(label: string, line: string): [before: string, hit: string, after: string] {
   const [name, typed] = [folded(label), folded(line.trim())];
-  // Where accents are several signs, places in the one text are not those in the other.
+  // If accents are separate characters, positions in the folded text differ from the label's.
   const hit = [typed, ...typed.split(/\s+/)].find((words) => words !== "" && name.includes(words));
   if (hit === undefined || name.length !== label.length) return [label, "", ""];
   const at = name.indexOf(hit);
@@ -114,11 +114,11 @@ export interface Deed {
   second: string;
   command: Command | null;
   text: string;
-  /** It is too long to be read here: the card has it in full. */
+  /** Whether it is too long to be shown here; the card shows it in full. */
   isRead: boolean;
 }
 
-/** What can be answered at a card from here, in the order of its buttons. */
+/** Return the answers of a card that can be given here, in the order of its buttons. */
 export function deedsOf(decision: DecisionRow, run: RunRow | null, fix: string): Deed[] {
   const asks = asksFor(decision);
   return answersOf(decision, fix, run)
@@ -133,7 +133,7 @@ export function deedsOf(decision: DecisionRow, run: RunRow | null, fix: string):
     });
 }
 
-/** A command's key as its row shows it. */
+/** Return a command's key as its row shows it. */
 export function keyWords(command: Command): string {
   return command.startsWith("go ") ? `G ${keyOf(command)}` : keyOf(command);
 }

@@ -1,4 +1,4 @@
-/** What the palette lists of cards: the way to each, its answers, and what ends a run. */
+/** The palette's entries for cards: links to them, their answers, and ending a run. */
 import { controller } from "../../card/controller.svelte";
 import { hasEnded, stateWords } from "../../format/words";
 import { palette as t } from "../../messages/texts";
@@ -24,7 +24,7 @@ export function cardEntry({ id, run: runId, run_name }: DecisionRow): Entry {
   };
 }
 
-/** What can be answered at a card. A long text is sent only from where it stands in full. */
+/** Return the answers of a card. A long text is sent only from where it is shown in full. */
 export function answerEntries(decision: DecisionRow): Entry[] {
   const isFocused = controller.focused?.id === decision.id;
   return deedsOf(decision, appState.run(decision.run), controller.fix(decision))
@@ -47,7 +47,7 @@ export function answerEntries(decision: DecisionRow): Entry[] {
     });
 }
 
-/** It counts down like the button that does it, and can be undone as long. */
+/** Return the entry that ends a run; it counts down and can be undone like the button. */
 export function endEntries(run: RunRow): Entry[] {
   if ("terminate" in run.unavailable || run.status === "stopping" || hasEnded(run)) return [];
   const card = appState.open.find(

@@ -1,12 +1,12 @@
-/** Each screen is a chunk of its own, fetched with its texts when it is first looked at. */
+/** Each screen is a chunk of its own, loaded with its texts when it is first opened. */
 import { speech } from "../../messages/speech.svelte";
 import type { Route } from "../../route";
 import { query } from "../../wire/api";
 
 /**
- * `views`: the texts that a screen and its parts say, beside those of every screen.
+ * `views`: the texts that a screen and its parts use, in addition to those of every screen.
  *
- * What is here is answered as it is, no promise: it is drawn in the same frame as what is around it.
+ * A loaded chunk is returned itself, not as a promise, so that it is drawn in the same frame.
  */
 function screen<Chunk extends object>(
   views: readonly string[],
@@ -51,7 +51,7 @@ export const SCREENS = {
   ),
 } as const;
 
-/** Parts that come after their screen, with texts of their own. */
+/** Parts that are loaded after their screen, with texts of their own. */
 export const PARTS = {
   connect: screen(["connect"], () => import("../now/Connect.svelte")),
   noProject: screen(["connect"], () => import("../now/NoProject.svelte")),
@@ -73,18 +73,18 @@ export const PARTS = {
   deskCard: screen(["record"], () => import("../../card/DecisionCard.svelte")),
 } as const;
 
-/** Parts that stand at the top of their screen: the page asks for them with it. */
+/** Parts at the top of their screen, which the page requests together with it. */
 export const TOPS = {
   run: ["deskCard", "runSummary"],
   runPhone: ["phoneCard", "runSummary"],
 } as const satisfies Partial<Record<keyof typeof SCREENS, readonly (keyof typeof PARTS)[]>>;
 
-/** Have the parts at the top of a screen. */
+/** Load the parts at the top of a screen. */
 export function topOf(screen: keyof typeof TOPS): unknown[] {
   return TOPS[screen].map((part) => PARTS[part]());
 }
 
-/** What a screen reads first, at an address that asks for nothing more: the page asks for it too. */
+/** What a screen reads first at its plain address; the page requests it too. */
 export const FIRST = {
   now: "boards/",
   decisions: "boards/",
@@ -92,7 +92,7 @@ export const FIRST = {
   costs: "costs/account/?range=day&group_by=agent",
 } as const satisfies Partial<Record<Route["name"], string>>;
 
-/** What will be read first here, as it will be asked for. */
+/** Return the paths that will be read first, exactly as they will be requested. */
 export function firstAnswers(route: Route, search: string, project: string | null): string[] {
   if (route.name === "run") return [FIRST.run.replace("{id}", encodeURIComponent(route.id))];
   if (route.name === "now" || route.name === "decisions") return [FIRST[route.name]];
@@ -100,7 +100,7 @@ export function firstAnswers(route: Route, search: string, project: string | nul
   return [FIRST.costs + query({ project }).replace("?", "&")];
 }
 
-/** Ask for a screen's chunk before anything is drawn, beside what else the first load fetches. */
+/** Load a screen's chunk before anything is drawn, in parallel with the rest of the first load. */
 export async function fetchAhead(route: Route, phone: boolean): Promise<void> {
   if (route.name === "now") await (phone ? SCREENS.nowPhone() : SCREENS.now());
   else if (route.name === "decisions")
