@@ -63,7 +63,8 @@ export function pendingOf({ seq }: TurnRow, run: RunRow, cards: readonly Decisio
   // An agent says nothing more of a call that it was refused.
   if (asking?.resolution === "deny") return "denied";
   if (run.status === "held" || run.status === "holding") return "heldBefore";
-  return hasEnded(run) || run.presence === "idle" ? "untold" : "running";
+  const nobodyWorks = run.presence === "idle" || run.presence === "gone";
+  return hasEnded(run) || nobodyWorks ? "untold" : "running";
 }
 
 /** What a person did: words to an agent that no card held are a message, not a fix. */
