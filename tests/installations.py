@@ -121,9 +121,7 @@ class Installation:
 
     def stop(self, by=signal.SIGTERM):
         """End it; returns its exit code."""
-        if self._interpreter:
-            self._interpreter.communicate()
-            self._interpreter = None
+        self.leave_python()
         if self.process.poll() is None:
             self.process.send_signal(by)
         code = self.process.wait(timeout=PATIENCE_S)
@@ -176,8 +174,16 @@ class Installation:
         self._interpreter.stdin.write(json.dumps([code, *args]) + "\n")
         self._interpreter.stdin.flush()
         printed = self._interpreter.stdout.readline()
-        assert printed, "it failed, as told on standard error"
+        if not printed:  # the next test's code gets a process of its own
+            self.leave_python()
+            raise AssertionError("it failed, as told on standard error")
         return json.loads(printed)
+
+    def leave_python(self):
+        """End the process of `in_python`, if there is one."""
+        if self._interpreter:
+            self._interpreter.communicate()
+            self._interpreter = None
 
     def login_link(self):
         """Ask for another one-time link, as a person in the terminal does."""

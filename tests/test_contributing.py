@@ -14,7 +14,8 @@ PAGES = ("README.md", "CONTRIBUTING.md", "AGENTS.md", "SECURITY.md")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 GROUPS = set(PROJECT["dependency-groups"])
 MARKS = {mark.partition(":")[0] for mark in PROJECT["tool"]["pytest"]["ini_options"]["markers"]}
-STEPS = set(re.findall(r"^(\w+)\(\) [{(]", (ROOT / ".ci/run").read_text(), re.MULTILINE))
+CI = (ROOT / ".ci/run").read_text()
+STEPS = set(re.findall(r"^(\w+)\(\) [{(]", CI, re.MULTILINE))
 PROGRAMS = {"guard", "manage.py", "pytest", "python", "ruff"}
 
 
@@ -129,3 +130,14 @@ def test_every_page_of_the_documentation_is_reached_from_the_readme():
         waiting.extend((page.parent / link).resolve() for link in links)
 
     assert set((ROOT / "docs").glob("*.md")) - reached == set()
+
+
+@pytest.mark.parametrize("mark", ["faults", "agents", "screens", "https"])
+def test_a_pass_that_names_its_paths_names_all_that_bear_its_mark(mark):
+    (named,) = re.findall(rf"suite \w+ -m .*\b{mark}\b.* -n 3 (tests/[^;]*);", CI)
+    paths = [ROOT / path for path in named.split()]
+    sources = (ROOT / "tests").rglob("test_*.py")
+    bear_it = [path for path in sources if f"pytest.mark.{mark}" in path.read_text()]
+
+    assert bear_it
+    assert [one for one in bear_it if not any(one.is_relative_to(path) for path in paths)] == []

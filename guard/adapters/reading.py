@@ -14,10 +14,8 @@ from guard.adapters.hook import PROBE, HookEvent, ModelCall
 from guard.depth import read_json
 from guard.errors import UnreadableHook
 from guard.formats.fields import read_time
+from guard.sdk.lineage import LONGEST_KEY
 from guard.turn import Role, Turn, Usage
-
-# Half of the run's key, whose column has an end.
-LONGEST_SESSION = 130
 
 
 def text(body: Body, name: str) -> str:
@@ -54,6 +52,11 @@ def read_arguments(written: str | None) -> dict[str, Any]:
     return read if isinstance(read, dict) else {"arguments": read}
 
 
+def longest_session(client: str) -> int:
+    """Return the most characters of a session's id: with its client it is the run's key."""
+    return LONGEST_KEY - len(f"{client}:")
+
+
 def read_event(body: Body, *, client: str, title: str, session: str = "session_id") -> HookEvent:
     """Read the fields that all agents' hooks share.
 
@@ -65,15 +68,15 @@ def read_event(body: Body, *, client: str, title: str, session: str = "session_i
         session: The field that names the session.
 
     Raises:
-        UnreadableHook: It has no `hook_event_name`, or no field `session`, or a longer
-            one than the key of its run may be.
+        UnreadableHook: It has no `hook_event_name`, or no field `session`, or a longer one than
+            the key of its run may be.
     """
     name, named = text(body, "hook_event_name"), text(body, session) or text(body, "session_id")
     # `guard doctor` asks from outside any session.
     if not name or not (named or name == PROBE):
         raise UnreadableHook(f"A {title} hook body has hook_event_name and {session}.")
-    if len(named) > LONGEST_SESSION:
-        raise UnreadableHook(f"{session}: at most {LONGEST_SESSION} characters, got {len(named)}.")
+    if len(named) > (most := longest_session(client)):
+        raise UnreadableHook(f"{session}: at most {most} characters, got {len(named)}.")
     return HookEvent(
         client=client,
         name=name,

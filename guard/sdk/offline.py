@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from guard.errors import ServerAway, ServerRefused
+from guard.errors import NotTheServer, ServerAway, ServerRefused
 from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
 from guard.sdk.background import BackgroundTask, heartbeat
 from guard.sdk.delivery import Delivery, Send, deliver_leftovers, post
@@ -280,7 +280,8 @@ class Offline:
         if self.run_id is not None:
             try:
                 self._learn_rules(self.run_id)
-            except ServerRefused as gone:
+            except (ServerRefused, NotTheServer) as gone:
+                # Or a firewall rejects the rules, without which the session can go on.
                 logger.debug("the run is not there any more: %s", gone)
             else:
                 return self.run_id

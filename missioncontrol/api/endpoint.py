@@ -259,6 +259,7 @@ IN_JSON = {
     "dict_type": "Input should be an object",
     "dataclass_type": "Input should be an object",
     "uuid_type": "Input should be a valid UUID",
+    "decimal_type": "Input should be a number",
 }
 # What it puts behind the name of a field that may be of several types.
 MEMBERS = {"uuid", "str", "dict[str,any]"}

@@ -67,3 +67,12 @@ def test_people_behind_https_reach_it_and_their_taps_are_taken(exported):
     assert "mc.example.org" in hosts
     assert origins == ["https://mc.example.org"]
     assert is_secure
+
+
+def test_code_that_fails_fails_its_own_test_alone(tmp_path):
+    ours = Installation(tmp_path)
+    with pytest.raises(AssertionError, match="it failed"):
+        ours.in_python("1 / 0")
+
+    assert ours.in_python("import sys; print(sys.argv[1])", "goes on") == "goes on\n"
+    ours.leave_python()

@@ -32,7 +32,12 @@ TOOL = {
 
 
 def an_event(name, sequence, *, prompt_id="p1", **fields):
-    fields |= {"session__id": SESSION, "event__sequence": sequence, "prompt__id": prompt_id}
+    fields = {
+        "session__id": SESSION,
+        "event__sequence": sequence,
+        "prompt__id": prompt_id,
+        **fields,
+    }
     return a_log(name, **fields)
 
 
@@ -51,6 +56,13 @@ def test_a_request_is_its_tokens_by_tier_and_its_own_figure():
     assert (use.usage.input, use.usage.cache_read, use.usage.output) == (1200, 9000, 42)
     assert (use.usage.cache_write_5m, use.usage.cache_write_1h) == (300, 0)
     assert (use.cost_usd, use.model) == (Decimal("0.008055"), "claude-sonnet-4-5")
+
+
+@pytest.mark.parametrize(("longer", "is_read"), [(0, True), (1, False)])
+def test_a_session_is_read_whose_id_a_runs_key_has_room_for(longer, is_read):
+    session = "s" * (200 - len("claude-code:") + longer)
+
+    assert bool(readings(logs(a_call_event(session__id=session)))) == is_read
 
 
 def test_writes_of_a_stated_tier_keep_it():

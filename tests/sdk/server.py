@@ -80,6 +80,9 @@ class LoopbackServer:
             a for a in self.asked if a.method == method and a.path.split("?")[0].endswith(ending)
         ]
 
+    def answer_rules(self) -> tuple[int, Any]:
+        return (200, self.rules) if self.rules else (404, {"code": "not_found"})
+
     def await_polls(self, count: int = 1) -> None:
         """Block until so many long polls have come in."""
         for _ in range(count):
@@ -97,7 +100,7 @@ class LoopbackServer:
             self._polled.release()
             return self.answer_poll(asked)
         if asked.path.endswith("/rules/"):
-            return (200, self.rules) if self.rules else (404, {"code": "not_found"})
+            return self.answer_rules()
         if asked.path.endswith("/delivered/"):
             return 200, {}
         return 200, {"id": "run-1"}

@@ -49,6 +49,18 @@ def test_a_run_is_opened_anew_only_where_it_stands_no_more(server, where, stands
         assert [asked.body["key"] for asked in server.of("POST", "runs/")] == ["stable"] * opened
 
 
+def test_a_firewall_that_lets_no_rules_through_keeps_no_session_away(server, where):
+    with Session("x", **where) as session:
+        session.before("read_file", {"path": "a.py"})
+        server.stop()
+        fail(session)
+        server.answer_rules = lambda: (403, None)
+        server.start()
+
+        wait_for(lambda: len(reported_to(server)) == 3)
+        wait_for(lambda: not session._conversation.offline.away)
+
+
 def test_a_session_that_began_while_it_was_away_fetches_the_rules_once_it_is_back(server, where):
     server.stop()
     server.rules = {"mode": "pause"}

@@ -23,6 +23,7 @@ it.each([
   ["heldBefore", { status: "held" }],
   ["untold", { status: "completed" }],
   ["untold", { presence: "idle" }],
+  ["untold", { presence: "gone" }],
 ] as const)("says of a call without an end: %s", (pending, run) => {
   expect(pendingOf(aTurn({ seq: 4 }), aRun(run), [])).toBe(pending);
 });

@@ -63,7 +63,8 @@ export function pendingOf({ seq }: TurnRow, run: RunRow, cards: readonly Decisio
   // An agent reports nothing further about a call that was denied.
   if (asking?.resolution === "deny") return "denied";
   if (run.status === "held" || run.status === "holding") return "heldBefore";
-  return hasEnded(run) || run.presence === "idle" ? "untold" : "running";
+  const nobodyWorks = run.presence === "idle" || run.presence === "gone";
+  return hasEnded(run) || nobodyWorks ? "untold" : "running";
 }
 
 /** Return what a person did: a text to an agent without a holding card is a message, no fix. */

@@ -14,6 +14,10 @@ const KEPT = [
     "zugestellt, aber abgelehnt für Empfänger 2, 3 von 3 (450, 550)",
   ],
   ["it answered 404", "die Antwort war 404"],
+  ["mail.example cannot be resolved", "mail.example ist im DNS nicht zu finden"],
+  ["mail.example cannot be looked up", "mail.example ist im DNS nicht zu finden"],
+  ["it resolves to an address that is not public", "die Adresse ist nicht öffentlich"],
+  ["it leads to an address that is not public", "die Adresse ist nicht öffentlich"],
   [
     "it redirects (308): enter the address that it leads to",
     "Weiterleitung (308): die Zieladresse eintragen",

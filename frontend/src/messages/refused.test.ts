@@ -64,7 +64,27 @@ it.each([
     "At most 20 active keys; revoke one first.",
     "Höchstens 20 gültige Schlüssel. Erst etwas davon entfernen.",
   ],
-  ["invalid_request", "name: expected 1 to 80 signs.", "Name: Erwartet werden 1 bis 80 Zeichen."],
+  ["invalid_request", "At most 500 projects per person.", "Höchstens 500 Projekte je Person."],
+  [
+    "invalid_request",
+    "At most 10000 turns a recording; this one has 10005.",
+    "Höchstens 10000 Schritte je Aufzeichnung; diese hat 10005.",
+  ],
+  [
+    "body_too_large",
+    "At most 512 bytes per request; send fewer turns at once.",
+    "Zu groß: At most 512 bytes per request; send fewer turns at once.",
+  ],
+  [
+    "invalid_request",
+    "model: expected 1 to 80 signs.",
+    "Modell: Erwartet werden 1 bis 80 Zeichen.",
+  ],
+  [
+    "invalid_request",
+    "name: expected 1 to 80 visible characters.",
+    "Name: Erwartet werden 1 bis 80 Zeichen.",
+  ],
   [
     "invalid_request",
     "status: expected running held, got 'gone'.",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from guard.adapters.reading import LONGEST_SESSION
+from guard.adapters.reading import longest_session
 from guard.turn import Role, Turn
 from missioncontrol.api.agents import fault_of
 from missioncontrol.api.otlp import coding_agents, genai, openinference
@@ -100,9 +100,9 @@ def understood(
             session = next(iter(named[facts.client])) if len(named[facts.client]) == 1 else ""
         if not session:
             continue  # an event of no session, such as a program's start
-        # It is half of the run's key, whose column has a limited length.
-        if len(session) > LONGEST_SESSION:
-            batch.refuse(record.place, f"a session's id has at most {LONGEST_SESSION} characters")
+        # With its client it is the run's key, whose column has a limited length.
+        if len(session) > (most := longest_session(facts.client)):
+            batch.refuse(record.place, f"a session's id has at most {most} characters")
             continue
         agent = masked_text(facts.agent or agents.get(record.span, ""), own) or ""
         turns = tuple(replace(turn, agent=turn.agent or agent or None) for turn in facts.turns)

@@ -24,11 +24,15 @@ def test_a_hook_whose_run_was_deleted_stops_waiting():
 
 @pytest.mark.parametrize("client", ADAPTERS)
 def test_a_session_that_no_runs_key_can_name_is_refused_with_the_limit(client):
-    name = "s" * 131
-    body = {"hook_event_name": "PreToolUse", "session_id": name, "conversation_id": name}
+    most = 200 - len(f"{client}:")
+    longest, longer = (
+        {"hook_event_name": "PreToolUse", "session_id": name, "conversation_id": name}
+        for name in ("s" * most, "s" * (most + 1))
+    )
 
-    with pytest.raises(UnreadableHook, match="at most 130 characters, got 131"):
-        adapter_of(client).read(body)
+    assert len(adapter_of(client).read(longest).run_key) == 200
+    with pytest.raises(UnreadableHook, match=f"at most {most} characters, got {most + 1}"):
+        adapter_of(client).read(longer)
 
 
 def a_hook(*calls):

@@ -217,6 +217,7 @@ def test_a_body_with_a_wrong_field_says_which(run, as_person, owner):
         ("post", "projects/", {"name": []}, "name", "should be a valid string"),
         ("patch", "projects/{project}/", {"budgets": 5}, "budgets", "should be an object"),
         ("patch", "projects/{project}/", {"policy": []}, "policy", "should be an object"),
+        ("patch", "instance/budget/", {"day_usd": []}, "day_usd", "should be a number"),
         ("patch", "projects/{project}/", {"hold_limit": 0}, "hold_limit", "1 to 86400 seconds"),
         ("get", "decisions/?status=opened", None, "status", "judging, open, resolved, expired"),
         ("get", "runs/?status=held,paused", None, "status", "got 'paused'"),

@@ -49,9 +49,10 @@ const REASONS: readonly (readonly [RegExp, Says])[] = [
     /^This installation has no VAPID key: set VAPID_PRIVATE_KEY\.$/,
     () => "dieser Installation fehlt der VAPID-Schlüssel: VAPID_PRIVATE_KEY setzen",
   ],
-  [/^(\S+) cannot be resolved$/, (host) => `${host} ist im DNS nicht zu finden`],
+  // Two of them were put in other words once: a delivery keeps those of its time.
+  [/^(\S+) cannot be (?:resolved|looked up)$/, (host) => `${host} ist im DNS nicht zu finden`],
   [
-    /^(\S+) resolves to an address that is not public$/,
+    /^(\S+) (?:resolves|leads) to an address that is not public$/,
     (host) =>
       host === "it"
         ? "die Adresse ist nicht öffentlich"

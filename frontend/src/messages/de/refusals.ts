@@ -128,14 +128,18 @@ const THINGS: Record<string, string> = {
 const SENTENCES: readonly (readonly [RegExp, Says])[] = [
   [/^(?:The|That|An?) .+ does not exist here\.$/, () => "Das gibt es hier nicht mehr."],
   [
-    /^At most (\d+) ([a-z ]+?)[;.]/,
+    new RegExp(`^At most (\\d+) (${Object.keys(THINGS).join("|")})[;.]`),
     (most, things) => `Höchstens ${most} ${THINGS[things] ?? things}. Erst etwas davon entfernen.`,
+  ],
+  [
+    /^At most (\d+) turns a recording; this one has (\d+)\.$/,
+    (most, has) => `Höchstens ${most} Schritte je Aufzeichnung; diese hat ${has}.`,
   ],
   [/^At most (\d+) projects per person\.$/, (most) => `Höchstens ${most} Projekte je Person.`],
   [/^A project has at most (\d+) channels\.$/, (most) => `Höchstens ${most} Kanäle je Projekt.`],
   // Of a field: what is expected of it.
   [
-    /^[\w.]+: expected 1 to (\d+) (?:signs|characters.*)\.$/,
+    /^[\w.]+: expected 1 to (\d+) (?:signs|(?:visible )?characters.*)\.$/,
     (most) => `Erwartet werden 1 bis ${most} Zeichen.`,
   ],
   [
