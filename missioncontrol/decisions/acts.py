@@ -344,6 +344,9 @@ def answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) 
     # An agent may ask for several permissions at once: it works again after the last answer.
     if not run.meters.open_permissions and run.meters.presence == "waiting":
         run.meters.presence = "working"
+    # The denied call never runs, and the next turn may be long in coming.
+    if tap.action == "deny" and made.decision.signal["turns"] == [run.meters.last_seq]:
+        run.meters.doing = ""
 
 
 def allow_once(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
