@@ -127,11 +127,16 @@ export function wholeCost(run: RunRow | null): string | null {
   return whole.startsWith("<") ? null : whole;
 }
 
-/** What the turns of a loop cost; null when the agent reports no cost at all. */
+/** What the turns of a loop cost; null when the agent reports no cost of them. */
 export function loopCost(decision: DecisionRow, run: RunRow | null): string | null {
   const { cost_usd } = decision.evidence;
   if (cost_usd !== null) return money(cost_usd);
   return run && run.unpriced_calls > 0 ? t.unpriced : null;
+}
+
+/** Why it is not known: telemetry may report a run's cost without saying which turn cost what. */
+export function noLoopCost(run: RunRow | null): string {
+  return run && isPriced(run) ? t.noCostByTurn : t.noCost;
 }
 
 /** Dollars an hour now: the server's figure is as old as the run's last turn. */
