@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { aRun, NOON, PROJECT } from "../fixtures/rows";
 import type { RunRow, TodayRow } from "../wire/types";
-import { answerOf, costsOf, isSettled, moved, todayOf } from "./today";
+import { answerOf, isSettled, moved, todayOf } from "./today";
 
 const now = new Date(NOON);
 const MIDNIGHT = "2026-11-22T00:00:00Z";
