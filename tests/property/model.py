@@ -155,7 +155,7 @@ class RunModel:
             return
         if action in {"inject", "finish"}:
             self.undelivered += 1
-        if action == "allow_budget":
+        if action == "allow_budget" and self.ceiling is not None:
             self.ceiling += 5
         self._release()
         if action == "finish":
