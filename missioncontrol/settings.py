@@ -244,7 +244,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "missioncontrol.api.auth.AgentKeyAuthentication",
         "missioncontrol.api.auth.PersonalTokenAuthentication",
-        "rest_framework.authentication.SessionAuthentication",
+        "missioncontrol.api.auth.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["missioncontrol.api.auth.IsPerson"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

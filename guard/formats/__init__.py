@@ -138,7 +138,7 @@ def _read_records(file: BufferedFile, *, stem: str) -> tuple[Recording | None, b
             found = replace(recording, form=form, unread=tuple(named[:_NAMED]))
             break
     # A text may also contain lines that are objects: arguments or results of its calls.
-    return found, 2 * len(known) <= len(early), bool(known) or not early
+    return found, 2 * len(known) <= len(early), bool(known)
 
 
 def _read_quoted(quotes: Sequence[str], path: Path) -> Recording | None:

@@ -8,12 +8,16 @@ from functools import partial
 from typing import Annotated, Any, cast
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest
+from rest_framework import authentication
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
+from missioncontrol import origin
 from missioncontrol.accounts import people, ways
 from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Project, Role, Scope
 from missioncontrol.accounts.selectors import KeyHolder, find_personal_token
@@ -77,6 +81,20 @@ class PersonalTokenAuthentication(BaseAuthentication):
         note_use(known, at=now())
         keys.note_request(request, PersonalToken, known.pk)
         return known.user, known
+
+
+class SessionAuthentication(authentication.SessionAuthentication):
+    """A browser's session; a write also needs its CSRF token."""
+
+    def enforce_csrf(self, request: Request) -> None:
+        try:
+            super().enforce_csrf(request)
+        except PermissionDenied as refused:
+            cookie = origin.cookie_name(settings.CSRF_COOKIE_NAME, str(request.scheme))
+            raise Forbidden(
+                f"{refused.detail} A write by session needs the value of its cookie {cookie} "
+                "(or csrftoken) in the header X-CSRFToken."
+            ) from None
 
 
 class IsPerson(BasePermission):

@@ -6,12 +6,14 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import wraps
 from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
 from django.db import DataError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from pydantic_core import to_json
 from rest_framework import exceptions
 
@@ -25,9 +27,12 @@ from missioncontrol.errors import (
     NotFound,
     NotSignedIn,
     Unavailable,
+    WrongMethod,
 )
 
 logger = logging.getLogger(__name__)
+
+View = Callable[..., HttpResponse]
 
 # PostgreSQL raises InternalError if this process was frozen within a transaction.
 DATABASE_AWAY = (OperationalError, InternalError)
@@ -77,6 +82,25 @@ def problem_response(error: MissionControlError) -> HttpResponse:
         content_type="application/problem+json",
         headers=error.headers(),
     )
+
+
+def offers(*methods: str) -> Callable[[View], View]:
+    """Decorate a view so that other methods get a problem document with status 405."""
+
+    def decorate(view: View) -> View:
+        checked = csrf_protect(view)
+
+        # Otherwise the middleware would answer 403: it asks a wrong method for a token too.
+        @csrf_exempt
+        @wraps(view)
+        def offered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.method in methods:
+                return checked(request, *args, **kwargs)
+            return problem_response(WrongMethod(str(request.method), offered=", ".join(methods)))
+
+        return offered
+
+    return decorate
 
 
 def document(error: MissionControlError) -> dict[str, Any]:

@@ -172,6 +172,12 @@ class Resource(APIView):
         asked = "GET" if self.request.method == "HEAD" else str(self.request.method)
         return [self.callers.get(asked, first)()]
 
+    # Each address has one format: DRF would answer 404 or 406 where `?format=` or `Accept` asks for
+    # another one, even the CSV of an export.
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[Any, str]:
+        renderer = self.get_renderers()[0]
+        return renderer, renderer.media_type
+
 
 class Router:
     """The operations of one module; `checks` apply to each, before anything of it is read."""

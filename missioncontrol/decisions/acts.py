@@ -205,6 +205,10 @@ def allow_budget(
     unit = made.decision.evidence.get("unit") if made.decision else None
     if unit and unit not in more:
         raise InvalidRequest(f"This card's ceiling counts {unit}.", field=f"amount.{unit}")
+    # Otherwise allowing more would set a first ceiling, and hold a run that had none.
+    if not unit and (absent := [one for one in more if ceilings_of(run).get(one) is None]):
+        refusal = f"This run has no ceiling in {absent[0]} to raise."
+        raise InvalidRequest(refusal, field=f"amount.{absent[0]}")
     scope = scope_of(made.decision)
     whose = made.decision.evidence.get("whose") if made.decision else None
     owner = tx.run(UUID(whose)) if scope == TREE else run
@@ -344,6 +348,9 @@ def answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) 
     # An agent may ask for several permissions at once: it works again after the last answer.
     if not run.meters.open_permissions and run.meters.presence == "waiting":
         run.meters.presence = "working"
+    # The denied call never runs, and the next turn may be long in coming.
+    if tap.action == "deny" and made.decision.signal["turns"] == [run.meters.last_seq]:
+        run.meters.doing = ""
 
 
 def allow_once(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:

@@ -37,6 +37,7 @@ from missioncontrol.reports.account_parts import (
 )
 from missioncontrol.reports.loops import Loop
 from missioncontrol.reports.periods import MINUTE, Period, PeriodKind, period_of, today
+from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
 from missioncontrol.wire.costs import (
@@ -262,6 +263,11 @@ def spent_today(*, projects: Collection[UUID], at: datetime) -> list[TodayRow]:
             usd=Sum("cost_usd"), calls=Count("id"), unpriced=Count("id", filter=Q(cost_usd=None))
         )
         spent = dollars(sums["usd"])
+        # The costs of others are on every screen by now.
+        moving = Q(status__in=set(Status) - ENDED) | Q(ended_at__gt=at - MINUTE)
+        runs = Run.objects.filter(moving, project=project).values_list(
+            "id", F("meters__cost_usd") + F("meters__judge_cost_usd")
+        )
         row = TodayRow(
             project=project.id,
             day=day.first.isoformat(),
@@ -269,6 +275,7 @@ def spent_today(*, projects: Collection[UUID], at: datetime) -> list[TodayRow]:
             at=at,
             until=day.until,
             spent_usd=spent,
+            counted={str(run): dollars(usd) for run, usd in runs},
             calls=sums["calls"],
             unpriced_calls=sums["unpriced"],
             budget=budget_of(project, day.first, spent),

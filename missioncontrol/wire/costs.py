@@ -188,6 +188,9 @@ class TodayRow:
     until: datetime
     """Its next midnight, when this figure starts again at 0."""
     spent_usd: Decimal
+    counted: dict[str, Decimal]
+    """Run -> its cost in all at that moment, including the judge: what its meters show beyond it
+    is not in `spent_usd`. Runs that go on, or ended in the minute before."""
     calls: int
     unpriced_calls: int
     """Those of `calls` without a known price: they are in no amount."""

@@ -1406,6 +1406,7 @@ def test_what_looks_like_a_shared_call_and_is_none_is_said(file):
 @pytest.mark.parametrize(
     "text",
     [
+        "",
         "# A harbour\n\nTools: rope, hook\n\nOutput: none yet.\n",
         "## Usage\n\n```sh\nmake\n```\n\n## Model\n\nSmall.\n",
         "not a log\n",

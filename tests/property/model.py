@@ -137,6 +137,8 @@ class RunModel:
         lifts = self.hold_stands and action == "continue"
         if self.status in ENDED and not lifts and action not in {"terminate", "allow_budget"}:
             return "NoSuchMove"
+        if action == "allow_budget" and self.ceiling is None:
+            return "InvalidRequest"
         names_no_call = self.card is None or self.card.kind == "budget"
         return "InvalidRequest" if action == "allowlist" and names_no_call else None
 
@@ -153,8 +155,8 @@ class RunModel:
             return
         if action in {"inject", "finish"}:
             self.undelivered += 1
-        if action == "allow_budget":
-            self.ceiling = (self.ceiling if self.ceiling is not None else self.tool_calls) + 5
+        if action == "allow_budget" and self.ceiling is not None:
+            self.ceiling += 5
         self._release()
         if action == "finish":
             self.last_turn = len(self.phases) + 1

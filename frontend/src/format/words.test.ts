@@ -21,6 +21,7 @@ import {
   decisionShape,
   hasEnded,
   loopCost,
+  noLoopCost,
   wholeCost,
   openFrom,
   resumeWords,
@@ -128,6 +129,8 @@ describe("money", () => {
     expect(loopCost(aDecision(), null)).toBe("$0.24");
     expect(loopCost(free, aRun({ unpriced_calls: 1 }))).toBe("unpriced");
     expect([loopCost(free, aRun()), loopCost(free, null)]).toEqual([null, null]);
+    expect(noLoopCost(aRun({ cost_usd: "0" }))).toBe("no cost reported");
+    expect(noLoopCost(aRun({ cost_usd: "2.31" }))).toBe("no cost reported by turn");
   });
 
   it("does not burn in a run that is quiet or over", () => {

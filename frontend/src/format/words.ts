@@ -127,11 +127,16 @@ export function wholeCost(run: RunRow | null): string | null {
   return whole.startsWith("<") ? null : whole;
 }
 
-/** Return the cost of the turns of a loop; null: the agent reports no cost. */
+/** Return the cost of the turns of a loop; null: the agent reports no cost of them. */
 export function loopCost(decision: DecisionRow, run: RunRow | null): string | null {
   const { cost_usd } = decision.evidence;
   if (cost_usd !== null) return money(cost_usd);
   return run && run.unpriced_calls > 0 ? t.unpriced : null;
+}
+
+/** Return why it is unknown: telemetry may report a run's cost without saying which turn cost what. */
+export function noLoopCost(run: RunRow | null): string {
+  return run && isPriced(run) ? t.noCostByTurn : t.noCost;
 }
 
 /** Return current dollars per hour: the server's figure is as old as the run's last turn. */

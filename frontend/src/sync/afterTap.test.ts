@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { takesAtOnce } from "../card/atOnce";
-import { aDecision } from "../fixtures/rows";
+import { aDecision, aRun } from "../fixtures/rows";
 import type { InterventionRow } from "../wire/types";
-import { canUndo, isUnderWay, whereOf } from "./afterTap";
+import { canHoldAgain, canUndo, isUnderWay, whereOf } from "./afterTap";
 
 const row = (change: Partial<InterventionRow>): InterventionRow => ({
   id: "i",
@@ -87,4 +87,21 @@ it("takes back what was given at any time, a Continue or a text until the agent 
     canUndo({ phase: "sending", action: "allowlist" }, null),
     canUndo({ phase: "counting", action: "terminate" }, null),
   ]).toEqual([false, true]);
+});
+
+it("can be paused again where it waited before the answer and works by now", () => {
+  const again = (action: "continue" | "deny" | "inject", card = aDecision(), run = aRun()) =>
+    canHoldAgain({ action, decision: card.id }, card, run);
+  const withoutCard = (action: "continue" | "inject") =>
+    canHoldAgain({ action, decision: null }, null, aRun());
+
+  expect([again("continue"), again("inject"), withoutCard("continue")]).toEqual([true, true, true]);
+  // A permission's card holds nobody, nor does one that only flagged the run.
+  expect(again("deny", aDecision({ kind: "permission", holds: false }))).toBe(false);
+  expect(again("continue", aDecision({ holds: false }))).toBe(false);
+  expect(withoutCard("inject")).toBe(false);
+  expect(again("continue", aDecision(), aRun({ status: "held" }))).toBe(false);
+  expect(again("continue", aDecision(), aRun({ unavailable: { pause: "It reports." } }))).toBe(
+    false,
+  );
 });

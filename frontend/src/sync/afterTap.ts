@@ -1,5 +1,5 @@
 /** The progress of a tap after it was made, and how long its line is shown. Pure. */
-import type { InterventionRow } from "../wire/types";
+import type { DecisionRow, InterventionRow, RunRow } from "../wire/types";
 import type { Tap } from "./taps.svelte";
 
 export type Whereabouts = "queued" | "delivered" | "acted on" | "not delivered";
@@ -40,6 +40,16 @@ export function isUnderWay(
   if (isOvertaken && whereOf(row) === "not delivered") return false;
   if (whereOf(row) !== "acted on") return true;
   return now - Date.parse(row?.acknowledged_at ?? "") < DONE_MS;
+}
+
+/** Whether the agent waited before this answer and works by now: then it can be paused again. */
+export function canHoldAgain(
+  tap: Pick<Tap, "action" | "decision">,
+  card: Pick<DecisionRow, "holds"> | null,
+  run: RunRow | null,
+): boolean {
+  const waited = tap.decision === null ? tap.action === "continue" : card?.holds === true;
+  return waited && run?.status === "running" && !("pause" in run.unavailable);
 }
 
 const TAKEN_BACK: readonly string[] = ["allowlist", "allow_budget"];

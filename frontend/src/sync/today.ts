@@ -11,17 +11,29 @@ export interface Today {
   zones: readonly string[];
 }
 
-/** The server's answer, and the cost of each run when it arrived. */
+/** The server's answer, and the cost of each run when it was given. */
 export interface Answer {
   rows: readonly TodayRow[];
   costs: ReadonlyMap<string, number>;
+}
+
+/** As the server counted: a run's meters may come before its answer or after it. */
+export function answerOf(rows: readonly TodayRow[], runs: readonly RunRow[]): Answer {
+  const counted = rows.flatMap((row) => Object.entries(row.counted));
+  const costs = costsOf(runs);
+  for (const [run, usd] of counted) costs.set(run, Number(usd));
+  return { rows, costs };
 }
 
 export function todayOf(answer: Answer, runs: readonly RunRow[], now: Date): Today | null {
   const { rows } = answer;
   if (rows.length === 0 || rows.some(({ until }) => new Date(until) <= now)) return null;
   return {
-    usd: Math.max(0, sum(rows.map(({ spent_usd }) => Number(spent_usd))) + moved(answer, runs)),
+    // Where meters show less than was counted, they are older: the answer stands.
+    usd: sum([
+      ...rows.map(({ spent_usd }) => Number(spent_usd)),
+      ...changes(answer, runs).filter((usd) => usd > 0),
+    ]),
     ceiling: ceilingOf(rows),
     calls: sum(rows.map(({ calls }) => calls)),
     unpriced: sum(rows.map(({ unpriced_calls }) => unpriced_calls)),
@@ -30,11 +42,15 @@ export function todayOf(answer: Answer, runs: readonly RunRow[], now: Date): Tod
 }
 
 /** Return what the meters added since the answer; a run not in it counts if it began later. */
-export function moved({ rows, costs }: Answer, runs: readonly RunRow[]): number {
+export function moved(answer: Answer, runs: readonly RunRow[]): number {
+  return toTheMicro(sum(changes(answer, runs)));
+}
+
+function changes({ rows, costs }: Answer, runs: readonly RunRow[]): number[] {
   const answered = rows[0]?.at ?? "";
   const before = (run: RunRow) =>
     costs.get(run.id) ?? (run.started_at > answered ? 0 : costOf(run));
-  return toTheMicro(sum(runs.map((run) => costOf(run) - before(run))));
+  return runs.map((run) => toTheMicro(costOf(run) - before(run)));
 }
 
 /** Return whether nothing was spent since the answer, which included all these runs. */

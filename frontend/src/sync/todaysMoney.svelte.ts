@@ -7,7 +7,7 @@
 import { query, read } from "../wire/api";
 import type { Me, Page, RunRow, TodayRow } from "../wire/types";
 import { storage } from "./storage";
-import { costsOf, isSettled, todayOf, type Today, type Answer } from "./today";
+import { answerOf, costsOf, isSettled, todayOf, type Today, type Answer } from "./today";
 import { appState } from "./appState.svelte";
 
 const MOVED_MS = 5_000;
@@ -50,7 +50,7 @@ class TodaysMoney {
   }
 
   async #take(about: string, rows: readonly TodayRow[]): Promise<void> {
-    this.#answer = { rows, costs: costsOf(appState.runs) };
+    this.#answer = answerOf(rows, appState.runs);
     if (appState.access === "in") await storage.put(KEPT + about, rows);
   }
 

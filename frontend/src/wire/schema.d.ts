@@ -7418,6 +7418,10 @@ export interface components {
             budget: components["schemas"]["CostBudget"] | null;
             /** Calls */
             calls: number;
+            /** Counted */
+            counted: {
+                [key: string]: string;
+            };
             /** Day */
             day: string;
             /**

@@ -33,6 +33,7 @@ from missioncontrol.accounts.models import AgentKey, Project
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By
 from missioncontrol.api.limits import RateLimiter, limiter
+from missioncontrol.api.problems import offers
 from missioncontrol.api.routing import Router
 from missioncontrol.api.web_process import disk
 from missioncontrol.celery import app
@@ -209,12 +210,14 @@ def without_password(url: str) -> str:
 WORKER_ANSWERS_WITHIN_S = 1.0
 
 
+@offers("GET", "HEAD")
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer that this process is running."""
     # Nothing else is checked: restarting this process cannot repair a database.
     return JsonResponse({"ok": True})
 
 
+@offers("GET", "HEAD")
 def readyz(request: HttpRequest) -> JsonResponse:
     """Answer whether the database, the broker and a worker worked within the last second."""
     found = readiness.look()
@@ -283,6 +286,7 @@ class Readiness:
             return self._found
 
 
+@offers("GET", "HEAD")
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answer a scrape by Prometheus, if it sends the operator's token."""
     token = settings.METRICS_TOKEN

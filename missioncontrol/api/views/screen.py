@@ -12,7 +12,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation.trans_real import parse_accept_lang_header
 from django.views.decorators.gzip import gzip_page
-from django.views.decorators.http import require_safe
+
+from missioncontrol.api.problems import offers
 
 NOT_BUILT = "The screens are not built. Run `npm ci && npm run build` in frontend/, or `up`."
 # By the first part of the path; every other screen is named by that part itself.
@@ -32,7 +33,7 @@ Answers = dict[str, str]
 
 # The page contains no secret that its compressed size could reveal.
 @gzip_page
-@require_safe
+@offers("GET", "HEAD")
 def screen(request: HttpRequest) -> HttpResponse:
     """Answer the page, for every address of the app."""
     index = settings.FRONTEND_DIST / "index.html"

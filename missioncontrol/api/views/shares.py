@@ -13,7 +13,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
 from PIL import Image, ImageDraw, ImageFont
 from rest_framework.request import Request
 
@@ -23,6 +22,7 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Person, Projects, Readable
+from missioncontrol.api.problems import offers
 from missioncontrol.api.rest import YEARS, Page, address_of, one_of, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.views import signing_in
@@ -80,7 +80,7 @@ def shares_revoke(request: Request, share_id: UUID, projects: Readable, person: 
 
 
 @signing_in.leave_no_trace
-@require_safe
+@offers("GET", "HEAD")
 def shared(request: HttpRequest, secret: str) -> HttpResponse:
     """Show what a link is about to whoever has it."""
     row, refused = _found(request, secret)
@@ -102,7 +102,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 @signing_in.leave_no_trace
-@require_safe
+@offers("GET", "HEAD")
 def picture(request: HttpRequest, secret: str) -> HttpResponse:
     """Draw what a link is about."""
     row, refused = _found(request, secret)

@@ -8,7 +8,7 @@ log, referrer or history keeps it.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import wraps
 from http import HTTPStatus
 from types import MappingProxyType
@@ -23,7 +23,6 @@ from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods, require_POST
 
 from missioncontrol import origin
 from missioncontrol.accounts import people, services, sessions, ways
@@ -32,6 +31,7 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.page_texts import JOINING_TEXTS, LINK_TEXTS
 from missioncontrol.accounts.services import LOCAL_OWNER, find_login_link, note_browser
 from missioncontrol.api import auth
+from missioncontrol.api.problems import View, offers
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest, TooManyRequests
 from missioncontrol.notify.texts import language_of
@@ -49,7 +49,6 @@ SCRIPTS_CSRF = "csrftoken"
 CALLS = "connect-src 'self'; "
 FORWARDED = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_VIA")
 
-View = Callable[..., HttpResponse]
 T = TypeVar("T")
 
 
@@ -70,9 +69,9 @@ def leave_no_trace(view: View) -> View:
 
 # No CSRF token: the secret in the address is the authority, and under
 # `no-referrer` browsers send `Origin: null`, which Django's check refuses.
-@csrf_exempt
 @leave_no_trace
-@require_http_methods(["GET", "HEAD", "POST"])
+@offers("GET", "HEAD", "POST")
+@csrf_exempt
 def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     """Show one button; its POST (or a trusted GET) uses the link up."""
     offered = find_login_link(secret=secret, at=now())
@@ -90,7 +89,7 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 @leave_no_trace
-@require_http_methods(["GET", "HEAD"])
+@offers("GET", "HEAD")
 def how_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Tell a person without a session where to get their link."""
     if request.user.is_authenticated:
@@ -99,7 +98,7 @@ def how_to_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@offers("GET", "HEAD", "POST")
 def pair(request: HttpRequest) -> HttpResponse:
     """Accept the code that *Pair a phone* shows, where there is no camera."""
     if request.method != "POST":
@@ -117,7 +116,7 @@ def pair(request: HttpRequest) -> HttpResponse:
 
 
 # Only by POST: a link or an image on another site must not sign anybody out.
-@require_POST
+@offers("POST")
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session; its browser is forgotten and receives no more pushes."""
     here = request.session.get(sessions.IN_SESSION)
@@ -278,7 +277,7 @@ TRIES = Pace("invitations tried", most=30, in_all=600)
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@offers("GET", "HEAD", "POST")
 def join(request: HttpRequest) -> HttpResponse:
     """Ask for a link, show what it offers, and admit its bearer."""
     if request.method != "POST":

@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import InternalError, OperationalError, connection
+from django.test import Client
 from rest_framework.test import APIRequestFactory
 
 from missioncontrol.api import problems
@@ -64,6 +65,41 @@ def test_what_is_downloaded_is_an_attachment_of_a_fixed_name(ask, path):
 
     assert header.startswith('attachment; filename="')
     assert header.count('"') == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "offered"),
+    [
+        *((path, "GET, HEAD") for path in ("/", "/healthz", "/readyz", "/metrics", "/login/")),
+        *((path, "GET, HEAD") for path in ("/shared/x/", "/shared/x/image.png")),
+        *((path, "GET, HEAD, POST") for path in ("/pair/", "/join/", "/login/x/")),
+        ("/logout/", "POST"),
+    ],
+)
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_outside_the_api_another_method_is_refused_as_in_it(method, path, offered):
+    answer = Client(enforce_csrf_checks=True).generic(method, path)
+
+    assert (answer.status_code, answer.headers.get("Allow")) == (405, offered)
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.json()["code"] == "method_not_allowed"
+
+
+@pytest.mark.parametrize("path", ["/pair/", "/join/", "/logout/"])
+def test_a_form_without_its_token_is_refused(path):
+    assert Client(enforce_csrf_checks=True).post(path).status_code == 403
+
+
+@pytest.mark.parametrize("path", ["runs/", "costs/export/"])
+def test_an_address_has_one_format_whichever_is_asked_for(ask, path):
+    as_usual = ask.get(f"/api/v1/{path}")
+
+    for answer in (
+        ask.get(f"/api/v1/{path}?format=csv"),
+        ask.get(f"/api/v1/{path}", headers={"Accept": "text/csv"}),
+    ):
+        assert answer.status_code == 200
+        assert answer.headers["Content-Type"] == as_usual.headers["Content-Type"]
 
 
 def test_a_refusal_of_the_framework_has_a_title_without_placeholders(ask):

@@ -127,7 +127,11 @@ def test_a_write_by_session_needs_the_csrf_token(run, owner):
     client = APIClient(enforce_csrf_checks=True)
     client.force_login(owner)
 
-    assert tapped(client, run).status_code == 403
+    answer = tapped(client, run)
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    needed = "needs the value of its cookie mc_csrf (or csrftoken) in the header X-CSRFToken."
+    assert answer.json()["detail"].endswith(needed)
 
 
 def test_a_body_that_nests_without_end_is_refused_also_from_a_session(owner):

@@ -386,12 +386,24 @@ def test_a_message_that_left_is_given_to_nobody_again():
     assert carry(run, at=NOON + 2 * LEAVES_WITHIN) == []
 
 
-def test_allow_budget_starts_a_ceiling_that_was_not_set_from_what_is_spent():
-    run = report(a_run(), a_call("ls"), a_call("pwd"))
+@pytest.mark.parametrize("budget", [{}, {"calls": None}, {"usd": "9"}])
+def test_allow_budget_sets_no_first_ceiling(budget):
+    run = report(a_run(budget=budget), a_call("ls"), a_call("pwd"))
 
-    tap(run, "allow_budget", amount=Amount(calls=5))
+    with pytest.raises(InvalidRequest, match="no ceiling in calls"):
+        tap(run, "allow_budget", amount=Amount(calls=5))
 
-    assert run.budget["calls"] == 7
+    assert run.budget == budget
+
+
+def test_allow_budget_answers_no_card_of_a_loop():
+    run = a_stuck_run()
+
+    with pytest.raises(InvalidRequest, match="no ceiling in calls"):
+        tap(run, "allow_budget", decision=None, amount=Amount(calls=5))
+
+    run.refresh_from_db()
+    assert (run.status, run.open_decision is not None) == ("holding", True)
 
 
 @pytest.mark.parametrize("unit", ["tokens", "calls", "turns"])
@@ -402,14 +414,6 @@ def test_the_least_that_can_be_allowed_more_is_one(unit):
     assert getattr(taps.validate_python(a_tap(1)).amount, unit) == 1
     with pytest.raises(ValidationError):
         taps.validate_python(a_tap(0))
-
-
-def test_allow_budget_raises_a_ceiling_that_was_taken_away():
-    run = report(a_run(budget={"calls": None}), a_call("ls"))
-
-    tap(run, "allow_budget", amount=Amount(calls=5))
-
-    assert run.budget["calls"] == 6
 
 
 def test_a_pause_that_crosses_a_stop_does_not_change_its_reason():

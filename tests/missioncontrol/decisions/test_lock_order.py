@@ -175,7 +175,7 @@ def test_a_verdict_that_waited_for_a_raised_ceiling_knows_it():
 
 def test_a_tree_counts_every_cent_while_its_runs_are_judged_linked_and_its_ceiling_raised():
     project = a_project()
-    root = a_run(project, budget={"usd": "1000"})
+    root = a_run(project, budget={"usd": "1000", "calls": 1000})
     children = [a_run(project, parent=root.id) for _ in range(4)]
     late = a_run(project)
 

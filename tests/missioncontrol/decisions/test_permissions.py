@@ -530,6 +530,30 @@ def test_a_hold_that_outlives_a_session_is_not_hidden_by_a_question():
     assert (run.status, run.open_decision is not None) == ("holding", True)
 
 
+def test_the_board_shows_a_call_no_longer_that_was_denied():
+    run, card = asking(command="rm -r build")
+    assert "rm -r build" in run.meters.doing
+
+    tap(run, "deny", card)
+
+    run.meters.refresh_from_db()
+    assert run_row(run, at=NOON).doing == ""
+
+
+@pytest.mark.parametrize("action", ["allow_once", "deny"])
+def test_the_board_goes_on_showing_what_runs(action):
+    run, card = asking(command="rm -r build", agent="one")
+    if action == "deny":  # another agent's call is newer than the denied one
+        put(run, a_proposal("pytest -q", key="c2", agent="two"))
+        run.refresh_from_db()
+    shown = run_row(run, at=NOON).doing
+
+    tap(run, action, card)
+
+    run.meters.refresh_from_db()
+    assert run_row(run, at=NOON).doing == shown != ""
+
+
 def test_the_board_shows_it():
     run, card = asking()
 

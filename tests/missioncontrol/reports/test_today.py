@@ -6,6 +6,7 @@ from decimal import Decimal
 import pytest
 
 from guard.turn import Usage
+from missioncontrol.decisions import sessions
 from missioncontrol.reports import accounting
 from missioncontrol.reports.account_parts import Asked
 from missioncontrol.reports.accounting import spent_today
@@ -34,6 +35,21 @@ def test_it_is_what_the_account_of_the_day_says():
     account = accounting.account([project.id], Asked(), at=NOON)
     assert (row.spent_usd, row.budget) == (account.spent.total_usd, account.budget)
     assert (row.spent_usd, row.budget.ceiling_usd) == (Decimal("3.05"), 60)
+
+
+def test_it_tells_what_it_counted_of_runs_whose_meters_may_be_under_way():
+    project = a_project()
+    going, ended, over = (a_run(project) for _ in range(3))
+    for run in (going, ended, over):
+        spend(run, "3.00")
+    judged(going, "0.05")
+    sessions.end_session(ended.id, at=NOON)
+    sessions.end_session(over.id, at=NOON - timedelta(minutes=5))
+    spend(a_run(), "1.00")
+
+    (row,) = today(project, at=NOON + timedelta(seconds=30))
+
+    assert row.counted == {str(going.id): Decimal("3.05"), str(ended.id): Decimal(3)}
 
 
 def test_a_day_begins_at_the_projects_own_midnight():

@@ -79,7 +79,6 @@ const texts: typeof en = {
     turns: "Schritte",
     cost: "Kosten",
     inTheLoop: "In der Schleife",
-    noCost: "keine Kosten gemeldet",
     of: (amount) => `von ${amount}`,
     repeats: "Wiederholt",
     limit: (limit) => `Grenze ${limit}`,

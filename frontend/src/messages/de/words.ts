@@ -36,6 +36,8 @@ const texts: typeof en = {
   parkedResumes: (session) => `geparkt; fortsetzen mit claude --resume ${session}`,
   parked: "geparkt, bis die Sitzung fortgesetzt wird",
   unpriced: "ohne Preis",
+  noCost: "keine Kosten gemeldet",
+  noCostByTurn: "Kosten nicht je Schritt gemeldet",
   sources: {
     turns: "wie mit den Schritten gemeldet",
     transcript: "aus dem Transkript",

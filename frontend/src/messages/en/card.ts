@@ -78,7 +78,6 @@ const texts = {
     turns: "Turns",
     cost: "Cost",
     inTheLoop: "In the loop",
-    noCost: "no cost reported",
     of: (amount: string) => `of ${amount}`,
     repeats: "Repeats",
     limit: (limit: string) => `limit ${limit}`,

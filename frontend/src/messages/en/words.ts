@@ -32,6 +32,8 @@ const texts = {
   parkedResumes: (session: string) => `parked; resume with claude --resume ${session}`,
   parked: "parked until resumed",
   unpriced: "unpriced",
+  noCost: "no cost reported",
+  noCostByTurn: "no cost reported by turn",
   sources: {
     turns: "as reported with the turns",
     transcript: "from the transcript",
