@@ -61,11 +61,11 @@ const texts: typeof en = {
   today: "Heute",
   versionToday: (version) => `v${String(version)}, heute`,
   draft: "Entwurf",
-  switchedOff: "Regeln abgeschalteter Detektoren",
+  switchedOff: "Abgeschaltete Regeln",
   presetsLabel: "Wann gefragt wird",
   presets: { quiet: "Ruhig", balanced: "Ausgewogen", watchful: "Wachsam" },
   presetHints: {
-    quiet: "Nur wenn es fast sicher festhängt.",
+    quiet: "Nur bei fast sicherem Verdacht.",
     balanced: "Wenn ein Kollege aufsehen würde.",
     watchful: "Früh, für teure oder heikle Läufe.",
   },
@@ -79,7 +79,7 @@ const texts: typeof en = {
     },
     error: {
       name: "Fehlschläge nacheinander",
-      says: "Fragt spätestens nach so vielen vergeblichen Versuchen.",
+      says: "Fragt spätestens nach so vielen Fehlversuchen.",
     },
     circles: {
       name: "Wiederholter Zyklus",
@@ -87,11 +87,11 @@ const texts: typeof en = {
     },
     nothing: {
       name: "Keine neue Information",
-      says: "Fragt spätestens nach so vielen Fragen ohne neue Information.",
+      says: "Fragt spätestens nach so vielen solchen Fragen.",
     },
     budget: {
       name: "Budget je Lauf",
-      says: "Hält den Lauf bei so vielen Dollar an.",
+      says: "Hält bei so vielen Dollar an.",
     },
   },
   less: (name) => `${name}: eins weniger`,
@@ -105,8 +105,8 @@ const texts: typeof en = {
     auto: "Korrigieren",
   },
   modeSays: {
-    warn: "Der Lauf geht weiter, niemand wird gefragt.",
-    flag: "Der Lauf geht weiter, während Sie nachsehen.",
+    warn: "Läuft weiter, niemand wird gefragt.",
+    flag: "Läuft weiter, während Sie nachsehen.",
     pause: "Der Lauf wartet.",
     auto: "Sendet die Korrektur; hilft sie nicht, wartet der Lauf.",
   },
@@ -127,7 +127,7 @@ const texts: typeof en = {
   },
   whenNearlySure: "Bei fast sicherem Verdacht",
   nudges: { observe: "protokollieren", tell: "dem Agenten sagen" },
-  textHint: "TOML oder JSON. Tabellen nur für manche Läufe:",
+  textHint: "TOML oder JSON. Tabellen für manche Läufe:",
   units: {
     calls: "Aufrufe, identische Ausgabe",
     cycles: "Zyklen",
@@ -177,7 +177,7 @@ const texts: typeof en = {
     earlier: (n) =>
       `Er fragt ${counted(Math.abs(n), { one: "Schritt", other: "Schritte" })} ${n > 0 ? "früher" : "später"}.`,
     endThere: "Nach Ende oder Korrektur ist nichts aufgezeichnet.",
-    replaying: "Die Läufe werden nachgespielt …",
+    replaying: "Wird nachgespielt …",
     unknown: "Noch nicht bekannt.",
     saved: "Der Entwurf hätte",
     savedMore: "mehr gespart.",

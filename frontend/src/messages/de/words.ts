@@ -37,7 +37,7 @@ const texts: typeof en = {
   parked: "geparkt, bis die Sitzung fortgesetzt wird",
   unpriced: "ohne Preis",
   noCost: "keine Kosten gemeldet",
-  noCostByTurn: "Kosten nicht je Schritt gemeldet",
+  noCostByTurn: "Kosten je Schritt unbekannt",
   sources: {
     turns: "wie mit den Schritten gemeldet",
     transcript: "aus dem Transkript",
