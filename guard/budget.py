@@ -18,13 +18,13 @@ UNITS = ("usd", "tokens", "calls", "turns", "seconds", "failures")
 # From this share of a ceiling on, it is reported as near.
 WARN_AT = 0.8
 # The highest share shown for a ceiling that is not reached yet.
-ALMOST = 0.999
+MAX_UNREACHED_SHARE = 0.999
 # What is counted for a single agent of a run; run time is counted for the run alone.
 AGENT_UNITS = ("usd", "tokens", "calls", "turns", "failures")
 # In a budget's `agents`: every agent that is not named.
 ANY_AGENT = "*"
 # The bounds of a ceiling; a number outside them is a mistake or an attack.
-LEAST, MOST = Decimal("1e-6"), Decimal("1e15")
+MIN_AMOUNT, MAX_AMOUNT = Decimal("1e-6"), Decimal("1e15")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +96,9 @@ class Budget:
             if name not in known:
                 raise PolicyInvalid(f"{start}{name}", f"one of {', '.join(sorted(known))}", name)
         amounts: dict[str, Any] = {
-            unit: _amount(unit, mapping[unit], start) for unit in UNITS if unit in mapping
+            unit: _read_amount(unit, mapping[unit], start) for unit in UNITS if unit in mapping
         }
-        return cls(**amounts, agents=_agents(mapping.get("agents"), f"{start}agents"))
+        return cls(**amounts, agents=_read_agents(mapping.get("agents"), f"{start}agents"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,8 +136,8 @@ def nearest(budget: Budget | None, spent: Spent, *, agent: str = "") -> Crossing
     """
     own = budget.of_agent(agent) if budget is not None and agent else None
     found = [
-        *_held_against(budget, spent),
-        *_held_against(own, spent.agents.get(agent, Spent()), agent),
+        *_compare_with_ceilings(budget, spent),
+        *_compare_with_ceilings(own, spent.agents.get(agent, Spent()), agent),
     ]
     reached = next((one for one in found if one.reached), None)
     # A reached ceiling comes first, even if another is tighter: it is the reason to stop.
@@ -147,7 +147,7 @@ def nearest(budget: Budget | None, spent: Spent, *, agent: str = "") -> Crossing
     return near if near is not None and near.share >= WARN_AT else None
 
 
-def _held_against(
+def _compare_with_ceilings(
     budget: Budget | None, spent: Spent, agent: str | None = None
 ) -> Iterator[Crossing]:
     if budget is None:
@@ -156,7 +156,7 @@ def _held_against(
         limit, used = getattr(budget, unit), getattr(spent, unit)
         if limit is not None:
             # Compared as decimals: a sum just under its ceiling may equal it as a float.
-            share = 1.0 if used >= limit else min(float(used) / float(limit), ALMOST)
+            share = 1.0 if used >= limit else min(float(used) / float(limit), MAX_UNREACHED_SHARE)
             yield Crossing(
                 unit=unit,
                 spent=amount_text(unit, used),
@@ -166,7 +166,7 @@ def _held_against(
             )
 
 
-def _agents(mapping: object, path: str) -> dict[str, Budget]:
+def _read_agents(mapping: object, path: str) -> dict[str, Budget]:
     if mapping is None:
         return {}
     if not isinstance(mapping, Mapping):
@@ -183,7 +183,7 @@ def _agents(mapping: object, path: str) -> dict[str, Budget]:
     return budgets
 
 
-def _amount(name: str, value: object, start: str) -> Decimal | int | float | None:
+def _read_amount(name: str, value: object, start: str) -> Decimal | int | float | None:
     if value is None:
         return None
     # bool is an int, but "usd": true is not an amount.
@@ -194,7 +194,7 @@ def _amount(name: str, value: object, start: str) -> Decimal | int | float | Non
         number = Decimal(str(value))
     except InvalidOperation:
         number = None
-    if number is None or not number.is_finite() or not LEAST <= number <= MOST:
+    if number is None or not number.is_finite() or not MIN_AMOUNT <= number <= MAX_AMOUNT:
         raise PolicyInvalid(f"{start}{name}", "a number above 0", value)
     if name == "usd":
         return number
@@ -218,12 +218,12 @@ def amount_text(unit: str, value: Decimal | float) -> str:
 
 
 # A run may last for weeks, so what is remembered of it is bounded.
-_REMEMBERED_CALLS = 4096
-_REMEMBERED_AGENTS = 256
+_MAX_CALLS = 4096
+_MAX_AGENTS = 256
 
 
 @dataclass(slots=True)
-class _Usage:
+class _Counts:
     """What one run, or one agent of it, has used."""
 
     usd: Decimal = field(default_factory=Decimal)
@@ -262,17 +262,17 @@ class UsageMeter:
         agents = tuple(budget.agents.values()) if budget else ()
         self._prices = any(one is not None and one.usd is not None for one in (budget, *agents))
         self._by_agent = bool(agents)
-        self._run = _Usage()
+        self._run = _Counts()
         # Agents named by a ceiling are never forgotten; of the others, the last 256 are kept.
         self._named = frozenset(budget.agents if budget else ()) - {ANY_AGENT}
-        self._agents: OrderedDict[str, _Usage] = OrderedDict()
+        self._read_agents: OrderedDict[str, _Counts] = OrderedDict()
         self._started_at: datetime | None = None
         self._last_at: datetime | None = None
         self._paid: OrderedDict[str, None] = OrderedDict()
 
-    def forgive_failures(self) -> None:
+    def reset_failures(self) -> None:
         """Count consecutive failures from 0 again: a person stepped in."""
-        for meter in (self._run, *self._agents.values()):
+        for meter in (self._run, *self._read_agents.values()):
             meter.failures = 0
 
     def take(self, turn: Turn, *, failed: bool | None) -> None:
@@ -281,14 +281,16 @@ class UsageMeter:
         if turn.ts is not None and turn.ts.tzinfo is not None:
             self._started_at = self._started_at or turn.ts
             self._last_at = turn.ts
-        new_price = self._new_price(turn)
+        new_price = self._new_usage(turn)
         if not self._by_agent or not turn.agent:
             meters = [self._run]
         else:
-            own = self._agents.setdefault(turn.agent, _Usage())
-            self._agents.move_to_end(turn.agent)
-            if len(self._agents) > _REMEMBERED_AGENTS + len(self._named):
-                del self._agents[next(name for name in self._agents if name not in self._named)]
+            own = self._read_agents.setdefault(turn.agent, _Counts())
+            self._read_agents.move_to_end(turn.agent)
+            if len(self._read_agents) > _MAX_AGENTS + len(self._named):
+                del self._read_agents[
+                    next(name for name in self._read_agents if name not in self._named)
+                ]
             meters = [self._run, own]
         for meter in meters:
             if new_price is not None:
@@ -308,10 +310,10 @@ class UsageMeter:
         if self._started_at and self._last_at:
             # The times are the agent's, whose clock may be set back during a run.
             seconds = max(0.0, (self._last_at - self._started_at).total_seconds())
-        agents = {name: meter.as_spent() for name, meter in self._agents.items()}
+        agents = {name: meter.as_spent() for name, meter in self._read_agents.items()}
         return self._run.as_spent(seconds=seconds, agents=agents)
 
-    def _new_price(self, turn: Turn) -> tuple[int, Decimal] | None:
+    def _new_usage(self, turn: Turn) -> tuple[int, Decimal] | None:
         """Return tokens and dollars of a model call that was not counted before."""
         if turn.usage is None and turn.cost_usd is None:
             return None
@@ -321,7 +323,7 @@ class UsageMeter:
             return None
         if paid_as is not None:
             self._paid[paid_as] = None
-            if len(self._paid) > _REMEMBERED_CALLS:
+            if len(self._paid) > _MAX_CALLS:
                 self._paid.popitem(last=False)
         if turn.cost_usd is not None:
             cost = turn.cost_usd

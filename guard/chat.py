@@ -23,9 +23,9 @@ from guard.turn import Usage
 OK = 200
 DONE = "[DONE]"
 # An endpoint may send without end; what a model writes is much shorter.
-LONGEST_ANSWER = 16 * 1024 * 1024
-_CHUNK = 65_536
-_SHOWN_DETAIL = 2000
+MAX_ANSWER_BYTES = 16 * 1024 * 1024
+_CHUNK_BYTES = 65_536
+_MAX_DETAIL_LENGTH = 2000
 # By scheme: a key must not be sent to any other, such as `file`.
 _CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
     "http": http.client.HTTPConnection,
@@ -61,14 +61,14 @@ class ChatEndpoint:
             raise ValueError("a key is plain printable text")
 
     def post(
-        self, body: Mapping[str, Any], *, timeout_s: float, longest: int = LONGEST_ANSWER
+        self, body: Mapping[str, Any], *, timeout_s: float, max_bytes: int = MAX_ANSWER_BYTES
     ) -> Any:
         """Send one `chat/completions` request and return the parsed answer.
 
         Args:
             body: The request, as JSON.
             timeout_s: Seconds for the whole exchange, even if the body arrives slowly.
-            longest: Most bytes of the answer that are read.
+            max_bytes: Most bytes of the answer that are read.
 
         Raises:
             ModelFailed: No answer in time, not 200, too long, or not JSON.
@@ -76,13 +76,16 @@ class ChatEndpoint:
         try:
             self.check()
             deadline = time.monotonic() + timeout_s
-            with self._asked(body, deadline) as (response, wire):
-                status, raw = response.status, b"".join(_pieces(response, wire, deadline, longest))
+            with self._send_request(body, deadline) as (response, sock):
+                status, raw = (
+                    response.status,
+                    b"".join(_read_body(response, sock, deadline, max_bytes)),
+                )
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise ModelFailed(str(error) or type(error).__name__) from error
         # Checked after the body is read: the body of an error says why.
         if status != OK:
-            raise _refused(status, raw)
+            raise _refusal(status, raw)
         try:
             return json.loads(raw)
         except (ValueError, RecursionError) as error:
@@ -103,10 +106,10 @@ class ChatEndpoint:
         deadline = time.monotonic() + timeout_s
         try:
             self.check()
-            with self._asked(body, deadline) as (response, wire):
-                pieces = _pieces(response, wire, deadline, LONGEST_ANSWER)
+            with self._send_request(body, deadline) as (response, sock):
+                pieces = _read_body(response, sock, deadline, MAX_ANSWER_BYTES)
                 if response.status != OK:
-                    raise _refused(response.status, b"".join(pieces))
+                    raise _refusal(response.status, b"".join(pieces))
                 if "event-stream" in (response.getheader("Content-Type") or ""):
                     yield from read_events(pieces)
                 else:
@@ -117,53 +120,53 @@ class ChatEndpoint:
             raise ModelFailed(f"the endpoint answered no JSON: {error}") from error
 
     @contextmanager
-    def _asked(
+    def _send_request(
         self, body: Mapping[str, Any], deadline: float
     ) -> Iterator[tuple[http.client.HTTPResponse, socket.socket]]:
         parts = urlsplit(self.url)
         kind = _CONNECTIONS[parts.scheme]
-        connection = kind(parts.hostname or "", parts.port, timeout=_left(deadline))
+        connection = kind(parts.hostname or "", parts.port, timeout=_seconds_left(deadline))
         path = f"{parts.path.rstrip('/')}/chat/completions"
         try:
             # Keep the socket: the connection drops its reference once the answer has begun.
             connection.connect()
-            wire: socket.socket = connection.sock
-            wire.settimeout(_left(deadline))
+            sock: socket.socket = connection.sock
+            sock.settimeout(_seconds_left(deadline))
             headers = {"Content-Type": "application/json", "Accept": "application/json"}
             if self.key:
                 headers["Authorization"] = f"Bearer {self.key}"
             connection.request("POST", path, json.dumps(body).encode(), headers)
-            yield connection.getresponse(), wire
+            yield connection.getresponse(), sock
         finally:
             connection.close()
 
 
-def _left(deadline: float) -> float:
+def _seconds_left(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError("timed out")
     return left
 
 
-def _refused(status: int, raw: bytes) -> ModelFailed:
+def _refusal(status: int, raw: bytes) -> ModelFailed:
     # Only the beginning: a proxy's error page may be long, but says it there.
-    detail = raw[:_SHOWN_DETAIL].decode(errors="replace")
+    detail = raw[:_MAX_DETAIL_LENGTH].decode(errors="replace")
     return ModelFailed(f"the endpoint answered {status}", status=status, detail=detail)
 
 
-def _pieces(
-    response: http.client.HTTPResponse, wire: socket.socket, deadline: float, longest: int
+def _read_body(
+    response: http.client.HTTPResponse, sock: socket.socket, deadline: float, max_bytes: int
 ) -> Iterator[bytes]:
     """Yield a body in pieces until the deadline: a socket's timeout restarts with each byte."""
     count = 0
     while True:
-        wire.settimeout(_left(deadline))
+        sock.settimeout(_seconds_left(deadline))
         # Not `read`, which waits for a whole chunk, with the full timeout for each wait.
-        piece = response.read1(_CHUNK)
+        piece = response.read1(_CHUNK_BYTES)
         if not piece:
             return
         count += len(piece)
-        if count > longest:
+        if count > max_bytes:
             raise ModelFailed("the endpoint's answer is too long")
         yield piece
 
@@ -175,7 +178,7 @@ def read_events(pieces: Iterable[bytes]) -> Iterator[Any]:
     [{'a': 1}]
     """
     data: list[str] = []
-    for line in _lines(pieces):
+    for line in _split_lines(pieces):
         field, _, value = line.partition(":")
         if field == "data":
             data.append(value.removeprefix(" "))
@@ -190,7 +193,7 @@ def read_events(pieces: Iterable[bytes]) -> Iterator[Any]:
         yield json.loads(text)
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[str]:
+def _split_lines(pieces: Iterable[bytes]) -> Iterator[str]:
     rest = b""
     for piece in pieces:
         # A piece may end within a character, so only whole lines are decoded.

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from heapq import nsmallest
 
+from guard.raw_texts import PATH_ARGUMENTS
 from guard.reading.classify import classify
 from guard.reading.normalize import canonical_json, command_in, meant_args, one_line
 from guard.turn import Turn
-from guard.verbatim import PATH_ARGUMENTS
 
-_LONGEST = 120
-_TARGETS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", "name", "id")
+_MAX_LENGTH = 120
+_TARGET_ARGUMENTS = (
+    *PATH_ARGUMENTS,
+    "pattern",
+    "query",
+    "url",
+    "regex",
+    "search",
+    "q",
+    "name",
+    "id",
+)
 
 
 def action_class(turn: Turn) -> str:
@@ -36,15 +46,17 @@ def headline(turn: Turn) -> str:
     """
     if turn.tool is None:
         words = one_line(turn.content or "")
-        return f'"{words}"' if len(words) <= _LONGEST - 2 else f'"{words[:117]}…"'
+        return f'"{words}"' if len(words) <= _MAX_LENGTH - 2 else f'"{words[:117]}…"'
     args = meant_args(turn.args)
-    targets = [value for value in map(args.get, _TARGETS) if isinstance(value, str | int)]
+    targets = [value for value in map(args.get, _TARGET_ARGUMENTS) if isinstance(value, str | int)]
     gist = command_in(turn.args) or next((str(value) for value in targets if value != ""), None)
     # Without a command or a target, show the arguments: a tool's bare name says nothing. A call may
     # have a hundred thousand, and the first by name fill the line.
     if gist is None and args:
-        detail = canonical_json({name: args[name] for name in nsmallest(_LONGEST, args, key=str)})
+        detail = canonical_json(
+            {name: args[name] for name in nsmallest(_MAX_LENGTH, args, key=str)}
+        )
     else:
         detail = one_line(gist or "")
     line = f"{turn.tool} {detail}" if detail else turn.tool
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return line if len(line) <= _MAX_LENGTH else f"{line[: _MAX_LENGTH - 1]}…"

@@ -130,7 +130,7 @@ class Engine:
         self._detectors.forget()
         self.history.clear()
         self._terms.start_afresh()
-        self._meter.forgive_failures()
+        self._meter.reset_failures()
         self._corrected.clear()
         self._emit(Reset(why=why))
 
@@ -235,7 +235,7 @@ class Engine:
             action=action,
             nature=nature,
             nudged=nudged,
-            keep_verbatim=self._detectors.reads_verbatim,
+            keep_raw=self._detectors.reads_raw,
             refusals=refusals,
         )
         self.history.put(step, place)

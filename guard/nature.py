@@ -13,10 +13,10 @@ from typing import Annotated, Any
 from guard.errors import PolicyInvalid
 
 # Results up to this length are parsed; of longer ones only the head is searched, as text.
-_LONGEST_JSON = 200_000
+_MAX_JSON_LENGTH = 200_000
 # Each path is one search over a result, and a policy or a tool may name any path.
-_LONGEST_PATH = 100
-_MOST_PATHS = 20
+_MAX_PATH_LENGTH = 100
+_MAX_PATHS = 20
 # Not None: an argument may be given as null, which differs from absent.
 _ABSENT = object()
 
@@ -35,9 +35,9 @@ class Retry(StrEnum):
 # In JSON schema, as for a policy's fields: its tables for tools set these too.
 _PATHS = {
     "type": "array",
-    "items": {"type": "string", "maxLength": _LONGEST_PATH, "errorMessage": "a path"},
-    "maxItems": _MOST_PATHS,
-    "errorMessage": f"a list of texts, at most {_MOST_PATHS} of {_LONGEST_PATH} characters",
+    "items": {"type": "string", "maxLength": _MAX_PATH_LENGTH, "errorMessage": "a path"},
+    "maxItems": _MAX_PATHS,
+    "errorMessage": f"a list of texts, at most {_MAX_PATHS} of {_MAX_PATH_LENGTH} characters",
 }
 _RETRY = {"type": "string", "enum": [*Retry], "errorMessage": f"one of {', '.join(Retry)}"}
 
@@ -61,9 +61,9 @@ class ToolNature:
     def __post_init__(self) -> None:
         for name in ("loop_key", "progress_key"):
             # Checked here too, for a host that builds one itself; what a tool declares is cut
-            # instead (`_paths`).
+            # instead (`_read_paths`).
             paths = getattr(self, name) or ()
-            if len(paths) > _MOST_PATHS or any(len(path) > _LONGEST_PATH for path in paths):
+            if len(paths) > _MAX_PATHS or any(len(path) > _MAX_PATH_LENGTH for path in paths):
                 raise PolicyInvalid(name, str(_PATHS["errorMessage"]), paths)
 
     @classmethod
@@ -76,13 +76,13 @@ class ToolNature:
         loop_key, progress_key = mapping.get("loop_key"), mapping.get("progress_key")
         retry = mapping.get("retry")
         return cls(
-            loop_key=None if loop_key is None else _paths(loop_key),
-            progress_key=_paths(progress_key),
+            loop_key=None if loop_key is None else _read_paths(loop_key),
+            progress_key=_read_paths(progress_key),
             # Compared with each member: a tool may declare anything, even an unhashable list.
             retry=Retry(retry) if retry in list(Retry) else None,
         )
 
-    def over(self, other: ToolNature | None) -> ToolNature:
+    def with_defaults(self, other: ToolNature | None) -> ToolNature:
         """Return this nature, with missing values taken from another."""
         if other is None:
             return self
@@ -93,12 +93,12 @@ class ToolNature:
         )
 
 
-def _paths(value: object) -> tuple[str, ...]:
+def _read_paths(value: object) -> tuple[str, ...]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list | tuple):
         return ()
-    known = [text for text in texts if isinstance(text, str) and len(text) <= _LONGEST_PATH]
-    return tuple(known[:_MOST_PATHS])
+    known = [text for text in texts if isinstance(text, str) and len(text) <= _MAX_PATH_LENGTH]
+    return tuple(known[:_MAX_PATHS])
 
 
 def pick_args(args: Mapping[str, Any] | None, paths: Sequence[str]) -> dict[str, Any]:
@@ -107,26 +107,26 @@ def pick_args(args: Mapping[str, Any] | None, paths: Sequence[str]) -> dict[str,
     >>> pick_args({"command": "ls", "timeout": 5}, ["command"])
     {'command': 'ls'}
     """
-    found = {path: _at(args, path) for path in paths}
+    found = {path: _value_at(args, path) for path in paths}
     return {path: value for path, value in found.items() if value is not _ABSENT}
 
 
-def progress_in(text: str, paths: Sequence[str]) -> str | None:
+def progress_values(text: str, paths: Sequence[str]) -> str | None:
     """Return the values at these paths of a result as text; None: it has none of them.
 
     A JSON object is read by its paths; any other text by lines such as
     "status: running" or "done=40%".
 
-    >>> progress_in('{"job": {"status": "running", "age": 12}}', ["job.status"])
+    >>> progress_values('{"job": {"status": "running", "age": 12}}', ["job.status"])
     '["running"]'
-    >>> progress_in("id 7, status: queued, since 12:04", ["status"])
+    >>> progress_values("id 7, status: queued, since 12:04", ["status"])
     '["queued"]'
     """
     values: list[Any] | None = None
-    if text.lstrip()[:1] in {"{", "["} and len(text) <= _LONGEST_JSON:
+    if text.lstrip()[:1] in {"{", "["} and len(text) <= _MAX_JSON_LENGTH:
         with suppress(ValueError, RecursionError):
             parsed = json.loads(text)
-            found = (_at(parsed, path) for path in paths)
+            found = (_value_at(parsed, path) for path in paths)
             values = [None if value is _ABSENT else value for value in found]
     if values is None:
         # Every part is bounded: a tool's output may be megabytes in one line.
@@ -140,12 +140,12 @@ def progress_in(text: str, paths: Sequence[str]) -> str | None:
     return json.dumps(values, sort_keys=True, default=str)
 
 
-def _at(value: Any, path: str) -> Any:
+def _value_at(value: Any, path: str) -> Any:
     """Follow a dotted path through objects and lists; "0" is a list's first item."""
     # An argument's own name may contain a dot.
     if isinstance(value, Mapping) and path in value:
         return value[path]
-    for name in path[:_LONGEST_PATH].split("."):
+    for name in path[:_MAX_PATH_LENGTH].split("."):
         if isinstance(value, Mapping) and name in value:
             value = value[name]
         elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):

@@ -18,7 +18,7 @@ from guard.turn import Turn, Usage
 logger = logging.getLogger(__name__)
 
 # A higher amount is a mistake of the sender.
-_MOST_DOLLARS = 10**9
+_MAX_DOLLARS = 10**9
 
 # Vendors' own names for themselves -> the names genai-prices knows.
 _PROVIDERS = {
@@ -35,7 +35,7 @@ _PROVIDERS = {
 }
 
 
-def read_money(value: object) -> Decimal | None:
+def read_dollars(value: object) -> Decimal | None:
     """Read dollars from a decimal string or a number; never below 0."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
@@ -43,7 +43,7 @@ def read_money(value: object) -> Decimal | None:
         amount = Decimal(str(value))
     except InvalidOperation:
         return None
-    return amount if amount.is_finite() and 0 <= amount <= _MOST_DOLLARS else None
+    return amount if amount.is_finite() and 0 <= amount <= _MAX_DOLLARS else None
 
 
 def price(

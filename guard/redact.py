@@ -14,10 +14,10 @@ from typing import Any
 
 MASK = "[masked]"
 # Texts up to this many characters are kept whole.
-LONGEST = 1_048_576
-_SHORTEST = 6
+MAX_LENGTH = 1_048_576
+_MIN_LENGTH = 6
 # Characters dropped next to a cut, where a secret may be broken; a key has 3,300.
-_EDGE = 4_096
+_CUT_MARGIN = 4_096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +29,14 @@ class Rule:
 
     Attributes:
         hint: The pattern runs only where this occurs in the lower-cased text.
-        pattern: Applied to the text, or to the lower-cased text where `folded`.
+        pattern: Applied to the text, or to the lower-cased text where `lowercase`.
         proves: Distinguishes a secret from what only looks like one.
     """
 
     hint: str
     pattern: re.Pattern[str]
-    folded: bool = False
-    proves: Callable[[re.Match[str]], bool] | None = None
+    lowercase: bool = False
+    is_secret: Callable[[re.Match[str]], bool] | None = None
 
 
 def _has_digit(match: re.Match[str]) -> bool:
@@ -58,31 +58,31 @@ def _is_password(match: re.Match[str]) -> bool:
     return _is_value(match) and not _NAMED.search(match["value"])
 
 
-def _in_settings(match: re.Match[str]) -> bool:
+def _is_in_connection_string(match: re.Match[str]) -> bool:
     """Return whether it is in "Server=db;Password=…;Encrypt=yes", and not in a statement."""
     before = match.string[max(0, match.start() - 8) : match.start()].rstrip()
     return before.endswith(";") or _NEXT_SETTING.match(match.string, match.end()) is not None
 
 
-def _given_to(command: str) -> Callable[[re.Match[str]], bool]:
+def _is_option_of(command: str) -> Callable[[re.Match[str]], bool]:
     """Return a check that an option belongs to this command and not to another."""
     # Here it is no command: `find -name mysql -print`, `docker run --name=mysql -p 3306:3306`.
     called = re.compile(
         rf"{command}(?<!name[ =]{command})(?<!host[ =]{command})(?<!-[a-z] {command})"
     )
 
-    def proves(match: re.Match[str]) -> bool:
-        begins = max(0, match.start() - _LONGEST_COMMAND)
+    def is_secret(match: re.Match[str]) -> bool:
+        begins = max(0, match.start() - _MAX_COMMAND_LENGTH)
         before = match.string[begins : match.start()]
         if command not in before:
             return False
         before = before.replace("\\\n", "  ")
         return called.search(before, max(map(before.rfind, "\n;|&")) + 1) is not None
 
-    return proves
+    return is_secret
 
 
-_LONGEST_COMMAND = 400
+_MAX_COMMAND_LENGTH = 400
 _DIGIT = re.compile(r"\d")
 _SIGN = re.compile(r"[\d!@#$%^&*~+/]")
 _NEXT_SETTING = re.compile(r";\s{0,3}[a-z][a-z ]{1,40}=")
@@ -95,7 +95,7 @@ _NO_VALUE = re.compile(
 )
 
 
-def _value(shortest: int) -> str:
+def _value_pattern(shortest: int) -> str:
     """Return a pattern of a value that is no reference ("$KEY", "<key>") or call ("get_key()")."""
     return rf"(?P<value>(?![<$%{{(\[])[^\s\"',;)}}\](\[{{<]{{{shortest},}}+)(?![(\[])"
 
@@ -104,50 +104,52 @@ def _value(shortest: int) -> str:
 _IS = r"\\{0,3}[\"']?[ \t]{0,3}(?:=>|[=:])[ \t]{0,3}\\{0,3}[\"']?"
 
 
-def _key(prefix: str, body: str, *, hint: str = "", digit: bool = False) -> Rule:
+def _key_rule(prefix: str, body: str, *, hint: str = "", digit: bool = False) -> Rule:
     """Return the rule for a vendor's key, which is known by its prefix."""
     return Rule(
         hint=hint or prefix.replace("\\", "").lower(),
         pattern=re.compile(rf"(?P<value>{prefix}(?<![A-Za-z0-9]{prefix}){body})"),
-        proves=_has_digit if digit else None,
+        is_secret=_has_digit if digit else None,
     )
 
 
-def _folded(hint: str, pattern: str, proves: Callable[[re.Match[str]], bool] | None = None) -> Rule:
-    return Rule(hint=hint, pattern=re.compile(pattern), folded=True, proves=proves)
+def _lowercase_rule(
+    hint: str, pattern: str, is_secret: Callable[[re.Match[str]], bool] | None = None
+) -> Rule:
+    return Rule(hint=hint, pattern=re.compile(pattern), lowercase=True, is_secret=is_secret)
 
 
-_KEYS: tuple[Rule, ...] = (
+_KEY_RULES: tuple[Rule, ...] = (
     # Ordinary words begin like this too ("sk-learn"), but a key has a digit.
-    _key("sk-", r"[A-Za-z0-9_-]{16,}+", digit=True),
+    _key_rule("sk-", r"[A-Za-z0-9_-]{16,}+", digit=True),
     # Our own keys: an agent's, and a person's token.
-    _key("mc_", r"[A-Za-z0-9_-]{16,}+", digit=True),
-    _key("mcu_", r"[A-Za-z0-9_-]{16,}+", digit=True),
-    _key("[srp]k_live_", r"[A-Za-z0-9]{10,}+", hint="k_live_"),
-    _key("[srp]k_test_", r"[A-Za-z0-9]{10,}+", hint="k_test_"),
-    _key("gh[pousr]_", r"[A-Za-z0-9]{20,}+", hint="gh"),
-    _key("github_pat_", r"\w{20,}+"),
-    _key("glpat-", r"[\w-]{16,}+"),
-    _key("xox[abeoprs]-", r"[A-Za-z0-9-]{10,}+", hint="xox"),
-    _key("xapp-", r"[A-Za-z0-9-]{10,}+"),
-    _key("AKIA", r"[A-Z0-9]{16}"),
-    _key("ASIA", r"[A-Z0-9]{16}"),
-    _key("AIza", r"[\w-]{30,}+"),
-    _key(r"ya29\.", r"[\w-]{20,}+"),
+    _key_rule("mc_", r"[A-Za-z0-9_-]{16,}+", digit=True),
+    _key_rule("mcu_", r"[A-Za-z0-9_-]{16,}+", digit=True),
+    _key_rule("[srp]k_live_", r"[A-Za-z0-9]{10,}+", hint="k_live_"),
+    _key_rule("[srp]k_test_", r"[A-Za-z0-9]{10,}+", hint="k_test_"),
+    _key_rule("gh[pousr]_", r"[A-Za-z0-9]{20,}+", hint="gh"),
+    _key_rule("github_pat_", r"\w{20,}+"),
+    _key_rule("glpat-", r"[\w-]{16,}+"),
+    _key_rule("xox[abeoprs]-", r"[A-Za-z0-9-]{10,}+", hint="xox"),
+    _key_rule("xapp-", r"[A-Za-z0-9-]{10,}+"),
+    _key_rule("AKIA", r"[A-Z0-9]{16}"),
+    _key_rule("ASIA", r"[A-Z0-9]{16}"),
+    _key_rule("AIza", r"[\w-]{30,}+"),
+    _key_rule(r"ya29\.", r"[\w-]{20,}+"),
     Rule(
         hint="eyj",
         pattern=re.compile(r"(?P<value>eyJ(?<![\w-]eyJ)[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{4,}+)"),
     ),
-    _key("hf_", r"[A-Za-z0-9]{20,}+"),
-    _key("npm_", r"[A-Za-z0-9]{30,}+"),
-    _key("pypi-", r"[\w-]{30,}+"),
-    _key("dop_v1_", r"[0-9a-f]{32,}+"),
-    _key(r"SG\.", r"[\w-]{16,}+\.[\w-]{16,}+"),
-    _key("shpat_", r"[0-9a-f]{20,}+"),
-    _key("gsk_", r"[A-Za-z0-9]{20,}+"),
-    _key("csk-", r"[a-z0-9]{20,}+", hint="sk-"),
-    _key("xai-", r"[A-Za-z0-9]{20,}+"),
-    _key("r8_", r"[A-Za-z0-9]{20,}+"),
+    _key_rule("hf_", r"[A-Za-z0-9]{20,}+"),
+    _key_rule("npm_", r"[A-Za-z0-9]{30,}+"),
+    _key_rule("pypi-", r"[\w-]{30,}+"),
+    _key_rule("dop_v1_", r"[0-9a-f]{32,}+"),
+    _key_rule(r"SG\.", r"[\w-]{16,}+\.[\w-]{16,}+"),
+    _key_rule("shpat_", r"[0-9a-f]{20,}+"),
+    _key_rule("gsk_", r"[A-Za-z0-9]{20,}+"),
+    _key_rule("csk-", r"[a-z0-9]{20,}+", hint="sk-"),
+    _key_rule("xai-", r"[A-Za-z0-9]{20,}+"),
+    _key_rule("r8_", r"[A-Za-z0-9]{20,}+"),
     # A Telegram bot's token, alone or in an address: the bot's number stays.
     Rule(hint=":aa", pattern=re.compile(r":(?P<value>AA(?<=\d{6}:AA)[\w-]{30,}+)")),
     Rule(
@@ -159,45 +161,47 @@ _KEYS: tuple[Rule, ...] = (
     ),
 )
 
-_ADDRESSES: tuple[Rule, ...] = (
+_ADDRESS_RULES: tuple[Rule, ...] = (
     # user:password@host; the user's name stays.
-    _folded("://", r"://[^\s/:@'\"]{0,100}+:(?P<value>(?!\d{1,5}[?#,])[^\s/'\"]{1,200})(?=@)"),
-    _folded(
+    _lowercase_rule(
+        "://", r"://[^\s/:@'\"]{0,100}+:(?P<value>(?!\d{1,5}[?#,])[^\s/'\"]{1,200})(?=@)"
+    ),
+    _lowercase_rule(
         "hooks.slack.com",
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<value>[\w/-]{8,}+)",
     ),
-    _folded(
+    _lowercase_rule(
         "discord",
         r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/\d{5,25}+/(?P<value>[\w-]{20,}+)",
     ),
-    _folded("sig=", r"sig=(?<=[?&;]sig=)(?P<value>[\w%+/=-]{20,}+)"),
+    _lowercase_rule("sig=", r"sig=(?<=[?&;]sig=)(?P<value>[\w%+/=-]{20,}+)"),
 )
 
-_COMMANDS: tuple[Rule, ...] = (
-    _folded("bearer ", r"bearer(?<!\wbearer) {1,3}(?P<value>[\w.~+/=-]{12,}+)", _has_digit),
-    _folded("basic ", r"basic(?<!\wbasic) {1,3}(?P<value>[\w.~+/=-]{12,}+)", _has_digit),
-    _folded("cookie:", r"cookie: ?(?P<value>[^\r\n]{8,}+)"),
-    _folded(
+_COMMAND_RULES: tuple[Rule, ...] = (
+    _lowercase_rule("bearer ", r"bearer(?<!\wbearer) {1,3}(?P<value>[\w.~+/=-]{12,}+)", _has_digit),
+    _lowercase_rule("basic ", r"basic(?<!\wbasic) {1,3}(?P<value>[\w.~+/=-]{12,}+)", _has_digit),
+    _lowercase_rule("cookie:", r"cookie: ?(?P<value>[^\r\n]{8,}+)"),
+    _lowercase_rule(
         "--",
         r"--(?:password|passphrase|token|api-key|secret)[= ][\"']?"
         r"(?P<value>(?![<$%{(\[-])[^\s\"']{4,}+)",
     ),
-    _folded(
+    _lowercase_rule(
         "curl",
         r"-(?:u(?<=\s-u) ?|-(?:proxy-)?user[= ])[\"']?[^\s:\"'/]{1,100}+:"
         r"(?P<value>[^\s\"'$<{%][^\s\"']*+)",
-        _given_to("curl"),
+        _is_option_of("curl"),
     ),
     *(
-        _folded(
+        _lowercase_rule(
             command,
             r"-p(?<=\s-p)[\"']?(?P<value>(?!\d{1,5}:)[^\s\"'$<{-][^\s\"']{2,}+)",
-            _given_to(command),
+            _is_option_of(command),
         )
         for command in ("mysql", "mariadb")
     ),
-    _folded("sshpass", r"sshpass -p [\"']?(?P<value>[^\s\"'$<{-][^\s\"']*+)"),
-    _folded(
+    _lowercase_rule("sshpass", r"sshpass -p [\"']?(?P<value>[^\s\"'$<{-][^\s\"']*+)"),
+    _lowercase_rule(
         "machine",
         r"machine\s{1,20}+\S{1,200}+\s{1,20}+login\s{1,20}+\S{1,200}+\s{1,20}+"
         r"password\s{1,20}+(?P<value>\S{1,1000}+)",
@@ -205,11 +209,11 @@ _COMMANDS: tuple[Rule, ...] = (
 )
 
 
-def _assigned(name: str, hint: str) -> tuple[Rule, ...]:
+def _assignment_rules(name: str, hint: str) -> tuple[Rule, ...]:
     """Return the rules for a secret's name: name=value, name: value, "name": "value"."""
     return (
-        _folded(hint, name + _IS + _value(6), _has_sign),
-        _folded(
+        _lowercase_rule(hint, name + _IS + _value_pattern(6), _has_sign),
+        _lowercase_rule(
             hint,
             name + r"\\{0,3}[\"'][ \t]{0,3}:[ \t]{0,3}\\{0,3}[\"']"
             r"(?P<value>[^\"'\\\n]{4,}+)(?=\\{0,3}[\"'])",
@@ -218,29 +222,36 @@ def _assigned(name: str, hint: str) -> tuple[Rule, ...]:
     )
 
 
-_ASSIGNMENTS: tuple[Rule, ...] = (
-    *_assigned("secret(?:[_-]?key)?", "secret"),
-    *_assigned("token", "token"),
-    *_assigned("passw(?:or)?d", "passw"),
-    *_assigned("passphrase", "passphrase"),
-    *_assigned("api[_-]?key", "api"),
-    *_assigned("access[_-]?key", "access"),
-    *_assigned("account[_-]?key", "account"),
-    *_assigned("private[_-]?key", "private"),
-    *_assigned("credentials?", "credential"),
+_ASSIGNMENT_RULES: tuple[Rule, ...] = (
+    *_assignment_rules("secret(?:[_-]?key)?", "secret"),
+    *_assignment_rules("token", "token"),
+    *_assignment_rules("passw(?:or)?d", "passw"),
+    *_assignment_rules("passphrase", "passphrase"),
+    *_assignment_rules("api[_-]?key", "api"),
+    *_assignment_rules("access[_-]?key", "access"),
+    *_assignment_rules("account[_-]?key", "account"),
+    *_assignment_rules("private[_-]?key", "private"),
+    *_assignment_rules("credentials?", "credential"),
     # As a line of its own, in a query or as an option; and in quotes after "=".
-    _folded("passw", rf"passw(?:or)?d: {{1,3}}{_value(4)}[ \t]{{0,8}}(?=[\r\n]|\Z)", _is_password),
-    _folded("passw", rf"passw(?:or)?d={_value(4)}(?=\s|\Z)", _is_password),
-    _folded(
+    _lowercase_rule(
+        "passw",
+        rf"passw(?:or)?d: {{1,3}}{_value_pattern(4)}[ \t]{{0,8}}(?=[\r\n]|\Z)",
+        _is_password,
+    ),
+    _lowercase_rule("passw", rf"passw(?:or)?d={_value_pattern(4)}(?=\s|\Z)", _is_password),
+    _lowercase_rule(
         "passw",
         r"passw(?:or)?d[ \t]{0,3}=[ \t]{0,3}\\{0,3}[\"'](?P<value>[^\s\"'\\]{4,}+)(?=\\{0,3}[\"'])",
         _is_password,
     ),
-    _folded("passw", r"password=(?P<value>[^;\"'\n]{1,200}+)", _in_settings),
-    _folded("pwd", r"pwd=(?P<value>[^;\"'\n]{1,200}+)", _in_settings),
+    _lowercase_rule("passw", r"password=(?P<value>[^;\"'\n]{1,200}+)", _is_in_connection_string),
+    _lowercase_rule("pwd", r"pwd=(?P<value>[^;\"'\n]{1,200}+)", _is_in_connection_string),
     # Environment variables: any value counts, "API_KEY=hunter".
     *(
-        Rule(hint=hint, pattern=re.compile(rf"{name}(?:_[A-Z0-9_]{{1,30}}+)?=[\"']?{_value(4)}"))
+        Rule(
+            hint=hint,
+            pattern=re.compile(rf"{name}(?:_[A-Z0-9_]{{1,30}}+)?=[\"']?{_value_pattern(4)}"),
+        )
         for hint, name in (
             ("secret", "SECRET"),
             ("token", "TOKEN"),
@@ -250,10 +261,10 @@ _ASSIGNMENTS: tuple[Rule, ...] = (
             ("private", "PRIVATE_KEY"),
         )
     ),
-    Rule(hint="pwd", pattern=re.compile(rf"MYSQL_PWD=[\"']?{_value(1)}")),
+    Rule(hint="pwd", pattern=re.compile(rf"MYSQL_PWD=[\"']?{_value_pattern(1)}")),
 )
 
-RULES: tuple[Rule, ...] = (*_KEYS, *_ADDRESSES, *_COMMANDS, *_ASSIGNMENTS)
+RULES: tuple[Rule, ...] = (*_KEY_RULES, *_ADDRESS_RULES, *_COMMAND_RULES, *_ASSIGNMENT_RULES)
 # A text is searched for a hint once, however many rules share it.
 _BY_HINT = {rule.hint: tuple(one for one in RULES if one.hint == rule.hint) for rule in RULES}
 
@@ -263,7 +274,7 @@ def redact(text: str) -> str:
 
     Masked are keys and webhooks of known vendors, bearer tokens, private keys, passwords in
     addresses, connection strings and commands, cookies, and values assigned to secret names.
-    Of a text longer than `LONGEST` only the head and the tail are kept.
+    Of a text longer than `MAX_LENGTH` only the head and the tail are kept.
 
     >>> redact("export OPENAI_API_KEY=abcd1234 && run")
     'export OPENAI_API_KEY=[masked] && run'
@@ -276,39 +287,41 @@ def redact(text: str) -> str:
 
 
 def _redact(text: str, by_hint: Mapping[str, tuple[Rule, ...]]) -> str:
-    if len(text) < _SHORTEST:
+    if len(text) < _MIN_LENGTH:
         return text
-    text = shortened(text)
+    text = cut_middle(text)
     if not by_hint:
         return text
-    folded = _fold(text)
+    lowercase = _lower(text)
     for hint, rules in by_hint.items():
-        for rule in rules if hint in folded else ():
+        for rule in rules if hint in lowercase else ():
             parts: list[str] = []
             done = 0
-            for match in rule.pattern.finditer(folded if rule.folded else text):
-                if rule.proves is None or rule.proves(match):
+            for match in rule.pattern.finditer(lowercase if rule.lowercase else text):
+                if rule.is_secret is None or rule.is_secret(match):
                     start, end = match.span("value")
                     parts += (text[done:start], MASK)
                     done = end
             # Lower-cased again only if something was masked: a text may be a megabyte.
             if parts:
                 text = "".join((*parts, text[done:]))
-                folded = _fold(text)
+                lowercase = _lower(text)
     return text
 
 
-def shortened(text: str) -> str:
-    """Cut the middle out of a text longer than `LONGEST`, and say so in its place.
+def cut_middle(text: str) -> str:
+    """Cut the middle out of a text longer than `MAX_LENGTH`, and say so in its place.
 
     The text next to the cut is dropped too, since half a secret cannot be recognised.
     """
-    if len(text) <= LONGEST:
+    if len(text) <= MAX_LENGTH:
         return text
-    head, tail = text[: LONGEST // 2], text[-LONGEST // 2 :]
-    head = head[: max(head.rfind("\n", -_EDGE), head.rfind(" ", -_EDGE), 0) or -_EDGE]
-    first_line = tail.find("\n", 0, _EDGE)
-    tail = tail[_EDGE if first_line < 0 else first_line :]
+    head, tail = text[: MAX_LENGTH // 2], text[-MAX_LENGTH // 2 :]
+    head = head[
+        : max(head.rfind("\n", -_CUT_MARGIN), head.rfind(" ", -_CUT_MARGIN), 0) or -_CUT_MARGIN
+    ]
+    first_line = tail.find("\n", 0, _CUT_MARGIN)
+    tail = tail[_CUT_MARGIN if first_line < 0 else first_line :]
     # The cut went through a private key, which no rule recognises without its first line.
     ends, begins = tail.find("PRIVATE KEY-----"), tail.find("-----BEGIN")
     if ends >= 0 and not 0 <= begins < ends:
@@ -317,7 +330,7 @@ def shortened(text: str) -> str:
     return f"{head}\n[… {left_out:,} characters left out …]\n{tail}"
 
 
-def _fold(text: str) -> str:
+def _lower(text: str) -> str:
     """Lower-case a text and keep every position: `lower` makes two characters of one letter."""
     return text.replace("İ", "i").lower()
 
@@ -327,11 +340,11 @@ _SECRET_NAME = re.compile(
     r"|access[_-]?key|private[_-]?key|account[_-]?key|authorization"
     r"|(?:auth|access|refresh|bearer|api)[_-]?token)$"
 )
-_LONGEST_NAME = 40
-_SHORT_NAME = 12
-_DEEPEST = 60
+_MAX_NAME_LENGTH = 40
+_MAX_NAME_WITHOUT_SECRET = 12
+_MAX_DEPTH = 60
 _COMMANDS_WITH_OPTIONS = frozenset({"curl", "mysql", "mariadb", "sshpass"})
-_LONGEST_OPTION = 30
+_MAX_OPTION_LENGTH = 30
 
 
 def redact_json(value: Any) -> Any:
@@ -342,15 +355,15 @@ def redact_json(value: Any) -> Any:
     """
     # Look for hints in all texts at once: one by one, a hundred thousand short ones took seconds.
     # Each text is followed by a space, because a list's words are read as one line.
-    folded = _fold(" ".join([*_texts_in(value, 0), ""]))
-    met = {hint: rules for hint, rules in _BY_HINT.items() if hint in folded}
+    lowercase = _lower(" ".join([*_texts_in(value, 0), ""]))
+    met = {hint: rules for hint, rules in _BY_HINT.items() if hint in lowercase}
     return _redact_json(value, met, 0)
 
 
 def _texts_in(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif depth <= _DEEPEST and isinstance(value, dict | list | tuple):
+    elif depth <= _MAX_DEPTH and isinstance(value, dict | list | tuple):
         parts = itertools.chain.from_iterable(value.items()) if isinstance(value, dict) else value
         for part in parts:
             yield from _texts_in(part, depth + 1)
@@ -359,7 +372,7 @@ def _texts_in(value: Any, depth: int) -> Iterator[str]:
 def _redact_json(value: Any, by_hint: Mapping[str, tuple[Rule, ...]], depth: int) -> Any:
     if isinstance(value, str):
         return _redact(value, by_hint)
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         # No real value is nested this deep, and what cannot be inspected is not kept.
         return MASK if isinstance(value, dict | list | tuple) else value
     if isinstance(value, dict):
@@ -368,10 +381,10 @@ def _redact_json(value: Any, by_hint: Mapping[str, tuple[Rule, ...]], depth: int
             named = name if isinstance(name, str) else ""
             # Only the end: the telling word stands last in a name, and a name may have any length.
             is_secret = (
-                isinstance(inner, str) and inner and _SECRET_NAME.search(named[-_LONGEST_NAME:])
+                isinstance(inner, str) and inner and _SECRET_NAME.search(named[-_MAX_NAME_LENGTH:])
             )
             # Few names are long enough to hold a secret.
-            shown = _redact(named, by_hint) if len(named) > _SHORT_NAME else name
+            shown = _redact(named, by_hint) if len(named) > _MAX_NAME_WITHOUT_SECRET else name
             masked_fields[shown] = MASK if is_secret else _redact_json(inner, by_hint, depth + 1)
         return masked_fields
     if isinstance(value, list | tuple):
@@ -388,9 +401,9 @@ def _redact_json(value: Any, by_hint: Mapping[str, tuple[Rule, ...]], depth: int
                 masked.append(
                     line[len(before) :] if line.startswith(before) else _redact(word, by_hint)
                 )
-                name = word[-_LONGEST_OPTION:].rpartition("/")[2]
+                name = word[-_MAX_OPTION_LENGTH:].rpartition("/")[2]
                 command = name if name in _COMMANDS_WITH_OPTIONS else command
-                option = word if word.startswith("-") and len(word) < _LONGEST_OPTION else ""
+                option = word if word.startswith("-") and len(word) < _MAX_OPTION_LENGTH else ""
             else:
                 masked.append(_redact_json(word, by_hint, depth + 1))
                 option = ""

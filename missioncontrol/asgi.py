@@ -58,7 +58,7 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     try:
         if not IS_ASKED_BEFORE:
             enter = endpoint.admit(scope)
-            receive = endpoint.entering(endpoint.bounded(scope, receive), enter, leaves)
+            receive = endpoint.entering(endpoint.head_and_tail(scope, receive), enter, leaves)
         for method, path, handler in THIN:
             if scope["method"] == method and (found := path.match(scope["path"])):
                 await endpoint.serve(handler, found.groupdict(), scope, receive, send)

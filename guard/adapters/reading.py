@@ -11,9 +11,9 @@ from typing import Any
 
 from guard.adapters.base import Body
 from guard.adapters.hook import PROBE, HookEvent, ModelCall
-from guard.depth import read_json
 from guard.errors import UnreadableHook
 from guard.formats.fields import read_time
+from guard.json_depth import read_json
 from guard.sdk.lineage import LONGEST_KEY
 from guard.turn import Role, Turn, Usage
 

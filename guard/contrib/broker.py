@@ -45,7 +45,7 @@ class Broker(Detector):
 
     name: ClassVar[str] = "broker"
     kind: ClassVar[Kind] = Kind.SEMANTIC_REPEAT
-    reads_verbatim: ClassVar[bool] = True
+    reads_raw: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
         self._rule = Rule.read(policy.contrib.get("broker", {}))
@@ -91,7 +91,7 @@ class Broker(Detector):
 def text_of(step: Step) -> str:
     """Return the whole text of a turn: what was written, asked for, and came back."""
     call = step.call if step.is_call else ""
-    parts = (step.verbatim.content, call, step.verbatim.came_back)
+    parts = (step.raw.content, call, step.raw.output)
     return "\n".join(part for part in parts if part)
 
 

@@ -22,7 +22,7 @@ from zlib import crc32
 from guard.detectors.talk import Likeness
 from guard.errors import EmbeddingMissing, PolicyInvalid
 from guard.policy import EMBEDDINGS
-from guard.verbatim import bounded
+from guard.raw_texts import head_and_tail
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def vectorise(text: str) -> Vector:
     """
     weights: Vector = {}
     before = 0
-    for word in _WORD.findall(bounded(text, head=600, tail=300).lower()):
+    for word in _WORD.findall(head_and_tail(text, head=600, tail=300).lower()):
         bucket, grams = _features(word)
         weights[bucket] = weights.get(bucket, 0.0) + 1.0
         for gram in grams:

@@ -13,7 +13,7 @@ from guard.contrib import check_order
 from guard.detectors.base import SAME, Detector, View, signal_of
 from guard.policy import Policy
 from guard.policy.fields import Section, within
-from guard.quoting import named
+from guard.quoting import name_or_quote
 from guard.reading.step import Step
 from guard.reading.volatile import mask_failure, mask_volatile
 from guard.signals import Kind, Severity, Signal
@@ -64,7 +64,7 @@ class Fingerprint(Detector):
 
     name: ClassVar[str] = "fingerprint"
     kind: ClassVar[Kind] = Kind.EXACT_REPEAT
-    reads_verbatim: ClassVar[bool] = True
+    reads_raw: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
         self._rule = Rule.read(policy.contrib.get("fingerprint", {}))
@@ -100,8 +100,10 @@ class Fingerprint(Detector):
         if newest.action_class in EXPLORING or is_retry:
             escalate, halt = rule.exploring_escalate, rule.exploring_halt
         ends = count >= halt
-        action, files = named(newest.action_class[:60]).replace("_", " "), newest.verbatim.files
-        where = f" on {named(files[0][:60])}" if len(files) == 1 else f" on {len(files)} files"
+        action, files = name_or_quote(newest.action_class[:60]).replace("_", " "), newest.raw.files
+        where = (
+            f" on {name_or_quote(files[0][:60])}" if len(files) == 1 else f" on {len(files)} files"
+        )
         met = " and met the same error" if _error_of(newest) else " and nothing changed"
         return signal_of(
             self.name,
@@ -133,8 +135,8 @@ def fingerprint(*, action: str, files: tuple[str, ...], state: str, error: str) 
 
 def normalise_error(text: str) -> str:
     """Remove line numbers, addresses, times and directories from an error."""
-    named = _DIRECTORIES.sub(r"\1", text) if "/" in text or "\\" in text else text
-    return " ".join(mask_failure(mask_volatile(named)).split())
+    name_or_quote = _DIRECTORIES.sub(r"\1", text) if "/" in text or "\\" in text else text
+    return " ".join(mask_failure(mask_volatile(name_or_quote)).split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,21 +163,21 @@ def _print_of(step: Step, *, error: str | None = None) -> str:
     known = step.action_class if step.action_class != ActionClass.OTHER else f"other:{step.verb}"
     return fingerprint(
         action=known,
-        files=step.verbatim.files,
-        state=step.verbatim.state,
+        files=step.raw.files,
+        state=step.raw.state,
         error=_error_of(step) if error is None else error,
     )
 
 
 def _error_of(step: Step) -> str:
     """Return what failed, from the error field or from what came back."""
-    return step.verbatim.error or (step.verbatim.result if step.failed else "")
+    return step.raw.error or (step.raw.result if step.failed else "")
 
 
 def _is_action(step: Step) -> bool:
     """Return whether a step is an action; a message is one only if it names what it did."""
-    verbatim = step.verbatim
-    names_action = bool(verbatim.files or verbatim.error)
+    raw = step.raw
+    names_action = bool(raw.files or raw.error)
     return step.is_call or step.action_class != ActionClass.MESSAGE or names_action
 
 

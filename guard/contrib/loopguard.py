@@ -55,7 +55,7 @@ class LoopGuard(Detector):
 
     name: ClassVar[str] = "loopguard"
     kind: ClassVar[Kind] = Kind.SEMANTIC_REPEAT
-    reads_verbatim: ClassVar[bool] = True
+    reads_raw: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
         self._rule = Rule.read(policy.contrib.get("loopguard", {}))
@@ -114,11 +114,11 @@ def event_text(step: Step, *, answered: bool) -> str:
         answered: Whether what came back counts too.
     """
     if not step.is_call:
-        parts = {"agent": step.agent, "kind": "agent_message", "output_text": step.verbatim.content}
+        parts = {"agent": step.agent, "kind": "agent_message", "output_text": step.raw.content}
     else:
         parts = {"agent": step.agent, "kind": "tool_call", "tool_args": step.request}
         if answered:
-            parts |= {"output_text": step.verbatim.result, "error": step.verbatim.error}
+            parts |= {"output_text": step.raw.result, "error": step.raw.error}
     cleaned = {name: _clean(text) for name, text in parts.items() if text}
     return json.dumps(cleaned, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 

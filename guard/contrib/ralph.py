@@ -54,7 +54,7 @@ class Ralph(Detector):
     name: ClassVar[str] = "ralph"
     reads_usage: ClassVar[bool] = True  # for the average time of iterations
     kind: ClassVar[Kind] = Kind.SEMANTIC_REPEAT
-    reads_verbatim: ClassVar[bool] = True
+    reads_raw: ClassVar[bool] = True
 
     def __init__(self, policy: Policy) -> None:
         self._rule = Rule.read(policy.contrib.get("ralph", {}))
@@ -143,12 +143,12 @@ def limit_reached(limits: Budget, spent: Spent) -> tuple[str, str] | None:
 
 def output_of(step: Step) -> str:
     """Return an iteration's output: what the agent wrote, else what came back."""
-    return step.verbatim.content or step.verbatim.result
+    return step.raw.content or step.raw.result
 
 
 def is_complete(step: Step) -> bool:
     """Return whether a turn ticks `- [x] TASK_COMPLETE` on a line of its own."""
-    return _is_ticked(step.verbatim.content, step.call, step.verbatim.result)
+    return _is_ticked(step.raw.content, step.call, step.raw.result)
 
 
 def ticks_complete(turn: Turn) -> bool:
@@ -169,7 +169,7 @@ def _is_ticked(*texts: str) -> bool:
 
 
 def _succeeded(step: Step) -> bool:
-    return not step.proposed and not step.failed and not step.verbatim.error
+    return not step.proposed and not step.failed and not step.raw.error
 
 
 DETECTOR = Ralph

@@ -54,8 +54,8 @@ class PolicyDetectors:
 
         self.rules_of = rules_of
         # The tables of a tool or an agent may name other detectors.
-        reads = any(detector.reads_verbatim for detector, _ in everyone)
-        self.reads_verbatim = reads or bool(policy.tool or policy.agent)
+        reads = any(detector.reads_raw for detector, _ in everyone)
+        self.reads_raw = reads or bool(policy.tool or policy.agent)
         self._declared = lru_cache(_KEPT)(policy.nature_of)
         # The last signal of each matter: its turns, and the count of `examine` calls then.
         self._last: dict[tuple[str, Severity, bool], tuple[tuple[int, ...], int]] = {}
@@ -64,7 +64,7 @@ class PolicyDetectors:
     def nature_of(self, turn: Turn) -> ToolNature | None:
         """Return what the turn, or else the policy, declares about its tool; None: nothing."""
         declared = self._declared(turn.tool)
-        return turn.nature.over(declared) if turn.nature else declared
+        return turn.nature.with_defaults(declared) if turn.nature else declared
 
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
         """Let each detector look, and yield its signal with its severity.

@@ -144,7 +144,7 @@ class Detector(ABC):
     """
 
     name: ClassVar[str]
-    reads_verbatim: ClassVar[bool] = False  # it reads the turns' own words (`Step.verbatim`)
+    reads_raw: ClassVar[bool] = False  # it reads the turns' own words (`Step.raw`)
     reads_usage: ClassVar[bool] = False  # it needs the run's usage even without a ceiling
     forms: ClassVar[tuple[Form, ...]] = ()  # what it looks for, each independently
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from guard.budget import Budget, Spent, nearest
 from guard.detectors.base import Detector, View
 from guard.policy import Policy
-from guard.quoting import named
+from guard.quoting import name_or_quote
 from guard.signals import Evidence, Kind, Signal
 
 OWNERS = {
@@ -53,9 +53,9 @@ def weigh(
     if found is None:
         return None
     shown = known_as or whose
-    who = OWNERS[scope].format(whose=shown and named(shown)) if scope in OWNERS else "It"
+    who = OWNERS[scope].format(whose=shown and name_or_quote(shown)) if scope in OWNERS else "It"
     if found.agent is not None:
-        who = f"Agent {named(found.agent)} of this run"
+        who = f"Agent {name_or_quote(found.agent)} of this run"
     summary = f"{who} has used {found.spent} of {found.ceiling} {found.unit}."
     if not found.reached:
         summary = f"{who} has used {found.share:.0%} of its budget."

@@ -17,7 +17,7 @@ from guard.detectors.base import (
     tries_of,
 )
 from guard.policy import Policy
-from guard.quoting import named
+from guard.quoting import name_or_quote
 from guard.reading.messages import only_announces
 from guard.reading.step import FEW_TERMS, Step
 from guard.reading.terms import NEWS, SAME_WORDS, likeness
@@ -142,7 +142,9 @@ class Repeat(Detector):
             summary = f"It went through the same {period} turns {times} times and came out where \
 it began."
         elif first.agent != second.agent:
-            one, other = (named(step.agent) if step.agent else "" for step in (first, second))
+            one, other = (
+                name_or_quote(step.agent) if step.agent else "" for step in (first, second)
+            )
             summary = f"{one or 'One'} and {other or 'another'} answered each other the same way \
 {count} times."
         return signal_of(

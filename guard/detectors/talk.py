@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from guard.detectors.base import Detector, History, View, signal_of, tail_of
 from guard.policy import Policy
-from guard.quoting import named, quoted
+from guard.quoting import name_or_quote, quoted
 from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
 from guard.reading.step import TOOL
 from guard.signals import Kind, Signal
@@ -123,7 +123,7 @@ class Talk(Detector):
             return
         circle = talk[-empty:]
         whose = dict.fromkeys(step.agent for step in circle)
-        names = ", ".join(named(one) if one else "one without a name" for one in whose)
+        names = ", ".join(name_or_quote(one) if one else "one without a name" for one in whose)
         summary = f"{names} said {empty} things to each other and added nothing."
         repeats = empty // round_of
         yield signal_of(self.name, Kind.HAND_OFFS, circle, summary, limit=rounds, repeats=repeats)

@@ -14,7 +14,7 @@ from typing import Any
 
 from guard.formats.fields import read_args, read_count, read_text, read_time
 from guard.formats.recording import PairedTurns
-from guard.pricing import read_money
+from guard.pricing import read_dollars
 from guard.turn import Role, Turn, Usage
 
 Row = Mapping[str, Any]
@@ -58,7 +58,7 @@ class Reader(PairedTurns):
                 cache_write_5m=read_count(fields.get("cacheWrites")),
                 output=read_count(fields.get("tokensOut")),
             )
-            cost = read_money(fields.get("cost"))
+            cost = read_dollars(fields.get("cost"))
             self._usage = replace(turn, usage=usage if usage.total else None, cost_usd=cost)
         elif about == "command":
             self._call(turn, "execute_command", {"command": text})

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from guard.nature import ToolNature
-from guard.pricing import read_money
+from guard.pricing import read_dollars
 from guard.turn import Phase, Role, Turn, Usage
 
 _Word = TypeVar("_Word", bound=StrEnum)
@@ -62,7 +62,7 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
         model=read_text(row.get("model")),
         provider=read_text(row.get("provider")),
         usage=read_usage(row.get("usage")),
-        cost_usd=read_money(row.get("cost_usd")),
+        cost_usd=read_dollars(row.get("cost_usd")),
         ts=read_time(row.get("ts")),
         seq=seq,
         nature=ToolNature.from_mapping(nature) if isinstance(nature, dict) else None,

@@ -43,7 +43,7 @@ from guard.formats.fields import (
     read_text,
     read_time,
 )
-from guard.pricing import read_money
+from guard.pricing import read_dollars
 from guard.turn import Role, Usage
 
 Row = Mapping[str, Any]
@@ -157,7 +157,7 @@ def read_record(row: Row) -> Record | None:
     models = (read_text(first(one, ("model", "modelname", "modelid"))) for one in (fields, info))
     record.model = next(filter(None, models), None)
     record.usage = _read_usage(fields)
-    record.cost_usd = read_money(first(fields, ("costusd", "cost")))
+    record.cost_usd = read_dollars(first(fields, ("costusd", "cost")))
     at = first(fields, ("timestamp", "ts", "createdat", "starttime"))
     record.ts = read_time(at or read_mapping(fields.get("time")).get("created"))
     return record

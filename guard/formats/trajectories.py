@@ -17,7 +17,7 @@ from guard.formats.fields import (
     read_turn,
 )
 from guard.formats.recording import PairedTurns
-from guard.pricing import read_money
+from guard.pricing import read_dollars
 from guard.turn import Role, Turn, Usage
 
 Row = Mapping[str, Any]
@@ -82,7 +82,7 @@ class Reader(PairedTurns):
                 cache_read=cached,
                 output=read_count(metrics.get("completion_tokens")),
             )
-            turn = replace(turn, usage=usage, cost_usd=read_money(metrics.get("cost_usd")))
+            turn = replace(turn, usage=usage, cost_usd=read_dollars(metrics.get("cost_usd")))
         calls = read_rows(step.get("tool_calls"))
         if not calls:
             self.add(turn)

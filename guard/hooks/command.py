@@ -23,11 +23,11 @@ from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
 from guard.adapters.hook import HookWiring
 from guard.adapters.reading import mapping
-from guard.depth import shallow
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks import watcher
 from guard.hooks.forwarding import forward
 from guard.hooks.watcher import end_when_unread
+from guard.json_depth import limit_depth
 from guard.running.ending import end_process
 from guard.running.linking import note_session
 from guard.sdk.keys import FORWARDER_EARLY_S, REPORT_S, Connection, connection_for
@@ -101,9 +101,9 @@ def run(args: argparse.Namespace) -> int:
 def body_of_hook(raw: bytes) -> dict[str, Any]:
     """Read a hook's body and cut what is too long for the server; empty if it is unreadable."""
     # UTF-8, as JSON requires: Python would decode standard input by Windows' own code page.
-    # `shallow`: a model could hide a call in a body too deep for Python to read, or to write again.
+    # `limit_depth`: a model could hide a call in a body too deep for Python to read or write.
     try:
-        body = mapping(json.loads(shallow(raw).decode("utf-8-sig", "replace")))
+        body = mapping(json.loads(limit_depth(raw).decode("utf-8-sig", "replace")))
     except (ValueError, RecursionError):
         return {}
     if len(raw) <= MOST_BYTES:

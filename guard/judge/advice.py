@@ -28,12 +28,12 @@ from guard.judge.complaints import (
     says,
 )
 from guard.judge.texts import read_texts
-from guard.quoting import named, quoted
+from guard.quoting import name_or_quote, quoted
+from guard.raw_texts import PATH_ARGUMENTS
 from guard.reading.classify import asks, waits
 from guard.reading.normalize import canonical_json, command_in, meant_args
 from guard.reading.outcome import BUSY, Outcome, outcome_of
 from guard.turn import Turn
-from guard.verbatim import PATH_ARGUMENTS
 
 # A longer "path" is a file's text in the wrong argument.
 _LONGEST_PATH = 300
@@ -85,15 +85,15 @@ def tool_unknown(case: Case, known: Evidence) -> Advice | None:
         worked = [tool for tool in exist if tool != name]
         offered = [tool for tool in offered_tools(outcome.text) if tool != name]
         if (found := closest_name(name, [*worked, *offered])) is not None:
-            return _say("tool_meant", name=named(name), found=named(found))
+            return _say("tool_meant", name=name_or_quote(name), found=name_or_quote(found))
         # Suggest what worked; what only the refusal names is quoted as its words.
         if worked:
-            offer = f"These work here: {', '.join(map(named, worked[:_TOOLS_NAMED]))}."
+            offer = f"These work here: {', '.join(map(name_or_quote, worked[:_TOOLS_NAMED]))}."
         elif offered:
             offer = f"The refusal names {quoted(', '.join(offered[:_TOOLS_NAMED]))}."
         else:
             offer = "Use one that you were given."
-        return _say("tool_unknown", name=named(name), offer=offer)
+        return _say("tool_unknown", name=name_or_quote(name), offer=offer)
     return None
 
 
@@ -105,9 +105,12 @@ def module_unknown(case: Case, known: Evidence) -> Advice | None:
         as_path = wanted if "/" in wanted else wanted.replace(".", "/") + ".py"
         found = closest_path(as_path, case.workspace)
         if found is None:
-            return _say("module_unknown", wanted=named(wanted))
+            return _say("module_unknown", wanted=name_or_quote(wanted))
         return _say(
-            "module_meant", sure=found.likeness, wanted=named(wanted), found=named(found.path)
+            "module_meant",
+            sure=found.likeness,
+            wanted=name_or_quote(wanted),
+            found=name_or_quote(found.path),
         )
     return None
 
@@ -119,7 +122,7 @@ def name_missing(case: Case, known: Evidence) -> Advice | None:
             continue
         times = sum(missing.name in one.text for _, one in known if one.failed)
         often = f", {times} times" if times > 1 else ""
-        what = f"{missing.what} {named(missing.name)}"
+        what = f"{missing.what} {name_or_quote(missing.name)}"
         return _say("name_missing", what=what, often=often, remedy=missing.remedy)
     return None
 
@@ -132,7 +135,7 @@ def file_unknown(case: Case, known: Evidence) -> Advice | None:
         return None
     # It exists, so the agent is in another directory, and a similar name would mislead.
     if is_listed(wanted, case.workspace):
-        return _say("file_elsewhere", wanted=named(wanted))
+        return _say("file_elsewhere", wanted=name_or_quote(wanted))
     found = closest_path(wanted, case.workspace)
     wanted_name = wanted.rsplit("/", 1)[-1]
     if found is None:
@@ -141,13 +144,19 @@ def file_unknown(case: Case, known: Evidence) -> Advice | None:
             if case.workspace
             else "List the directory and read a file that is there."
         )
-        return _say("file_unknown", name=named(wanted_name), look=look)
+        return _say("file_unknown", name=name_or_quote(wanted_name), look=look)
     # If only the directory is wrong, "not token.py" would make no sense.
     is_same_name = wanted_name == found.path.rsplit("/", 1)[-1]
     shown = wanted if is_same_name else wanted_name
     verb = _VERBS.get(action_class(turn), "Use")
     sure = round(max(0.7, min(0.97, found.likeness)), 2)
-    return _say("file_meant", sure=sure, shown=named(shown), found=named(found.path), verb=verb)
+    return _say(
+        "file_meant",
+        sure=sure,
+        shown=name_or_quote(shown),
+        found=name_or_quote(found.path),
+        verb=verb,
+    )
 
 
 def _path_of(turn: Turn) -> str | None:
@@ -172,7 +181,7 @@ def past_the_end(case: Case, known: Evidence) -> Advice | None:
     asked_at = []
     for turn, _ in known:
         named_places = (
-            f"{name} {named(str(value)[:60])}"
+            f"{name} {name_or_quote(str(value)[:60])}"
             for name, value in (turn.args or {}).items()
             if str(name).lower() in arguments and isinstance(value, int | str | list)
         )
@@ -197,7 +206,7 @@ def edit_unmatched(case: Case, known: Evidence) -> Advice | None:
         if action_class(turn) != "file_edit" or not says("no_match", outcome.text):
             continue
         path, quote = _path_of(turn), quoted(first_line(outcome.text))
-        where = named(path) if path else "the file"
+        where = name_or_quote(path) if path else "the file"
         return _say("edit_unmatched", path=where, action=quoted(headline(turn)), quote=quote)
     return None
 
@@ -211,7 +220,7 @@ def test_failing(case: Case, known: Evidence) -> Advice | None:
     if not common:
         return None
     # Always the same one, in whatever order the runner lists them.
-    name = named(min(common))
+    name = name_or_quote(min(common))
     edits = sum(action_class(turn) == "file_edit" for turn in case.turns)
     tried = f" after {edits} edits" if edits else ""
     more = f" and {len(common) - 1} more" if len(common) > 1 else ""
@@ -273,7 +282,7 @@ def handed_round(case: Case, known: Evidence) -> Advice | None:
     changes = sum(one.agent != next_one.agent for one, next_one in pairwise(case.turns))
     if len(names) < _MANY or 2 * changes < len(case.turns) or any(o.failed for _, o in known):
         return None
-    first, *others = map(named, names)
+    first, *others = map(name_or_quote, names)
     *most, last = others
     listed = f"{', '.join(most)} and {last}" if most else last
     follow = "acts on it and does" if len(others) == 1 else "act on it and do"

@@ -20,7 +20,7 @@ from guard.errors import ModelFailed
 from guard.judge.case import Case, JudgeCall, Ruling
 from guard.judge.prompt import VERDICT_SCHEMA, write_prompt
 from guard.judge.reading import UnusableAnswer, read_verdict
-from guard.pricing import price, read_money
+from guard.pricing import price, read_dollars
 from guard.turn import Usage
 
 TIMEOUT_S = 20.0
@@ -153,7 +153,7 @@ class LLMJudge:
                     usage = Usage()
                 # OpenRouter reports the cost. It is not trusted blindly: a billion would end the
                 # run by its budget.
-                cost = read_money(counts.get("cost")) if isinstance(counts, Mapping) else None
+                cost = read_dollars(counts.get("cost")) if isinstance(counts, Mapping) else None
                 if cost is not None and cost > _DEAREST:
                     cost = None
                 if cost is None and usage.total:
@@ -185,7 +185,9 @@ class LLMJudge:
             body = {"model": model.model, "messages": messages, **dialect.body(head_room)}
             try:
                 answer = endpoint.post(
-                    body, timeout_s=max(0.001, deadline - time.monotonic()), longest=LONGEST_ANSWER
+                    body,
+                    timeout_s=max(0.001, deadline - time.monotonic()),
+                    max_bytes=LONGEST_ANSWER,
                 )
             except ModelFailed as refusal:
                 plainer = dialect.without(refusal.detail) if refusal.status in _REFUSED else None

@@ -20,7 +20,7 @@ from guard.detectors.score import Weight
 from guard.engine import Engine
 from guard.judge.case import Case
 from guard.judge.texts import read_texts
-from guard.quoting import is_hidden
+from guard.quoting import is_invisible
 from guard.redact import redact, redact_json
 from guard.turn import Turn
 
@@ -197,7 +197,7 @@ _NOT_ASCII = re.compile(r"[^\x20-\x7e]")
 
 def _spelled(match: re.Match[str]) -> str:
     character = match.group()
-    if is_hidden(character) or unicodedata.category(character)[0] == "Z":
+    if is_invisible(character) or unicodedata.category(character)[0] == "Z":
         # JSON escapes UTF-16 code units; surrogatepass, because a lone surrogate is hidden too.
         units = character.encode("utf-16-be", "surrogatepass").hex()
         return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

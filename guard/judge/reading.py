@@ -9,7 +9,7 @@ from typing import Any
 
 from guard.errors import GuardError
 from guard.judge.case import Verdict
-from guard.quoting import without_hidden
+from guard.quoting import remove_invisible
 from guard.redact import redact
 
 LONGEST_REASON = 1_000
@@ -162,5 +162,5 @@ def _field(answer: dict[str, Any], name: str) -> Any:
 
 def _shown(text: str, longest: int) -> str:
     # Lone surrogates cannot be encoded as UTF-8, so neither the journal nor a browser accepts them.
-    clean = redact(without_hidden(_HALVES.sub("�", text))).strip()
+    clean = redact(remove_invisible(_HALVES.sub("�", text))).strip()
     return clean if len(clean) <= longest else clean[: longest - 1].rstrip() + "…"

@@ -212,7 +212,7 @@ class Policy(RunPolicy):
         """Return what this policy declares about a tool; None: nothing."""
         found = ToolNature()
         for table in matching(self.tool, tool):
-            found = ToolNature.from_mapping(table).over(found)
+            found = ToolNature.from_mapping(table).with_defaults(found)
         return None if found == ToolNature() else found
 
     def escalation_of(self, detector: str) -> EscalationRule:

@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from guard.raw_texts import PATH_ARGUMENTS
 from guard.reading import Phrase, any_of, read_words
 from guard.turn import ActionClass
-from guard.verbatim import PATH_ARGUMENTS
 
 _NAMES, _COMMANDS, _ARGUMENTS = map(read_words, ("names", "commands", "arguments"))
 _NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")

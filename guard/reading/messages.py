@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from guard.raw_texts import head_and_tail
 from guard.reading import Phrase, any_of, read_words
-from guard.verbatim import bounded
 
 if TYPE_CHECKING:
     from guard.reading.step import Step
@@ -55,7 +55,7 @@ def unstamped(text: str) -> str:
 @functools.lru_cache(maxsize=256)
 def terms_of(text: str) -> frozenset[str]:
     """Return the terms of a text: the stems of its words without filler words."""
-    low = bounded(text).lower()
+    low = head_and_tail(text).lower()
     signs = low.encode("utf-8", "surrogatepass")
     beyond = signs.translate(None, _ASCII).decode("utf-8", "surrogatepass")
     if not any(map(str.isalnum, beyond)):

@@ -17,12 +17,12 @@ from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any
 
-from guard.memo import lazy
+from guard.caching import lazy_property
+from guard.raw_texts import head_and_tail
 from guard.reading import Phrase, read_words
 from guard.reading.terms import likeness, texts_in, words_in
 from guard.reading.volatile import HOLE
 from guard.turn import Turn
-from guard.verbatim import bounded
 
 _LONGEST_CALL = 2000
 _DEEPEST = 40
@@ -201,7 +201,7 @@ class Argument:
         text = _as_text(value)
         if text is None:
             text = " ".join(texts_in({"": value})) or canonical_json(value)
-        self._bounded = bounded(text, head=600, tail=200)
+        self._bounded = head_and_tail(text, head=600, tail=200)
         if text is not self._bounded:
             # Texts are compared, and kept as long as the step is.
             text = f"{self._bounded} #{len(text)} {hash(text)}"
@@ -215,12 +215,12 @@ class Argument:
         is_prose = " " in text and (len(text) >= _TEXT or "\n" in text)
         self.is_text = is_prose or name in _ARGUMENTS["texts"]
 
-    @lazy
+    @lazy_property
     def words(self) -> frozenset[str]:
         """All its words."""
         return words_in(self._bounded)
 
-    @lazy
+    @lazy_property
     def names(self) -> frozenset[str]:
         """Its names and numbers; none if it only says which part is wanted."""
         if self.is_place:
@@ -247,18 +247,18 @@ class Arguments(dict[str, Argument]):
         first = islice(args.items(), 100)
         super().__init__([(name := str(key), Argument(name, value)) for key, value in first])
 
-    @lazy
+    @lazy_property
     def names(self) -> frozenset[str]:
         """The names and numbers in the arguments: what the call is about."""
         return frozenset(chain.from_iterable([one.names for one in self.values()]))
 
-    @lazy
+    @lazy_property
     def targets(self) -> frozenset[str]:
         """The names in arguments that are no texts: what an action is done to."""
         named = [one.names for one in self.values() if not one.is_text]
         return frozenset(chain.from_iterable(named))
 
-    @lazy
+    @lazy_property
     def aims(self) -> frozenset[str]:
         """The names in arguments that are no prose either: what a call is aimed at."""
         terse = [one for one in self.values() if one.text.count(" ") < _PROSE]

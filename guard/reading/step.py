@@ -12,8 +12,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from guard.memo import Memo, lazy
-from guard.nature import Retry, ToolNature, pick_args, progress_in
+from guard.caching import RecentCache, lazy_property
+from guard.nature import Retry, ToolNature, pick_args, progress_values
+from guard.raw_texts import NO_TEXTS, head_and_tail, raw_texts_of
 from guard.reading.classify import asks, classify, moves, says_to_wait, traits_of, verb_of, waits
 from guard.reading.messages import ANNOUNCES, SHOWN_WORK, find_chant, terms_of, unstamped
 from guard.reading.normalize import (
@@ -30,7 +31,6 @@ from guard.reading.outcome import BUSY, LATE, NOTHING_FOUND, Outcome
 from guard.reading.terms import NEWS, bitmap_of, words_in
 from guard.reading.volatile import mask_scratch
 from guard.turn import ActionClass, Role, Turn
-from guard.verbatim import UNSAID, bounded, verbatim_of
 
 # `timestamp` rejects the year 1, and reads a time without a zone as local time.
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -87,7 +87,7 @@ class Action:
         self.call, meant = call_text(turn), unstamped(text)
         is_whole = meant is text
         self.request = self.call if is_whole else call_text(replace(turn, content=meant))
-        self.meaning = bounded(meant)
+        self.meaning = head_and_tail(meant)
         self.words = words_in(self.meaning)
         self.verb, self.arguments = "", _NO_ARGUMENTS
         self.action_class = turn.action_class or _MESSAGE
@@ -99,7 +99,7 @@ class Action:
         self.chant = find_chant(text)  # what it repeats over and over
 
 
-_actions = Memo[tuple[bool, str, str | None], Action](256)
+_actions = RecentCache[tuple[bool, str, str | None], Action](256)
 
 
 def read_action(turn: Turn) -> Action:
@@ -107,11 +107,11 @@ def read_action(turn: Turn) -> Action:
     args = meant_args(turn.args) if turn.tool is not None else {}
     text = turn.content or "" if turn.tool is None else write_call(turn.tool, args)
     key = turn.tool is None, text, turn.action_class
-    if (known := _actions.find(key)) is not None:
+    if (known := _actions.get(key)) is not None:
         return known
     action = Action(turn, text, args)
     # Messages that are long or lost a stamp are not cached.
-    return _actions.keep(key, action) if action.is_call or action.meaning is text else action
+    return _actions.put(key, action) if action.is_call or action.meaning is text else action
 
 
 class Step(Action):
@@ -139,14 +139,14 @@ class Step(Action):
         action: Action | None = None,
         nature: ToolNature | None = None,
         nudged: bool = False,
-        keep_verbatim: bool = True,
+        keep_raw: bool = True,
         refusals: int = 0,
     ) -> None:
         """Read a turn as a step, compared with the steps before it.
 
         `action` is what it asks for, if that was read before. `nature` is what is declared
         about the tool: which arguments distinguish its calls, what in its result is
-        progress, what asking again means. Without `keep_verbatim` the turn's own words are
+        progress, what asking again means. Without `keep_raw` the turn's own words are
         not kept.
         """
         action = action or read_action(turn)
@@ -187,7 +187,7 @@ class Step(Action):
         known = [step.terms for step in before] if self.terms else ()
         self.new_terms = len(self.terms.difference(*known))  # those that no earlier message had
         # The turn's own words, for rules that read the raw text.
-        self.verbatim = verbatim_of(turn) if keep_verbatim else UNSAID
+        self.raw = raw_texts_of(turn) if keep_raw else NO_TEXTS
         self.refusals = refusals  # how often submitted work was refused in these words
         self._conclude(untried=self.fresh or all(step.failed for step in earlier))
 
@@ -225,7 +225,7 @@ class Step(Action):
         if is_known or outcome.refers_back:
             self.news = 0.0  # a known failure tells nothing, whatever it quotes
         paths = nature.progress_key if nature and not outcome.failed else ()  # not of a failure
-        if state := progress_in(turn.result or "", paths) if paths else None:
+        if state := progress_values(turn.result or "", paths) if paths else None:
             moved = last is None or state != last.key
             self.outcome, self.news = outcome._replace(key=state), float(moved)
             self.improved = moved and last is not None
@@ -270,7 +270,7 @@ class Step(Action):
         stays = self.moves and not outcome.is_long and not outcome.failed
         self.stays_patient = self.patient or stays
 
-    @lazy
+    @lazy_property
     def bitmap(self) -> int:
         """The terms of what came back as a bit set (`bitmap_of`), which tells most steps apart."""
         return bitmap_of(self.told)

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from guard.raw_texts import head_and_tail
 from guard.reading.volatile import mask_lines
-from guard.verbatim import bounded
 
 _HEAD, _TAIL = 9_000, 3_000
 _LONGEST_LINE = 300
@@ -53,7 +53,7 @@ def masked_lines(text: str) -> tuple[str, ...]:
     Only 12,000 characters of head and tail are read, and 300 of each part of a long line: a
     result of a megabyte costs as much as one of 12 kB.
     """
-    text = bounded(text, head=_HEAD, tail=_TAIL, joint="\n")
+    text = head_and_tail(text, head=_HEAD, tail=_TAIL, joint="\n")
     raw = list(filter(None, map(str.strip, text.split("\n"))))
     if len(text) > _LONGEST_LINE and raw and max(map(len, raw)) > _LONGEST_LINE:
         raw = [piece for line in raw for piece in _fold(line)]
@@ -73,7 +73,7 @@ def _fold(line: str) -> list[str]:
 
 def words_in(text: str) -> frozenset[str]:
     """Return the words and numbers of a text's head and tail, volatile or not."""
-    return frozenset(_words(bounded(text, head=_HEAD, tail=_TAIL)))
+    return frozenset(_words(head_and_tail(text, head=_HEAD, tail=_TAIL)))
 
 
 def _words(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from guard.adapters.codex.adapter import SETTINGS
 from guard.adapters.codex.rpc import AppServerClient, AppServerFailed
 from guard.adapters.reading import mapping
-from guard.depth import read_json, shallow
+from guard.json_depth import limit_depth, read_json
 from guard.running.ending import GRACE_S, end_tree
 
 ANSWERS_WITHIN_S = 60.0
@@ -112,7 +112,7 @@ class AppServer(AppServerClient):
         for line in self._from:
             with contextlib.suppress(ValueError, AppServerFailed):
                 # Limited in depth: handling a call recurses into it, as parsing does.
-                message = read_json(shallow(line.encode("utf-8", "replace")))
+                message = read_json(limit_depth(line.encode("utf-8", "replace")))
                 if not isinstance(message, dict):
                     continue
                 if "method" not in message:

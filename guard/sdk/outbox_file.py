@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guard.memo import Memo
+from guard.caching import RecentCache
 from guard.redact import redact, redact_json
 from guard.sdk.wording import cut
 
@@ -136,16 +136,16 @@ class AskedFor:
     """
 
     def __init__(self) -> None:
-        self._masked = Memo[str, tuple[Any, Any]](_UNDER_WAY)
+        self._masked = RecentCache[str, tuple[Any, Any]](_UNDER_WAY)
 
     def masked(self, turn: Record) -> Any:
         """Return a turn's arguments with long texts cut and secrets masked."""
         key, args = turn.get("key") or "", turn["args"]
-        known = self._masked.find(key)
+        known = self._masked.get(key)
         if known is not None and known[0] is args:
             return known[1]
         masked = redact_json(_shortened(args, MOST_CHARS))
-        self._masked.keep(key, (args, masked))
+        self._masked.put(key, (args, masked))
         return masked
 
 

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from pydantic_core import ValidationError, to_json
 
-from guard.depth import shallow
+from guard.json_depth import limit_depth
 from missioncontrol import origin
 from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.selectors import KeyHolder
@@ -185,7 +185,7 @@ def entering(receive: Receive, enter: Callable[[], Leave], leaves: list[Leave]) 
     return whole
 
 
-def bounded(scope: Scope, receive: Receive) -> Receive:
+def head_and_tail(scope: Scope, receive: Receive) -> Receive:
     """Return a `receive` that raises BodyTooLarge past what this caller may send.
 
     Raises:
@@ -243,7 +243,7 @@ def read_json_object(body: bytes) -> dict[str, Any]:
             value = storable(json.loads(body))
         except RecursionError:
             # If it were refused, such a call would run unseen where its agent fails open.
-            value = storable(json.loads(shallow(body)))
+            value = storable(json.loads(limit_depth(body)))
     except (ValueError, RecursionError):  # RecursionError: nested deep and never closed
         packed = body.startswith(GZIP_MAGIC)
         what = "gzip, which only telemetry may be. Send plain JSON." if packed else "not JSON."

@@ -98,7 +98,7 @@ def count(
     """Add a turn's call, failure, tokens and dollars to its run and to what runs share."""
     # A person who speaks to the agent may have fixed what failed.
     if turn.role is Role.USER:
-        forgive_failures(run)
+        reset_failures(run)
     is_paid = turn.usage is not None or turn.cost_usd is not None
     # A proposal comes again with its outcome, and is counted then.
     if turn.is_proposed and not is_paid:
@@ -238,7 +238,7 @@ def take_over(
     run.meters.usage_source = source
 
 
-def forgive_failures(run: Run) -> None:
+def reset_failures(run: Run) -> None:
     """Start new rows of failures: a person stepped in."""
     run.meters.failures = 0
     if run.meters.agents_spent:

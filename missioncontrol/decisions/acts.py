@@ -16,7 +16,7 @@ from uuid import UUID
 
 from pydantic import Field, TypeAdapter
 
-from guard.budget import LEAST, MOST
+from guard.budget import MAX_AMOUNT, MIN_AMOUNT
 from missioncontrol.clock import check_to_come
 from missioncontrol.costs.spending import ORGANISATION, TREE
 from missioncontrol.decisions import (
@@ -50,8 +50,8 @@ SUM_UP = (
     "left and where you stopped, then end."
 )
 
-Dollars = Annotated[Decimal, Field(ge=LEAST, le=MOST)]
-Count = Annotated[Whole, Field(ge=1, le=int(MOST))]
+Dollars = Annotated[Decimal, Field(ge=MIN_AMOUNT, le=MAX_AMOUNT)]
+Count = Annotated[Whole, Field(ge=1, le=int(MAX_AMOUNT))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

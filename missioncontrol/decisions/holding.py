@@ -61,7 +61,7 @@ def start_afresh(run: Run) -> None:
     """Forget every observation so far: all streaks start afresh."""
     run.meters.streak_obs, run.meters.lineage_forgotten = run.meters.last_obs, lineage.observed(run)
     run.meters.corrected = []
-    counting.forgive_failures(run)
+    counting.reset_failures(run)
 
 
 def finish(tx: RunTransaction, run: Run, *, by: str) -> None:

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from guard.describe import headline
-from guard.quoting import named
+from guard.quoting import name_or_quote
 from guard.reading.normalize import call_text, command_in
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
@@ -271,7 +271,7 @@ def _evidence(
         at=turn.ts if turn else at,
     )
     return CardEvidence(
-        summary=f"It asks for permission to use {named(asks.tool)}.",
+        summary=f"It asks for permission to use {name_or_quote(asks.tool)}.",
         turns=(turn.seq,) if turn else (),
         items=(item,) if turn else (),
         calls=(call_text(call),),

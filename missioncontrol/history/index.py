@@ -20,7 +20,7 @@ from django.db.models.expressions import RawSQL
 
 from missioncontrol.decisions.models import Decision, Intervention, Message
 from missioncontrol.history.language import Words
-from missioncontrol.history.words import AGENT, TOOL, shortened, tag, words_of
+from missioncontrol.history.words import AGENT, TOOL, cut_middle, tag, words_of
 from missioncontrol.runs.cleaning import texts_in
 from missioncontrol.runs.models import Run, Turn
 
@@ -213,4 +213,4 @@ def run_words(run: Run, beside: Iterable[Field]) -> list[str]:
 def _words(texts: Iterator[Field]) -> Iterator[str]:
     for _, text in texts:
         if text:
-            yield from words_of(shortened(text))
+            yield from words_of(cut_middle(text))

@@ -29,11 +29,11 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, Concat, Left, Length, NullIf, Right
 from django.db.models.lookups import GreaterThan
 
+from guard.raw_texts import PATH_ARGUMENTS, raw_texts_of
 from guard.reading.normalize import COMMANDS, command_in
 from guard.reading.outcome import outcome_of
 from guard.turn import ActionClass, Role
 from guard.turn import Turn as GuardTurn
-from guard.verbatim import PATH_ARGUMENTS, verbatim_of
 from missioncontrol.history.finding import NO_CARD, whys_of
 from missioncontrol.runs.lifecycle import ON_HOLD
 from missioncontrol.runs.models import Run, Turn
@@ -241,7 +241,7 @@ def details_of(turns: Iterable[GuardTurn]) -> Details:
             )
         elif turn.action_class == ActionClass.FILE_EDIT and not _has_failed(turn):
             # From the call's own list, its arguments, or the patch that it applies.
-            for path in verbatim_of(turn).files or _PATCHED.findall(command_in(turn.args)):
+            for path in raw_texts_of(turn).files or _PATCHED.findall(command_in(turn.args)):
                 # Removed and inserted again, so that the file edited last comes last.
                 times = files.pop(path).times + 1 if path in files else 1
                 files[path] = FileChange(path=path, times=times, last_seq=_seq(turn))

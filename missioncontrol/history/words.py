@@ -62,7 +62,7 @@ def tag(sign: str, name: str) -> str:
     return sign + plain[: LONGEST_WORD - 1] if plain else ""
 
 
-def shortened(text: str) -> str:
+def cut_middle(text: str) -> str:
     """Return the parts of a long text that are indexed."""
     if len(text) <= LONGEST_TEXT:
         return text

@@ -114,7 +114,7 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
     asks, line = row.evidence.asks, ""
     is_whole = False
     if asks is not None:
-        line = bounded(asks.text, LONGEST_CALL)
+        line = head_and_tail(asks.text, LONGEST_CALL)
         # Nobody may allow on a lock screen what is not shown there: a missing detail could be
         # what makes the call harmful.
         is_complete = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
@@ -125,9 +125,9 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         row,
         form="card",
         decision=row.id,
-        run_name=bounded(run.name, 100),
-        agent=bounded(row.agent, 100),
-        what=bounded(row.evidence.summary, LONGEST_TEXT),
+        run_name=head_and_tail(run.name, 100),
+        agent=head_and_tail(row.agent, 100),
+        what=head_and_tail(row.evidence.summary, LONGEST_TEXT),
         loop_usd=row.evidence.cost_usd,
         cost_usd=meters.cost_usd + meters.judge_cost_usd,
         unpriced_calls=meters.unpriced_calls,
@@ -140,12 +140,12 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         ceiling=row.evidence.ceiling,
         unit=row.evidence.unit,
         asks=line,
-        asks_tool=bounded(asks.tool, 40) if asks else "",
+        asks_tool=head_and_tail(asks.tool, 40) if asks else "",
         asks_whole=is_whole,
     )
 
 
-def bounded(text: str, most: int) -> str:
+def head_and_tail(text: str, most: int) -> str:
     """Return a text masked, on one line, and cut with an ellipsis.
 
     Characters that change the reading direction, or are invisible, are removed: they could make

@@ -232,7 +232,7 @@ def tell(
 def send_test(target: Device | Channel, *, project: UUID, by: str, at: datetime) -> Delivery:
     """Send a test to a channel or a device, even in quiet hours."""
     name = Project.objects.values_list("name", flat=True).get(pk=project)
-    named = {"by": content.bounded(by, 100), "project": content.bounded(name, 100)}
+    named = {"by": content.head_and_tail(by, 100), "project": content.head_and_tail(name, 100)}
     announcement = content.in_every_language(
         lambda t: content.Announcement(
             title=t.test_title, body=t.test_body.format(**named), path="/settings/channels"

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from guard.signals import Kind
-from missioncontrol.notify.content import LONGEST_TEXT, Announcement, Card, bounded
+from missioncontrol.notify.content import LONGEST_TEXT, Announcement, Card, head_and_tail
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.rows import row_of
@@ -52,12 +52,12 @@ def words_of(
             parts.append(body)
         else:
             parts += [_what_comes(content, t, at), cost_of(content, t)]
-        body = bounded(" ".join(filter(None, parts)), LONGEST_BODY)
+        body = head_and_tail(" ".join(filter(None, parts)), LONGEST_BODY)
     detail = [t.sentence(content.what), content.asks or cost_of(content, t)]
     if content.agent:
         detail.append(t.agent.format(agent=content.agent))
     if content.fix:
-        detail.append(t.suggested_fix.format(fix=bounded(content.fix, LONGEST_TEXT)))
+        detail.append(t.suggested_fix.format(fix=head_and_tail(content.fix, LONGEST_TEXT)))
     elif content.long_fix:
         detail.append(t.read_fix_there)
     detail.append(_what_comes(content, t, at))
@@ -102,7 +102,7 @@ def warned(
 ) -> Announcement:
     """Say what was seen of a run that has ended, or goes on because its mode only warns."""
     # The rest is room for the surrounding sentence and the cost.
-    what = bounded(t.sentence(summary), LONGEST_BODY - 75)
+    what = head_and_tail(t.sentence(summary), LONGEST_BODY - 75)
     title = t.is_over_budget if kind == Kind.BUDGET else _loop_title(kind, t)
     sentence = t.is_over if is_over else t.only_warns
     body = sentence.format(what=what, cost=cost)
@@ -111,7 +111,7 @@ def warned(
 
 def ended(t: Texts, summary: str, *, name: str, path: str, cost: str) -> Announcement:
     """Say why a policy ended a run: people are told, not asked."""
-    what = bounded(t.sentence(summary), LONGEST_BODY - 75)
+    what = head_and_tail(t.sentence(summary), LONGEST_BODY - 75)
     body = t.ended_by_policy.format(what=what, cost=cost)
     return Announcement(title=titled(t.was_ended, name), body=body, path=path)
 
@@ -119,7 +119,9 @@ def ended(t: Texts, summary: str, *, name: str, path: str, cost: str) -> Announc
 def titled(text: str, name: str, **filled: str) -> str:
     """Fill in a title, with the name cut so that the whole fits on a lock screen."""
     taken = len(text.format(name="", **filled))
-    return text.format(name=bounded(name, max(LONGEST_TITLE - taken, SHORTEST_NAME)), **filled)
+    return text.format(
+        name=head_and_tail(name, max(LONGEST_TITLE - taken, SHORTEST_NAME)), **filled
+    )
 
 
 def fix_in(card: Card, t: Texts) -> str:
@@ -167,7 +169,7 @@ def _loop_title(kind: str, t: Texts) -> str:
 
 def _body(card: Card, t: Texts) -> str:
     if card.kind == PERMISSION:
-        return bounded(t.may_it.format(tool=card.asks_tool, call=card.asks), LONGEST_BODY)
+        return head_and_tail(t.may_it.format(tool=card.asks_tool, call=card.asks), LONGEST_BODY)
     lead = "" if card.holds else t.still_running.format(rate=_an_hour(card.burn_usd_per_hour, t))
     if card.kind == Kind.BUDGET and card.holds:
         lead = t.held_at[card.scope or "run"]
@@ -177,7 +179,7 @@ def _body(card: Card, t: Texts) -> str:
     room = LONGEST_BODY - len(lead) - len(cost) - len(fix) - 1
     if room < len(what) and fix and room < 40:  # noqa: PLR2004 - less says nothing
         fix, room = "", room + len(fix)
-    return f"{lead}{bounded(what, max(room, 20))} {cost}{fix}"
+    return f"{lead}{head_and_tail(what, max(room, 20))} {cost}{fix}"
 
 
 def _what_comes(card: Card, t: Texts, at: datetime) -> str:

@@ -17,7 +17,7 @@ import pytest
 from guard.judge.heuristics import rule
 from guard.judge.nudge import nudge_text
 from guard.judge.reading import read_verdict
-from guard.quoting import is_hidden
+from guard.quoting import is_invisible
 from missioncontrol.decisions.messages import tell_controller
 from missioncontrol.decisions.models import ControllerNote
 from missioncontrol.runs import journal
@@ -110,7 +110,7 @@ def test_the_verdict_stands(attack, place, gullible):
     sent = gullible.asked[-1]["messages"]
     assert (ruling.verdict.loop, ruling.verdict.reason) == (True, "Only the recording spoke.")
     assert not re.search(r"evil\.test|INJECTED", outside_the_fence(sent))
-    assert not [one for one in "".join(message["content"] for message in sent) if is_hidden(one)]
+    assert not [one for one in "".join(message["content"] for message in sent) if is_invisible(one)]
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
@@ -121,7 +121,7 @@ def test_what_we_tell_an_agent_is_ours_or_quoted(attack, place):
 
     for text in (verdict.fix or "", verdict.reason, nudge_text(case.signal, case.turns)):
         assert not re.search(r"evil|curl|INJECTED|loop=false", ours(text)), text
-        assert not [one for one in text if is_hidden(one)]
+        assert not [one for one in text if is_invisible(one)]
 
 
 @pytest.mark.parametrize("hide", [tags, selectors, "\u202e".join])
@@ -131,7 +131,7 @@ def test_a_fix_that_a_person_reads_holds_nothing_that_only_the_agent_reads(hide)
 
     verdict = read_verdict(written, judge="m")
 
-    assert not [one for one in verdict.fix + verdict.reason if is_hidden(one)]
+    assert not [one for one in verdict.fix + verdict.reason if is_invisible(one)]
 
 
 def test_a_model_that_is_taken_over_can_choose_no_more_than_a_verdict():

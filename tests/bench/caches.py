@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 
-from guard.memo import Memo
+from guard.caching import RecentCache
 from guard.reading import volatile
 
 
@@ -16,6 +16,6 @@ def empty_our_caches() -> None:
             for value in list(vars(module).values()):
                 if isinstance(value, functools._lru_cache_wrapper):
                     value.cache_clear()
-                elif isinstance(value, Memo):
+                elif isinstance(value, RecentCache):
                     value.clear()
     volatile._plain_shapes.clear()

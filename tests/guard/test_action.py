@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from guard.memo import Memo
+from guard.caching import RecentCache
 from guard.reading.step import read_action
 from guard.turn import Role, Turn
 
@@ -39,20 +39,20 @@ def test_of_a_long_message_head_and_tail_are_kept():
     assert action.meaning.endswith(" end")
 
 
-def test_a_memo_forgets_what_was_not_asked_for_lately():
-    memo = Memo[int, str](2)
+def test_the_cache_drops_what_was_not_used_lately():
+    cache = RecentCache[int, str](2)
     for number in range(5):
-        memo.keep(number, str(number))
-        assert memo.find(0) in {"0", None}
+        cache.put(number, str(number))
+        assert cache.get(0) in {"0", None}
 
-    assert memo.find(4) == "4"
-    assert memo.find(1) is None
+    assert cache.get(4) == "4"
+    assert cache.get(1) is None
 
 
-def test_what_is_asked_for_again_and_again_stays():
-    memo = Memo[int, str](2)
+def test_the_cache_keeps_what_is_used_again_and_again():
+    cache = RecentCache[int, str](2)
     for number in range(20):
-        memo.keep(number, str(number))
-        memo.find(0)
+        cache.put(number, str(number))
+        cache.get(0)
 
-    assert memo.find(0) == "0"
+    assert cache.get(0) == "0"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from guard.errors import UnreadableRecording
 from guard.formats import FORMATS, read_recording
 from guard.formats.fields import read_time, read_turn, read_usage
-from guard.pricing import read_money
+from guard.pricing import read_dollars
 from guard.turn import Phase, Role, Usage
 from tests.guard import transcripts
 from tests.guard.build import first_trip
@@ -136,7 +136,7 @@ def test_what_is_no_time_is_none(value):
 
 @pytest.mark.parametrize("value", ["much", None, True, -1, "NaN", "Infinity", []])
 def test_what_is_no_money_is_none(value):
-    assert read_money(value) is None
+    assert read_dollars(value) is None
 
 
 def test_usage_without_a_count_is_none():

@@ -8,7 +8,7 @@ import pytest
 
 from guard.engine import Engine
 from guard.errors import PolicyInvalid
-from guard.nature import Retry, ToolNature, pick_args, progress_in
+from guard.nature import Retry, ToolNature, pick_args, progress_values
 from guard.policy import Policy
 from guard.reading.step import Step, read_action
 from tests.guard.build import a_call, first_trip, last_trip
@@ -125,7 +125,7 @@ def test_a_turn_may_say_it_itself_and_wins():
 def test_what_a_turn_leaves_out_the_policy_says():
     policy, turn = ToolNature(progress_key=("done",), retry=Retry.POLL), ToolNature(loop_key=("a",))
 
-    assert turn.over(policy) == ToolNature(
+    assert turn.with_defaults(policy) == ToolNature(
         loop_key=("a",), progress_key=("done",), retry=Retry.POLL
     )
 
@@ -144,7 +144,7 @@ def test_what_a_turn_leaves_out_the_policy_says():
     ],
 )
 def test_progress_is_read_from_json_and_from_plain_lines(text, paths, found):
-    assert progress_in(text, paths) == found
+    assert progress_values(text, paths) == found
 
 
 def test_arguments_are_picked_by_path():

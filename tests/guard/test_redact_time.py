@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from guard.redact import LONGEST, MASK, RULES, Rule, redact, redact_json, shortened
+from guard.redact import MASK, MAX_LENGTH, RULES, Rule, cut_middle, redact, redact_json
 from tests.property.hostile import Shape, shapes
 
 LENGTH = 12_000
@@ -66,15 +66,15 @@ def test_a_text_of_megabytes_is_cut_in_the_middle_before_it_is_masked():
     assert masked.startswith(f"begin\npassword: {MASK}\n")
     assert masked.endswith(f"\npassword: {MASK}\nend")
     assert re.search(r"\[… 7,\d{3},\d{3} characters left out …\]", masked)
-    assert len(masked) < 2 * LONGEST
+    assert len(masked) < 2 * MAX_LENGTH
     assert "hunter2" not in masked
 
 
 @pytest.mark.parametrize("before", range(0, 60, 6))
 def test_no_half_of_a_secret_stays_beside_the_cut(before):
     key = "sk-ant-" + "a1B2" * 12
-    for middle in (LONGEST // 2, -LONGEST // 2):
-        text = "x " * LONGEST
+    for middle in (MAX_LENGTH // 2, -MAX_LENGTH // 2):
+        text = "x " * MAX_LENGTH
         place = middle % len(text) - before
         text = f"{text[:place]} {key} {text[place + len(key) + 2 :]}"
 
@@ -84,15 +84,15 @@ def test_no_half_of_a_secret_stays_beside_the_cut(before):
 def test_a_private_key_that_the_cut_breaks_is_gone():
     lines = "MIIEpAIBAAKCAQEA7\n" * 100
     key = f"-----BEGIN PRIVATE KEY-----\n{lines}-----END PRIVATE KEY-----\n"
-    half = "x\n" * (LONGEST // 4 - 400)
+    half = "x\n" * (MAX_LENGTH // 4 - 400)
 
-    assert "MIIE" not in redact(half + key + "x" * LONGEST + "\n" + key + half)
+    assert "MIIE" not in redact(half + key + "x" * MAX_LENGTH + "\n" + key + half)
 
 
 def test_a_private_key_that_stands_whole_behind_the_cut_is_masked():
     key = f"-----BEGIN PRIVATE KEY-----\n{'MIIEpAIBAAKCAQEA7' * 9}\n-----END PRIVATE KEY-----\n"
 
-    masked = redact("x\n" * LONGEST + key + "the end")
+    masked = redact("x\n" * MAX_LENGTH + key + "the end")
 
     assert "MIIE" not in masked
     assert masked.endswith(f"\n-----BEGIN PRIVATE KEY-----{MASK}-----END PRIVATE KEY-----\nthe end")
@@ -100,12 +100,12 @@ def test_a_private_key_that_stands_whole_behind_the_cut_is_masked():
 
 @pytest.mark.parametrize("unit", ["x ", "x"])
 def test_of_a_text_without_lines_the_head_and_the_tail_are_kept_and_no_more(unit):
-    kept = shortened("begin " + unit * 2 * LONGEST + "end")
+    kept = cut_middle("begin " + unit * 2 * MAX_LENGTH + "end")
 
     assert (kept[:7], kept[-4:]) == ("begin x", f"{unit}end"[-4:])
-    assert kept.index("[…") > 0.9 * LONGEST / 2
-    assert 0.9 * LONGEST < len(kept) < LONGEST + 60
+    assert kept.index("[…") > 0.9 * MAX_LENGTH / 2
+    assert 0.9 * MAX_LENGTH < len(kept) < MAX_LENGTH + 60
 
 
 def test_what_fits_is_kept_whole():
-    assert shortened("x" * LONGEST) == "x" * LONGEST
+    assert cut_middle("x" * MAX_LENGTH) == "x" * MAX_LENGTH

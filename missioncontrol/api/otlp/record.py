@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from guard.pricing import read_money
+from guard.pricing import read_dollars
 from guard.turn import Turn, Usage
 
 Signal = Literal["traces", "logs", "metrics"]
@@ -229,5 +229,5 @@ def inclusive(
 
 def dollars(*figures: Any) -> Decimal | None:
     """Return the first amount above 0: an agent that knows no price reports 0."""
-    amounts = (read_money(one) for one in figures)
+    amounts = (read_dollars(one) for one in figures)
     return next((amount for amount in amounts if amount), None)

@@ -77,7 +77,7 @@ def test_a_persons_answer_forgives_each_agents_failures_and_nothing_else():
     run = Run()
     RunMeters(run=run, failures=3, agents_spent={"critic": ["1.50", 900, 3, 4, 2, 7]})
 
-    counting.forgive_failures(run)
+    counting.reset_failures(run)
 
     assert run.meters.failures == 0
     assert run.meters.agents_spent == {"critic": ["1.50", 900, 3, 4, 0, 7]}

@@ -17,7 +17,7 @@ _BRACKETS = re.compile(
 
 
 def read_json(text: bytes) -> Any:
-    """Read JSON of any depth, with `shallow` where Python could not read it.
+    """Read JSON of any depth, with `limit_depth` where Python could not read it.
 
     Raises:
         ValueError: It is not JSON.
@@ -27,17 +27,17 @@ def read_json(text: bytes) -> Any:
     except RecursionError:
         pass
     try:
-        return json.loads(shallow(text))
+        return json.loads(limit_depth(text))
     except RecursionError:  # a group is never closed
         raise ValueError("nested deep, and never closed") from None
 
 
-def shallow(text: bytes, deepest: int = DEEPEST) -> bytes:
+def limit_depth(text: bytes, deepest: int = DEEPEST) -> bytes:
     """Replace each group nested deeper than `deepest` by a string of its JSON.
 
     Nothing is lost: two calls that differ only there still differ.
 
-    >>> shallow(b'{"a": [[1], 2]}', 2)
+    >>> limit_depth(b'{"a": [[1], 2]}', 2)
     b'{"a": ["[1]", 2]}'
     """
     parts: list[bytes] = []

@@ -9,14 +9,14 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class lazy(Generic[Value]):  # noqa: N801 - a decorator, as `property` is
+class lazy_property(Generic[Value]):  # noqa: N801 - a decorator, as `property` is
     """A property that is computed when it is first read, and then kept.
 
     `functools.cached_property` takes a lock in Python 3.11 and needs a dictionary in each
     object, which costs more than most of the values computed here.
 
     >>> class Name(str):
-    ...     @lazy
+    ...     @lazy_property
     ...     def parts(self):
     ...         return self.split("_")
     >>> name = Name("read_file")
@@ -24,48 +24,48 @@ class lazy(Generic[Value]):  # noqa: N801 - a decorator, as `property` is
     (['read', 'file'], True)
     """
 
-    def __init__(self, work_out: Callable[[Any], Value]) -> None:
-        self._work_out, self._name = work_out, work_out.__name__
-        self.__doc__ = work_out.__doc__
+    def __init__(self, compute: Callable[[Any], Value]) -> None:
+        self._compute, self._name = compute, compute.__name__
+        self.__doc__ = compute.__doc__
 
     def __get__(self, owner: object, _: type | None = None) -> Value:
-        value = self._work_out(owner)
+        value = self._compute(owner)
         setattr(owner, self._name, value)  # from now on it shadows this descriptor
         return value
 
 
-class Memo(Generic[Key, Value]):
-    """A cache of the last results: at least `most` of them, and at most twice that.
+class RecentCache(Generic[Key, Value]):
+    """A cache of the last results: at least `size` of them, and at most twice that.
 
     Only for values that follow from their key alone, so that caching changes nothing
     but the time. Threads may share it: at worst a value is computed twice.
 
-    >>> squares = Memo[int, int](2)
-    >>> squares.keep(3, 9), squares.find(3), squares.find(4)
+    >>> squares = RecentCache[int, int](2)
+    >>> squares.put(3, 9), squares.get(3), squares.get(4)
     (9, 9, None)
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, size: int) -> None:
+        self._size = size
         # Two generations instead of an order of use: a lookup moves nothing.
-        self._young: dict[Key, Value] = {}
-        self._old: dict[Key, Value] = {}
+        self._recent: dict[Key, Value] = {}
+        self._older: dict[Key, Value] = {}
 
-    def find(self, key: Key) -> Value | None:
+    def get(self, key: Key) -> Value | None:
         """Return the cached value; None: there is none."""
-        value = self._young.get(key)
-        if value is None and (value := self._old.get(key)) is not None:
-            self.keep(key, value)
+        value = self._recent.get(key)
+        if value is None and (value := self._older.get(key)) is not None:
+            self.put(key, value)
         return value
 
-    def keep(self, key: Key, value: Value) -> Value:
+    def put(self, key: Key, value: Value) -> Value:
         """Store a value and return it."""
-        if len(self._young) >= self._most:
+        if len(self._recent) >= self._size:
             # Values not used since the last switch are dropped, all at once.
-            self._young, self._old = {}, self._young
-        self._young[key] = value
+            self._recent, self._older = {}, self._recent
+        self._recent[key] = value
         return value
 
     def clear(self) -> None:
         """Forget everything."""
-        self._young, self._old = {}, {}
+        self._recent, self._older = {}, {}

@@ -18,13 +18,13 @@ PATH_ARGUMENTS = (
 )
 
 
-def bounded(text: str, *, head: int = 3_000, tail: int = 1_000, joint: str = " ") -> str:
+def head_and_tail(text: str, *, head: int = 3_000, tail: int = 1_000, joint: str = " ") -> str:
     """Cut a text to its head and tail, where it is to be kept or searched."""
     # The head gets more: it usually says what failed and where; the verdict is at the end.
     return text if len(text) <= head + tail else f"{text[:head]}{joint}{text[-tail:]}"
 
 
-class Verbatim(NamedTuple):
+class RawTexts(NamedTuple):
     """A turn's own words, each text cut to its head and tail.
 
     Attributes:
@@ -43,26 +43,26 @@ class Verbatim(NamedTuple):
     state: str
 
     @property
-    def came_back(self) -> str:
+    def output(self) -> str:
         """The result and the error, each once."""
         if not self.error or self.error in self.result:
             return self.result
         return f"{self.error}\n{self.result}".strip()
 
 
-UNSAID = Verbatim(content="", result="", error="", files=(), state="")
+NO_TEXTS = RawTexts(content="", result="", error="", files=(), state="")
 
 
-def verbatim_of(turn: Turn) -> Verbatim:
+def raw_texts_of(turn: Turn) -> RawTexts:
     """Read a turn's own words; a proposed call has no result yet."""
     done = not turn.is_proposed
     # In a fixed order of names, so that the same call always reads the same.
     values = [(turn.args or {}).get(name) for name in PATH_ARGUMENTS]
     files = turn.files or [value for value in values if isinstance(value, str) and value]
-    return Verbatim(
-        content=bounded(turn.content or "", joint="\n"),
-        result=bounded(turn.result or "", joint="\n") if done else "",
-        error=bounded(turn.error or "", joint="\n") if done else "",
+    return RawTexts(
+        content=head_and_tail(turn.content or "", joint="\n"),
+        result=head_and_tail(turn.result or "", joint="\n") if done else "",
+        error=head_and_tail(turn.error or "", joint="\n") if done else "",
         files=tuple(sorted(set(files))),
         state=turn.state or "",
     )

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guard.adapters.reading import read_arguments
-from guard.depth import read_json, shallow
+from guard.json_depth import limit_depth, read_json
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(alphabet='ab"\\[]{}:, é', max_size=8),
@@ -16,7 +16,7 @@ VALUES = st.recursive(
 
 
 def with_texts(value, deepest, level=0):
-    """What `shallow` should make of it, said the slow way: of groups that hold plain numbers."""
+    """What `limit_depth` should return, computed slowly; groups hold plain numbers."""
     if not isinstance(value, dict | list):
         return value
     if level >= deepest:
@@ -28,19 +28,21 @@ def with_texts(value, deepest, level=0):
 
 @given(VALUES, st.integers(1, 4))
 def test_groups_beyond_a_depth_become_texts_and_nothing_else_changes(value, deepest):
-    assert json.loads(shallow(json.dumps(value).encode(), deepest)) == with_texts(value, deepest)
+    assert json.loads(limit_depth(json.dumps(value).encode(), deepest)) == with_texts(
+        value, deepest
+    )
 
 
 @given(st.binary(max_size=60) | st.text(alphabet='"\\[]{}a', max_size=60).map(str.encode))
 def test_any_bytes_come_through(raw):
-    assert shallow(raw) == raw
+    assert limit_depth(raw) == raw
 
 
 def test_a_text_that_never_ends_takes_no_longer_than_its_length():
     # Tried anew from each of its signs, it would take hours.
     raw = b"[" * 70 + b'{"a' + b'\\"' * 1_000_000
 
-    assert shallow(raw) == raw
+    assert limit_depth(raw) == raw
 
 
 @pytest.mark.parametrize("raw", [b"[" * 50_000, b'{"a":' * 50_000 + b"1"])
