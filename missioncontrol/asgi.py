@@ -54,11 +54,13 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
         return
     if scope["type"] != "http":
         raise ValueError(f"no application for {scope['type']}")
-    leaves: list[endpoint.Leave] = []
+    leaves: list[endpoint.ReleaseSlot] = []
     try:
         if not IS_ASKED_BEFORE:
-            enter = endpoint.admit(scope)
-            receive = endpoint.entering(endpoint.head_and_tail(scope, receive), enter, leaves)
+            enter = endpoint.apply_rate_limit(scope)
+            receive = endpoint.acquire_after_body(
+                endpoint.limit_body(scope, receive), enter, leaves
+            )
         for method, path, handler in THIN:
             if scope["method"] == method and (found := path.match(scope["path"])):
                 await endpoint.serve(handler, found.groupdict(), scope, receive, send)
@@ -66,11 +68,11 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
         # Otherwise Django would answer with a screen.
         if offered := [method for method, path, _ in AGENTS_ONLY if path.match(scope["path"])]:
             wrong = WrongMethod(scope["method"], offered=offered[0])
-            await endpoint.refuse(wrong, scope, send)
+            await endpoint.send_error(wrong, scope, send)
             return
         await django_application(scope, receive, send)
     except (BodyTooLarge, TooManyRequests, Unavailable) as error:
-        await endpoint.refuse(error, scope, send)
+        await endpoint.send_error(error, scope, send)
     finally:
         for leave in leaves:
             leave()

@@ -75,13 +75,13 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "missioncontrol.api.middleware.OwnCookies",
+    "missioncontrol.api.middleware.HostPrefixedCookies",
     # Before WhiteNoise: a service worker runs under the policy of the answer it came with.
     "missioncontrol.api.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "missioncontrol.api.middleware.CompressedAnswers",
-    "missioncontrol.api.middleware.KeptSession",
+    "missioncontrol.api.middleware.SameOriginGZipMiddleware",
+    "missioncontrol.api.middleware.RotatingSessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -261,7 +261,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PUBLIC": True,
     "SERVE_AUTHENTICATION": [],
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "POSTPROCESSING_HOOKS": ["missioncontrol.api.schema.complete"],
+    "POSTPROCESSING_HOOKS": ["missioncontrol.api.schema.complete_schema"],
 }
 
 _SHIPPED = BASE_DIR / "missioncontrol" / "frontend_dist"  # what a wheel carries

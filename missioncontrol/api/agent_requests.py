@@ -37,23 +37,23 @@ from missioncontrol.errors import TooManyRequests
 logger = logging.getLogger(__name__)
 
 # The longest head that Twisted accepts (`HTTPChannel.totalHeadersSize`).
-HEAD_BYTES = 16 * 1024
+MAX_HEAD_BYTES = 16 * 1024
 # The longest body; larger ones are read in pieces, and the key is checked in between.
-MOST_BYTES = 64 * 1024
-LENGTH_DIGITS = 9
+MAX_BODY_BYTES = 64 * 1024
+MAX_LENGTH_DIGITS = 9
 # The addresses that `api.limits` counts as turns and telemetry. Header names and values contain no
 # characters that servers interpret differently.
-_HEAD = re.compile(
+_HEAD_PATTERN = re.compile(
     rb"POST (/api/v1/(?:runs/[0-9a-f-]{32,36}/turns|hooks/[a-z-]{1,40})/|/v1/[a-z]{1,20}/?)"
     rb" HTTP/1\.1\r\n"
     rb"((?:[A-Za-z0-9-]{1,64}:[ \t]*[!-~][ -~]*\r\n){1,64})\r\n"
 )
 # These change how a body or a connection is read, which is left to Twisted.
-_NOT_OURS = frozenset({b"transfer-encoding", b"expect", b"upgrade"})
+_TWISTED_ONLY_HEADERS = frozenset({b"transfer-encoding", b"expect", b"upgrade"})
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class RequestHead:
     """A request's head, and where its body lies in the bytes read so far."""
 
     path: bytes
@@ -62,10 +62,10 @@ class Head:
     end: int
 
 
-def read_head(data: bytes) -> Head | None:
+def read_head(data: bytes) -> RequestHead | None:
     """Read the head of a request at the beginning of `data`; None leaves it to Twisted."""
-    found = _HEAD.match(data)
-    if found is None or found.end() > HEAD_BYTES:
+    found = _HEAD_PATTERN.match(data)
+    if found is None or found.end() > MAX_HEAD_BYTES:
         return None
     headers = []
     for line in found[2].split(b"\r\n")[:-1]:
@@ -76,15 +76,15 @@ def read_head(data: bytes) -> Head | None:
     if (
         # Servers disagree on which of two equal headers counts.
         len(named) < len(headers)
-        or not _NOT_OURS.isdisjoint(named)
+        or not _TWISTED_ONLY_HEADERS.isdisjoint(named)
         or named.get(b"connection", b"keep-alive").lower() != b"keep-alive"
         or not length.isdigit()
         # Python refuses to parse a number of thousands of digits.
-        or len(length) > LENGTH_DIGITS
-        or int(length) > min(MOST_BYTES, settings.BODY_LIMIT)
+        or len(length) > MAX_LENGTH_DIGITS
+        or int(length) > min(MAX_BODY_BYTES, settings.BODY_LIMIT)
     ):
         return None
-    return Head(found[1], headers, begin=found.end(), end=found.end() + int(length))
+    return RequestHead(found[1], headers, begin=found.end(), end=found.end() + int(length))
 
 
 class AgentRequest:
@@ -93,7 +93,7 @@ class AgentRequest:
     To Twisted's channel it is one of its requests, to Daphne's server a protocol.
     """
 
-    def __init__(self, channel: Any, head: Head, body: bytes) -> None:
+    def __init__(self, channel: Any, head: RequestHead, body: bytes) -> None:
         self._channel = channel
         self._server = channel.factory.server
         self._body: bytes | None = body
@@ -125,9 +125,9 @@ class AgentRequest:
     async def _serve(self) -> None:
         try:
             try:
-                endpoint.admit(self._scope)
+                endpoint.apply_rate_limit(self._scope)
             except TooManyRequests as error:
-                await endpoint.refuse(error, self._scope, self._send)
+                await endpoint.send_error(error, self._scope, self._send)
             else:
                 await self._server.application(self._scope, self._receive, self._send)
         except Exception:  # the application answers its own errors; this one would go unseen
@@ -168,12 +168,12 @@ class AgentRequest:
 
 
 # Time for agents' requests in one iteration of the event loop; at least one is read.
-TURN_S = 0.004
+READ_SLICE_S = 0.004
 # The bytes of an incomplete request that have to arrive within Twisted's minute to extend it, and
 # that a peer has to take of an answer: no head is longer, and a body slower than 273 bytes a second
 # would take hours.
-PROGRESS_BYTES = HEAD_BYTES
-_AGENTS = re.compile(
+PROGRESS_BYTES = MAX_HEAD_BYTES
+_AGENT_KEY_PATTERN = re.compile(
     rb"\nauthorization:[ \t]*bearer[ \t]+%b" % AGENT_PREFIX.encode(), re.IGNORECASE
 )
 
@@ -207,7 +207,7 @@ class QueuedChannel(http.HTTPChannel):
                 self._lacks = 0
                 queue.put(self)
         # Only at the beginning of a request: a body may contain any bytes.
-        elif self.line_mode and _AGENTS.search(data, 0, HEAD_BYTES):
+        elif self.line_mode and _AGENT_KEY_PATTERN.search(data, 0, MAX_HEAD_BYTES):
             self._unread = [data]
             queue.put(self)
         else:
@@ -306,7 +306,7 @@ class QueuedChannel(http.HTTPChannel):
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
 
-class AgentsQueue:
+class ReadQueue:
     """Connections whose agents' requests have not been read yet."""
 
     def __init__(self) -> None:
@@ -320,7 +320,7 @@ class AgentsQueue:
         self._waiting.append(channel)
 
     def _read_some(self) -> None:
-        until = time.monotonic() + TURN_S
+        until = time.monotonic() + READ_SLICE_S
         while self._waiting:
             channel = self._waiting.popleft()
             try:
@@ -336,4 +336,4 @@ class AgentsQueue:
             asyncio.get_running_loop().call_soon(self._read_some)
 
 
-queue = AgentsQueue()
+queue = ReadQueue()

@@ -22,7 +22,7 @@ from missioncontrol.api.endpoint import (
     Response,
     first_fault,
     read_json_object,
-    wait_seconds,
+    read_wait_s,
 )
 from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
@@ -39,19 +39,19 @@ _directives: TypeAdapter[Directive] = TypeAdapter(Directive)
 
 # It may stand among other preferences, with or without quotes. RFC 7240 has whole seconds;
 # fractions are accepted too.
-WAIT = re.compile(r'(?i)(?:^|[,;])\s*wait\s*=\s*"?(\d+(?:\.\d+)?)')
-MINIMAL = re.compile(r'(?i)(?:^|[,;])\s*return\s*=\s*"?minimal\b')
+WAIT_PREFERENCE = re.compile(r'(?i)(?:^|[,;])\s*wait\s*=\s*"?(\d+(?:\.\d+)?)')
+MINIMAL_PREFERENCE = re.compile(r'(?i)(?:^|[,;])\s*return\s*=\s*"?minimal\b')
 
 # The gap allowed between two requests of a keeper, including a restart of its server.
-KEEPER_LATE_S = 20.0
+KEEPER_GRACE_S = 20.0
 
-Sent = Callable[[], Awaitable[None]]
-Texts = tuple[Message, ...]
+AfterSend = Callable[[], Awaitable[None]]
+Messages = tuple[Message, ...]
 
 
 async def post_turns(request: Request) -> Response:
     """Store turns; with `Prefer: wait=S`, answer once they have been judged."""
-    run_id = run_of(request)
+    run_id = run_id_of(request)
     size = len(request.body)
     turns, refused = await beside(lambda: read_turns(request.body), size=size)
     arrival = Arrival(
@@ -67,8 +67,8 @@ async def post_turns(request: Request) -> Response:
     await request.note_use(run_id)
     # RFC 7240: there may be several preferences, in several headers.
     preferred = ", ".join(request.headers(b"prefer"))
-    found = WAIT.search(preferred)
-    wait_s = wait_seconds(found[1]) if found else None
+    found = WAIT_PREFERENCE.search(preferred)
+    wait_s = read_wait_s(found[1]) if found else None
     control = None
     if wait_s is None:
         dispatcher.dispatch(run_id, root=stored.run.root)
@@ -82,10 +82,10 @@ async def post_turns(request: Request) -> Response:
     # A client that sends turns of several agents reaches all of them.
     asked_by = stored.asked_seq if len({turn.agent for turn in turns}) == 1 else None
     # An outbox reports what was done long ago: whether somebody is there to read is asked later.
-    is_read = not MINIMAL.search(preferred) and not request.key.reports_only
-    texts: Texts = ()
+    is_read = not MINIMAL_PREFERENCE.search(preferred) and not request.key.reports_only
+    texts: Messages = ()
     if is_read:
-        control, texts = await _leaving(request, run_id, control, asked_by=asked_by)
+        control, texts = await _send_queued_texts(request, run_id, control, asked_by=asked_by)
     reply = TurnsReply(
         accepted=stored.accepted,
         duplicates=stored.duplicates,
@@ -101,26 +101,26 @@ async def post_turns(request: Request) -> Response:
     if wait_s is None:
         return Response(200, body)
     applied = ((b"preference-applied", f"wait={wait_s:g}".encode()),)
-    sent = once_sent(run_id, control, asked_by=asked_by) if is_read else None
+    sent = delivery_callback(run_id, control, asked_by=asked_by) if is_read else None
     return Response(200, body, headers=applied, sent=sent)
 
 
 async def get_directive(request: Request) -> Response:
     """Answer the directive now, or the next one newer than `after`; 204 if there is none."""
-    run_id = run_of(request)
-    asked_seq = await dispatcher.read(lambda: _asked(run_id, request))
+    run_id = run_id_of(request)
+    asked_seq = await dispatcher.read(lambda: _asked_seq(run_id, request))
     await request.note_use(run_id)
     text = request.query("after")
     try:
         after = None if text is None else int(text)
     except ValueError:
         raise InvalidRequest("`after` must be a version, a whole number.", field="after") from None
-    wait_s = wait_seconds(request.query("wait"))
+    wait_s = read_wait_s(request.query("wait"))
     # A keeper's question is not its agent's: only the agent's shows that it waits at a held call.
     as_agent = request.query("keeper") is None and not request.key.reports_only
     if request.query("keeper") is not None and wait_s:
-        for_s = wait_s + KEEPER_LATE_S  # its open request shows that it is alive
-        await dispatcher.run(lambda: _vouch(run_id, for_s=for_s, witness="keeper"))
+        for_s = wait_s + KEEPER_GRACE_S  # its open request shows that it is alive
+        await dispatcher.run(lambda: _record_presence(run_id, for_s=for_s, witness="keeper"))
     control = await dispatcher.moved(
         run_id,
         # No version is below 0: without `after` the current one answers at once.
@@ -134,31 +134,33 @@ async def get_directive(request: Request) -> Response:
         return Response(204)
     # A caller that names no call may be any of the run's agents.
     asked_by = asked_seq if request.query("call") else None
-    control, texts = await _leaving(request, run_id, control, asked_by=asked_by, as_agent=as_agent)
+    control, texts = await _send_queued_texts(
+        request, run_id, control, asked_by=asked_by, as_agent=as_agent
+    )
     directive = await _directive(request, run_id, control, asked_seq=asked_seq, texts=texts)
     # A keeper ends its agent and does nothing else: anything else it is told is not delivered yet.
     is_delivered = as_agent or (control.forbidden and not request.key.reports_only)
-    sent = once_sent(run_id, control, asked_by=asked_by) if is_delivered else None
+    sent = delivery_callback(run_id, control, asked_by=asked_by) if is_delivered else None
     return Response(200, _directives.dump_json(directive), sent=sent)
 
 
 async def post_presence(request: Request) -> Response:
     """Note that an agent's process is alive; it counts as gone when it stops reporting."""
-    run_id = run_of(request)
+    run_id = run_id_of(request)
     await dispatcher.read(lambda: selectors.check_reach(run_id, request.key))
     await request.note_use(run_id)
-    await dispatcher.run(lambda: _vouch(run_id, for_s=sessions.PROMISE_S, witness="sdk"))
+    await dispatcher.run(lambda: _record_presence(run_id, for_s=sessions.PROMISE_S, witness="sdk"))
     return Response(200, json.dumps({"again_within_s": sessions.PROMISE_S}).encode())
 
 
-async def _leaving(
+async def _send_queued_texts(
     request: Request,
     run_id: UUID,
     control: ControlState,
     *,
     asked_by: int | None,
     as_agent: bool = True,
-) -> tuple[ControlState, Texts]:
+) -> tuple[ControlState, Messages]:
     """Return the texts that leave with an answer, and the state that it reports.
 
     A person's text is noted before it leaves: once the agent may have it, nobody can take it back.
@@ -178,16 +180,16 @@ async def _leaving(
 
 
 async def _directive(
-    request: Request, run_id: UUID, control: ControlState, *, asked_seq: int | None, texts: Texts
+    request: Request, run_id: UUID, control: ControlState, *, asked_seq: int | None, texts: Messages
 ) -> Directive:
     """Return the directive with the texts that wait; a key that only reports is told to go on."""
     if request.key.reports_only:
         return directives.go_on(control)
-    asked_seq = await corrected_seq(run_id, control, asked_seq)
+    asked_seq = await unreleased_seq(run_id, control, asked_seq)
     return directives.directive(control, asked_seq=asked_seq, messages=texts)
 
 
-async def corrected_seq(run_id: UUID, control: ControlState, asked_seq: int | None) -> int | None:
+async def unreleased_seq(run_id: UUID, control: ControlState, asked_seq: int | None) -> int | None:
     """Return the turn asked about; None if it was let go while other turns are held."""
     if asked_seq is None or not directives.may_skip(control, asked_seq):
         return asked_seq
@@ -195,13 +197,13 @@ async def corrected_seq(run_id: UUID, control: ControlState, asked_seq: int | No
     return None if is_let_go else asked_seq
 
 
-def once_sent(
+def delivery_callback(
     run_id: UUID,
     control: ControlState,
     *,
     asked_by: int | None = None,
     texts: Collection[str] = (),
-) -> Sent | None:
+) -> AfterSend | None:
     """Return what notes that a person's answer was sent, if one is on its way.
 
     `texts`: the ids of the messages that it carries, where they were claimed for it.
@@ -236,7 +238,7 @@ async def check_key_again(request: Request, run_id: UUID) -> None:
         raise
 
 
-def run_of(request: Request) -> UUID:
+def run_id_of(request: Request) -> UUID:
     """Read the run's id from the path.
 
     Raises:
@@ -248,11 +250,11 @@ def run_of(request: Request) -> UUID:
         raise NotFound("The run") from None
 
 
-def _vouch(run_id: UUID, *, for_s: float, witness: str) -> None:
+def _record_presence(run_id: UUID, *, for_s: float, witness: str) -> None:
     sessions.vouch(run_id, witness=witness, for_s=for_s, at=now())
 
 
-def _asked(run_id: UUID, request: Request) -> int | None:
+def _asked_seq(run_id: UUID, request: Request) -> int | None:
     """Return the `seq` of the turn asked about: the one whose key is `call`, or else the last."""
     last_seq = selectors.check_reach(run_id, request.key).meters.last_seq
     # Cleaned as the turn's own key was: PostgreSQL accepts no NUL in a text, not even in a query.
@@ -261,8 +263,8 @@ def _asked(run_id: UUID, request: Request) -> int | None:
     return named.values_list("seq", flat=True).first() if key else last_seq
 
 
-MOST_TURNS = 500
-LONGEST = {
+MAX_TURNS = 500
+MAX_LENGTHS = {
     "key": 200,
     "agent": 100,
     "tool": 200,
@@ -273,8 +275,8 @@ LONGEST = {
     "provider": 50,
 }
 # Far above what a call costs or uses, and within the range of the columns.
-HIGHEST_COST = Decimal(1_000_000)
-MOST_TOKENS = 10**10
+MAX_COST = Decimal(1_000_000)
+MAX_TOKENS = 10**10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,10 +287,10 @@ class TurnsBody:
 
 
 # Traces of values that may need mending before they are stored; rare, so the slow path will do.
-UNSTORABLE = (b"\\u0000", b"\\ud", b"\\uD", b"NaN", b"Infinity")
+UNSTORABLE_MARKS = (b"\\u0000", b"\\ud", b"\\uD", b"NaN", b"Infinity")
 
-_bodies: TypeAdapter[TurnsBody] = TypeAdapter(TurnsBody)
-_turns: TypeAdapter[GuardTurn] = TypeAdapter(GuardTurn)
+_turns_body: TypeAdapter[TurnsBody] = TypeAdapter(TurnsBody)
+_turn: TypeAdapter[GuardTurn] = TypeAdapter(GuardTurn)
 
 
 def read_turns(body: bytes) -> tuple[tuple[GuardTurn, ...], tuple[Refusal, ...]]:
@@ -298,29 +300,29 @@ def read_turns(body: bytes) -> tuple[tuple[GuardTurn, ...], tuple[Refusal, ...]]
         InvalidRequest: no turn could be read, or there are too many.
     """
     # All at once is many times faster, and right for nearly every body.
-    if any(trace in body for trace in UNSTORABLE):
-        return _one_by_one(body)
+    if any(trace in body for trace in UNSTORABLE_MARKS):
+        return _read_turns_one_by_one(body)
     try:
-        turns = _bodies.validate_json(body).turns
+        turns = _turns_body.validate_json(body).turns
     except ValidationError:
-        return _one_by_one(body)
+        return _read_turns_one_by_one(body)
     # One bad turn must not cost the good ones: an agent's outbox would resend them for ever.
-    if any(fault_of(turn) for turn in turns) or not 0 < len(turns) <= MOST_TURNS:
-        return _one_by_one(body)
+    if any(fault_of(turn) for turn in turns) or not 0 < len(turns) <= MAX_TURNS:
+        return _read_turns_one_by_one(body)
     return turns, ()
 
 
-def _one_by_one(body: bytes) -> tuple[tuple[GuardTurn, ...], tuple[Refusal, ...]]:
+def _read_turns_one_by_one(body: bytes) -> tuple[tuple[GuardTurn, ...], tuple[Refusal, ...]]:
     given = read_json_object(body).get("turns")
-    if not isinstance(given, list) or not 0 < len(given) <= MOST_TURNS:
-        raise InvalidRequest(f"`turns` must be a list of 1 to {MOST_TURNS} turns.", field="turns")
+    if not isinstance(given, list) or not 0 < len(given) <= MAX_TURNS:
+        raise InvalidRequest(f"`turns` must be a list of 1 to {MAX_TURNS} turns.", field="turns")
     taken: list[GuardTurn] = []
     refused: list[Refusal] = []
     for index, value in enumerate(given):
         if isinstance(value, dict):  # the server numbers turns: a client's number is ignored
             value.pop("seq", None)
         try:
-            turn = _turns.validate_python(value)
+            turn = _turn.validate_python(value)
             fault = fault_of(turn)
         except ValidationError as error:
             where, words, _ = first_fault(error)
@@ -342,16 +344,16 @@ def fault_of(turn: GuardTurn) -> str | None:
     if turn.tool is None and turn.content is None:
         return "a turn needs `tool` or `content`"
     # The lengths of the columns: one longer value would make PostgreSQL refuse all the turns.
-    for name, most in LONGEST.items():
+    for name, most in MAX_LENGTHS.items():
         text = getattr(turn, name)
         if text is not None and len(text) > most:
             return f"{name}: at most {most} characters, got {len(text)}"
     cost = turn.cost_usd
-    if cost is not None and not (cost.is_finite() and 0 <= cost <= HIGHEST_COST):
-        return f"cost_usd: expected 0 to {HIGHEST_COST}, got {cost}"
+    if cost is not None and not (cost.is_finite() and 0 <= cost <= MAX_COST):
+        return f"cost_usd: expected 0 to {MAX_COST}, got {cost}"
     if turn.usage is not None:
         for name in turn.usage.__slots__:
             count = getattr(turn.usage, name)
-            if not 0 <= count <= MOST_TOKENS:
-                return f"usage.{name}: expected 0 to {MOST_TOKENS}, got {count}"
+            if not 0 <= count <= MAX_TOKENS:
+                return f"usage.{name}: expected 0 to {MAX_TOKENS}, got {count}"
     return None

@@ -41,7 +41,7 @@ from missioncontrol.runs import selectors as runs
 from missioncontrol.runs.models import Run
 
 WRITERS = frozenset({Role.OWNER, Role.OPERATOR})
-KEYS_ARE_OWNERS = "Only an owner makes and revokes keys."
+KEYS_NEED_OWNER = "Only an owner makes and revokes keys."
 
 
 # Each checks only its own prefix: DRF tries one after the other, and a caller with a key of one
@@ -57,7 +57,7 @@ class AgentKeyAuthentication(BaseAuthentication):
         key = find_holder(digest(token))
         if key is None:
             raise NotSignedIn("This agent key is unknown, revoked or expired.")
-        keys.note_request(request, AgentKey, key.key)
+        keys.record_request(request, AgentKey, key.key)
         return key, token
 
     # Without it DRF answers 403 instead of 401, and an SDK would take its key for a valid one.
@@ -79,7 +79,7 @@ class PersonalTokenAuthentication(BaseAuthentication):
         if known.scope == Scope.READ and request.method not in SAFE_METHODS:
             raise Forbidden("This token is read-only; make one that may act.")
         note_use(known, at=now())
-        keys.note_request(request, PersonalToken, known.pk)
+        keys.record_request(request, PersonalToken, known.pk)
         return known.user, known
 
 
@@ -115,7 +115,7 @@ class IsAgent(BasePermission):
         return isinstance(request.user, KeyHolder)
 
 
-class IsCaller(BasePermission):
+class IsPersonOrAgent(BasePermission):
     """A person or an agent."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
@@ -168,7 +168,7 @@ def find_run(request: Request, run_id: UUID) -> Run:
 
 # What operations depend on. For a list, the schema says that `?project=` narrows it.
 Projects = Annotated[list[UUID], Depends(projects_of, query=("project",))]
-Readable = Annotated[list[UUID], Depends(projects_of)]
+ReadableProjects = Annotated[list[UUID], Depends(projects_of)]
 FoundProject = Annotated[Project, Depends(find_project)]
 FoundRun = Annotated[Run, Depends(find_run)]
 
@@ -181,16 +181,16 @@ def check_reach(request: Request, run_id: UUID) -> None:
     """
     if isinstance(request.user, KeyHolder):
         runs.check_reach(run_id, request.user)
-        note_run(request, run_id)
+        record_key_use(request, run_id)
 
 
-def note_run(request: Request, run_id: UUID) -> None:
+def record_key_use(request: Request, run_id: UUID) -> None:
     """Note that an agent's key was used on a run that it reaches."""
     if isinstance(request.user, KeyHolder):
-        keys.note_request(request, AgentKey, request.user.key, run=run_id)
+        keys.record_request(request, AgentKey, request.user.key, run=run_id)
 
 
-def check_obeys(request: Request) -> None:
+def check_not_reports_only(request: Request) -> None:
     """Refuse an agent whose key only reports: it gets no answers, so it cannot report one.
 
     Raises:
@@ -200,7 +200,7 @@ def check_obeys(request: Request) -> None:
         raise Forbidden("This agent key can only report.")
 
 
-def the_project(request: Request, named: UUID | None) -> UUID:
+def resolve_project(request: Request, named: UUID | None) -> UUID:
     """Return the project a write is for: the named one, or the only one that is not archived.
 
     Raises:
@@ -208,7 +208,7 @@ def the_project(request: Request, named: UUID | None) -> UUID:
         InvalidRequest: they have several and named none.
     """
     if named is not None:
-        return check_belongs(request, named)
+        return check_member(request, named)
     # An archived project takes no writes, so the only live one need not be named.
     live = _memberships(request, even_archived=False)
     if len(live) != 1:
@@ -216,18 +216,18 @@ def the_project(request: Request, named: UUID | None) -> UUID:
     return live[0]
 
 
-def writable_project(request: Request, named: UUID | None) -> UUID:
-    """Return the project a write is for, as `the_project` does, if the person may act there.
+def resolve_writable_project(request: Request, named: UUID | None) -> UUID:
+    """Return the project a write is for, as `resolve_project` does, if the person may act there.
 
     Raises:
         Forbidden: they may look but not act, or it is archived.
     """
-    project = the_project(request, named)
+    project = resolve_project(request, named)
     check_may_act(request, project)
     return project
 
 
-def check_belongs(request: Request, project: UUID) -> UUID:
+def check_member(request: Request, project: UUID) -> UUID:
     """Return a project the person belongs to, in whatever role.
 
     Raises:
@@ -247,7 +247,7 @@ def check_may_act(request: Request, project: UUID) -> None:
     _check_role(request, project, WRITERS, "A viewer can look but not act.")
 
 
-def check_owns(
+def check_owner(
     request: Request, project: UUID, refusal: str, *, even_archived: bool = False
 ) -> None:
     """Refuse whoever does not own a project, in the words of `refusal`.
@@ -260,16 +260,16 @@ def check_owns(
     _check_role(request, project, frozenset({Role.OWNER}), refusal, even_archived=even_archived)
 
 
-def owners(refusal: str, *, even_archived: bool = False) -> Callable[..., None]:
+def require_owner(refusal: str, *, even_archived: bool = False) -> Callable[..., None]:
     """Return the check that only owners of the project in the URL may call an operation."""
 
     def check(request: Request, project_id: UUID) -> None:
-        check_owns(request, project_id, refusal, even_archived=even_archived)
+        check_owner(request, project_id, refusal, even_archived=even_archived)
 
     return check
 
 
-def owners_of_any(refusal: str) -> Callable[..., None]:
+def require_owner_of_any(refusal: str) -> Callable[..., None]:
     """Return the check that only people who own some project may call an operation."""
 
     def check(request: Request) -> None:
@@ -296,7 +296,7 @@ def _check_role(
 
 
 @contextmanager
-def owning(
+def locked_as_owner(
     request: Request, project: UUID, refusal: str, *, even_archived: bool = False
 ) -> Iterator[None]:
     """Lock a project's row while its owner changes it; refuse one who lost the role meanwhile.
@@ -307,13 +307,13 @@ def owning(
         ProjectArchived: it is archived, unless `even_archived`.
     """
     # Checked before the lock too: nobody may lock the row of a project that is not theirs.
-    check_owns(request, project, refusal, even_archived=even_archived)
+    check_owner(request, project, refusal, even_archived=even_archived)
     with journal.holding_project(project):
-        check_owns(request, project, refusal, even_archived=even_archived)
+        check_owner(request, project, refusal, even_archived=even_archived)
         yield
 
 
-class LookedUp(Container[UUID]):
+class LazyProjects(Container[UUID]):
     """Projects that are looked up only when `in` is evaluated, under the lock of the code that
     asks.
 
@@ -333,18 +333,18 @@ class LookedUp(Container[UUID]):
         return True
 
 
-def acting_in(request: Request) -> Container[UUID]:
+def writable_projects(request: Request) -> Container[UUID]:
     """Return the projects that the caller may act in."""
     # Not a list, which would be read before the lock is taken.
-    return LookedUp(partial(check_may_act, request))
+    return LazyProjects(partial(check_may_act, request))
 
 
-def owned_with_keys(request: Request) -> Container[UUID]:
+def key_owner_projects(request: Request) -> Container[UUID]:
     """Return the projects whose keys the caller may revoke, including archived ones."""
-    return LookedUp(partial(check_owns, request, refusal=KEYS_ARE_OWNERS, even_archived=True))
+    return LazyProjects(partial(check_owner, request, refusal=KEYS_NEED_OWNER, even_archived=True))
 
 
-def check_by_hand(request: Request) -> None:
+def check_signed_in_session(request: Request) -> None:
     """Refuse a token: a leaked one must not create another way in, nor lock its person out.
 
     Raises:
@@ -354,7 +354,7 @@ def check_by_hand(request: Request) -> None:
         raise Forbidden("This needs a signed-in session; a token is not enough.")
 
 
-def check_recent(request: Request) -> None:
+def check_fresh_proof(request: Request) -> None:
     """Ask a person who signed in a while ago for a fresh proof, before what would outlast a theft.
 
     Not asked for a proof: people whose only way in is a link, and tokens.
@@ -370,7 +370,7 @@ def check_recent(request: Request) -> None:
 
 
 # What creates another way in, or lets somebody in, takes a person at a browser and a fresh proof.
-PROVED = (check_by_hand, check_recent)
+FRESH_PROOF = (check_signed_in_session, check_fresh_proof)
 
 
 def owned_projects(request: Request) -> list[UUID]:
@@ -378,7 +378,7 @@ def owned_projects(request: Request) -> list[UUID]:
     return _memberships(request, roles=frozenset({Role.OWNER}))
 
 
-def owned_project(request: Request, named: UUID | None) -> UUID:
+def resolve_owned_project(request: Request, named: UUID | None) -> UUID:
     """Return the project that an owner writes to: the named one, or the only one.
 
     Raises:
@@ -386,8 +386,8 @@ def owned_project(request: Request, named: UUID | None) -> UUID:
         Forbidden: they do not own it, or it is archived.
         InvalidRequest: they have several and named none.
     """
-    project = the_project(request, named)
-    check_owns(request, project, KEYS_ARE_OWNERS)
+    project = resolve_project(request, named)
+    check_owner(request, project, KEYS_NEED_OWNER)
     return project
 
 

@@ -36,14 +36,14 @@ from missioncontrol.errors import (
 
 reactor: Any = twisted_reactor  # a module that an object replaces, so it has no types
 # Connections accepted in one iteration of the event loop.
-ACCEPTS = 8
+ACCEPTS_PER_ITERATION = 8
 # Connections not yet accepted: the kernel drops further ones, which try again a second later.
 BACKLOG = 4096
 # Bytes of one message on a socket; screens send none.
-MOST_READ = 4096
+MAX_MESSAGE_BYTES = 4096
 # Bytes that may queue on a socket behind a message its peer still takes: a new snapshot serves a
 # screen that is further behind better.
-MOST_UNSENT = 512 * 1024
+MAX_UNSENT_BYTES = 512 * 1024
 LINGER_S = 5.0
 # How much a refused sender may go on sending: closing at once would reset the connection, and a
 # client that writes first and reads afterwards would never see its answer.
@@ -57,8 +57,8 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
     _has_key = _is_whole = _is_refused = False
     _lingering: Any = None
     _asking: asyncio.Task[None] | None = None
-    _enter: Callable[[], endpoint.Leave] | None = None
-    _leave: endpoint.Leave | None = None
+    _enter: Callable[[], endpoint.ReleaseSlot] | None = None
+    _leave: endpoint.ReleaseSlot | None = None
     _head: dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -83,7 +83,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
             "headers": [(name.lower(), value) for name, values in raw for value in values],
         }
         try:
-            self._enter = endpoint.admit(self._head)
+            self._enter = endpoint.apply_rate_limit(self._head)
         except TooManyRequests as error:
             self._refuse(error)
         else:
@@ -140,10 +140,10 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     def _check(self, size: int) -> None:
         try:
-            limits.check_size(size, has_key=self._has_key)
+            limits.check_body_size(size, has_key=self._has_key)
         except BodyTooLarge as error:
             # A caller without anything that looks like a key is not worth a database query.
-            if self._has_key or not endpoint.may_send_much(self._head):
+            if self._has_key or not endpoint.may_send_large_body(self._head):
                 self._refuse(error)
             else:
                 self._has_key = True  # until it turns out not to be one
@@ -154,7 +154,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     async def _find_key(self) -> None:
         try:
-            await check_sender(self._head)
+            await check_credential(self._head)
         except MissionControlError as error:
             self._refuse(error)
         finally:
@@ -173,7 +173,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
             return
         self._is_refused = True
         self.requestHeaders.removeHeader(b"expect")  # otherwise Twisted would still answer 100
-        response = endpoint.refusal(self._head, error)
+        response = endpoint.error_response(self._head, error)
         lines = (
             f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
             f"Content-Type: {response.content_type.decode()}",
@@ -188,15 +188,15 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         self._lingering = reactor.callLater(LINGER_S, self.channel.loseConnection)
 
 
-async def check_sender(scope: dict[str, Any]) -> None:
+async def check_credential(scope: dict[str, Any]) -> None:
     """Refuse a caller who announces a large body and has no valid credential.
 
     Raises:
         NotSignedIn: no key, token or session that is known.
         ProjectArchived: the key's project takes nothing in.
     """
-    if endpoint.bears_agent_key(scope):
-        await keys.holder_of(endpoint.bearer(scope))
+    if endpoint.sends_agent_key(scope):
+        await keys.holder_of(endpoint.bearer_token(scope))
         return
 
     def is_person() -> bool:
@@ -215,7 +215,7 @@ async def check_sender(scope: dict[str, Any]) -> None:
         raise NotSignedIn
 
 
-class SchemeTellingServer(server.Server):  # type: ignore[misc]  # Daphne has no types
+class SchemeAwareServer(server.Server):  # type: ignore[misc]  # Daphne has no types
     """Tells the application whether a socket is encrypted, which Daphne leaves out: the check of
     its Origin needs it.
     """
@@ -267,7 +267,7 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
             return  # it is closing, which the application does not know yet
         if self._takes:
             # A board's snapshot is a megabyte: it takes a while, and more happens meanwhile.
-            self._room = len(content) + MOST_UNSENT
+            self._room = len(content) + MAX_UNSENT_BYTES
         else:
             self._room -= len(content)
         if self._room < 0:
@@ -279,9 +279,9 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
     def onMessageFrameBegin(self, length: int) -> None:  # noqa: N802 - Autobahn's name
         """A piece of a message begins."""
         super().onMessageFrameBegin(length)
-        if self.message_data_total_length > MOST_READ and not self.failedByMe:
+        if self.message_data_total_length > MAX_MESSAGE_BYTES and not self.failedByMe:
             self._max_message_size_exceeded(
-                self.message_data_total_length, MOST_READ, "nothing is read on this socket"
+                self.message_data_total_length, MAX_MESSAGE_BYTES, "nothing is read on this socket"
             )
 
     def onMessage(self, payload: bytes, isBinary: bool) -> None:  # noqa: N802, N803 - the same
@@ -298,7 +298,7 @@ def install() -> None:
     """
     http_protocol.WebRequest = BoundedRequest
     http_protocol.HTTPFactory.protocol = QueuedChannel
-    cli.CommandLineInterface.server_class = SchemeTellingServer
+    cli.CommandLineInterface.server_class = SchemeAwareServer
     ws_protocol.WebSocketFactory.protocol = OneWaySocket
-    tcp.Port.numberAccepts = property(lambda _: ACCEPTS, lambda *_: None)  # type: ignore[assignment]
+    tcp.Port.numberAccepts = property(lambda _: ACCEPTS_PER_ITERATION, lambda *_: None)  # type: ignore[assignment]
     tcp.Port.backlog = property(lambda _: BACKLOG, lambda *_: None)  # type: ignore[assignment]

@@ -32,18 +32,18 @@ from django.http import FileResponse
 from django.urls import set_script_prefix
 
 from missioncontrol.api import endpoint, problems
-from missioncontrol.api.limits import COME_AGAIN_S
+from missioncontrol.api.limits import RETRY_AFTER_S
 from missioncontrol.errors import Unavailable
 
 T = TypeVar("T")
 # Threads for people's requests.
-THREADS = 6
+PEOPLE_THREADS = 6
 # Agents open runs and ask for rules here; their turns take another path (`endpoint`).
-AGENTS_THREADS = 4
+AGENT_THREADS = 4
 # How long an agent's request waits for a thread. Our SDK gives up after 10 s, and its next attempt
 # would join those that wait.
-AGENTS_WAIT_S = 4.0
-PROBE = "/healthz"
+MAX_AGENT_WAIT_S = 4.0
+PROBE_PATH = "/healthz"
 
 
 class RequestPool:
@@ -63,7 +63,7 @@ class RequestPool:
 
         def begin() -> T:
             if time.monotonic() - asked_at > self._patience_s:
-                raise Unavailable("The request waited too long.", wait_s=COME_AGAIN_S)
+                raise Unavailable("The request waited too long.", wait_s=RETRY_AFTER_S)
             return context.run(work)
 
         return self._threads.submit(begin)
@@ -75,8 +75,8 @@ class DjangoApplication(ASGIHandler):
     def __init__(self) -> None:
         BaseHandler.__init__(self)
         self.load_middleware(is_async=False)
-        self._agents = RequestPool("django-agents", AGENTS_THREADS, patience_s=AGENTS_WAIT_S)
-        self._people = RequestPool("django", THREADS)
+        self._agents = RequestPool("django-agents", AGENT_THREADS, patience_s=MAX_AGENT_WAIT_S)
+        self._people = RequestPool("django", PEOPLE_THREADS)
         self._probes = RequestPool("django-probes", 1)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -121,8 +121,8 @@ class DjangoApplication(ASGIHandler):
     async def run_get_response(self, request: Any) -> Any:
         """Run middleware and view in a thread for this kind of caller."""
         # Probes have their own: one that waited behind people would get a busy server restarted.
-        pool = self._probes if request.scope["path"] == PROBE else self._people
-        if endpoint.bears_agent_key(request.scope):
+        pool = self._probes if request.scope["path"] == PROBE_PATH else self._people
+        if endpoint.sends_agent_key(request.scope):
             pool = self._agents
 
         def respond() -> Any:

@@ -23,7 +23,12 @@ from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.accounts.services import note_place
 from missioncontrol.accounts.tokens import AGENT_PREFIX, bearer_of, digest
 from missioncontrol.api import keys, limits
-from missioncontrol.api.problems import DATABASE_AWAY, database_away, document, rpc_status
+from missioncontrol.api.problems import (
+    DATABASE_ERRORS,
+    database_problem,
+    problem_document,
+    rpc_status,
+)
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.errors import (
@@ -39,12 +44,12 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-LONGEST_WAIT_S = 60.0
+MAX_WAIT_S = 60.0
 # The message a handler is cancelled with when its caller hangs up; a server that ends gives none.
-HUNG_UP = "the caller hung up"
+CLIENT_DISCONNECTED = "the caller hung up"
 PROTOBUF = "application/x-protobuf"
 GZIP_MAGIC = b"\x1f\x8b"
-_AGENT = f"bearer {AGENT_PREFIX}"
+_AGENT_BEARER = f"bearer {AGENT_PREFIX}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +83,11 @@ class Request:
             NotSignedIn: it was revoked or has expired.
             ProjectArchived: its project takes nothing in.
         """
-        await keys.holder_of(bearer(self.scope))
+        await keys.holder_of(bearer_token(self.scope))
 
     async def note_use(self, run: UUID | None = None) -> None:
         """Note where the key is used from, once a minute; `run`: a run that it reaches."""
-        use = keys.due(
+        use = keys.due_use(
             AgentKey,
             self.key.key,
             address=address_of(self.scope),
@@ -109,11 +114,11 @@ async def serve(
     try:
         # First: a Host that is not ours must not cost a database query.
         check_host(scope)
-        token = bearer(scope)
+        token = bearer_token(scope)
         key = await keys.holder_of(token)
         # The key before the body: a stranger's body is not even collected.
         body = await _read_body(receive)
-        limits.limiter.count_taken(
+        limits.rate_limiter.count_taken(
             limits.kind_of(scope["method"], scope["path"]),
             len(body),
             key=digest(token),
@@ -121,24 +126,26 @@ async def serve(
         )
         request = Request(scope, body, key, params)
         await request.note_use()
-        response = await _until_hang_up(handler(request), receive)
+        response = await _run_until_disconnect(handler(request), receive)
     except MissionControlError as error:
-        response = refusal(scope, error)
-    except DATABASE_AWAY as fault:
+        response = error_response(scope, error)
+    except DATABASE_ERRORS as fault:
         logger.warning("%s %s: %s", scope["method"], scope["path"], fault)
-        response = refusal(scope, database_away(fault))
+        response = error_response(scope, database_problem(fault))
     # The last resort: without an answer the agent would wait for its time-out.
     except Exception:
         logger.exception("%s %s failed", scope["method"], scope["path"])
-        response = refusal(scope, MissionControlError("The server failed; the log says how."))
+        response = error_response(
+            scope, MissionControlError("The server failed; the log says how.")
+        )
     if response is not None:
-        await _send(send, response)
+        await _send_response(send, response)
 
 
-Leave = Callable[[], None]
+ReleaseSlot = Callable[[], None]
 
 
-def admit(scope: Scope) -> Callable[[], Leave]:
+def apply_rate_limit(scope: Scope) -> Callable[[], ReleaseSlot]:
     """Admit a request by its head alone.
 
     Call the returned function once the body is there: it takes a place, and returns the function
@@ -150,13 +157,13 @@ def admit(scope: Scope) -> Callable[[], Leave]:
     """
     kind = limits.kind_of(scope["method"], scope["path"])
     if kind is None:
-        return _no_place
+        return _acquire_nothing
     proof = header(scope, b"authorization") or header(scope, b"cookie")
     # A key or token is counted by the hash it is stored as, whatever whitespace surrounds it.
     is_bearer = proof.strip().lower().startswith("bearer ")
     key = digest(proof.strip()[len("bearer ") :].strip() if is_bearer else proof)
-    limits.limiter.count(kind, address=address_of(scope), key=key)
-    return limits.openings.enter if kind == "runs" else _no_place
+    limits.rate_limiter.count(kind, address=address_of(scope), key=key)
+    return limits.run_openings.enter if kind == "runs" else _acquire_nothing
 
 
 def address_of(scope: Scope) -> str:
@@ -168,12 +175,14 @@ def address_of(scope: Scope) -> str:
     return origin.address_of(peer, b",".join(forwarded).decode("latin1"))
 
 
-def _no_place() -> Leave:
+def _acquire_nothing() -> ReleaseSlot:
     """Return what gives nothing back: most requests hold no place."""
     return lambda: None
 
 
-def entering(receive: Receive, enter: Callable[[], Leave], leaves: list[Leave]) -> Receive:
+def acquire_after_body(
+    receive: Receive, enter: Callable[[], ReleaseSlot], leaves: list[ReleaseSlot]
+) -> Receive:
     """Return a `receive` that takes the request's place when the body is there."""
 
     async def whole() -> MutableMapping[str, Any]:
@@ -185,29 +194,29 @@ def entering(receive: Receive, enter: Callable[[], Leave], leaves: list[Leave]) 
     return whole
 
 
-def head_and_tail(scope: Scope, receive: Receive) -> Receive:
+def limit_body(scope: Scope, receive: Receive) -> Receive:
     """Return a `receive` that raises BodyTooLarge past what this caller may send.
 
     Raises:
         BodyTooLarge: more was announced; `receive` raises it when more is read.
     """
-    announced, has_key, size = header(scope, b"content-length"), may_send_much(scope), 0
+    announced, has_key, size = header(scope, b"content-length"), may_send_large_body(scope), 0
     # Without a valid length, the bytes read are counted all the same.
-    limits.check_size(int(announced) if announced.isdecimal() else 0, has_key=has_key)
+    limits.check_body_size(int(announced) if announced.isdecimal() else 0, has_key=has_key)
 
     async def counted() -> MutableMapping[str, Any]:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
-        limits.check_size(size, has_key=has_key)
+        limits.check_body_size(size, has_key=has_key)
         return message
 
     return counted
 
 
-async def refuse(error: MissionControlError, scope: Scope, send: Send) -> None:
+async def send_error(error: MissionControlError, scope: Scope, send: Send) -> None:
     """Answer an error in the format that the caller reads."""
-    await _send(send, refusal(scope, error))
+    await _send_response(send, error_response(scope, error))
 
 
 def check_host(scope: Scope) -> None:
@@ -220,13 +229,13 @@ def check_host(scope: Scope) -> None:
         raise InvalidRequest("This server does not serve that Host; see --public-url.")
 
 
-def refusal(scope: Scope, error: MissionControlError) -> Response:
+def error_response(scope: Scope, error: MissionControlError) -> Response:
     """Answer in the format that the caller reads: for protobuf, a google.rpc.Status (OTLP)."""
     lines = tuple((name.encode(), value.encode()) for name, value in error.headers().items())
     if header(scope, b"content-type") == PROTOBUF:
         body = rpc_status(error.status, str(error))
         return Response(error.status, body, lines, content_type=PROTOBUF.encode())
-    body = to_json(document(error))
+    body = to_json(problem_document(error))
     return Response(error.status, body, lines, content_type=b"application/problem+json")
 
 
@@ -254,7 +263,7 @@ def read_json_object(body: bytes) -> dict[str, Any]:
 
 
 # pydantic speaks of Python's types; who sends JSON knows lists and objects.
-IN_JSON = {
+JSON_MESSAGES = {
     "tuple_type": "Input should be a list",
     "dict_type": "Input should be an object",
     "dataclass_type": "Input should be an object",
@@ -262,7 +271,7 @@ IN_JSON = {
     "decimal_type": "Input should be a number",
 }
 # What it puts behind the name of a field that may be of several types.
-MEMBERS = {"uuid", "str", "dict[str,any]"}
+UNION_MEMBERS = {"uuid", "str", "dict[str,any]"}
 
 
 def first_fault(error: ValidationError) -> tuple[str, str, str]:
@@ -271,21 +280,21 @@ def first_fault(error: ValidationError) -> tuple[str, str, str]:
     One fault at a time, and without the input, which may be a secret.
     """
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"] if part not in MEMBERS)
-    return where, IN_JSON.get(first["type"], first["msg"]), first["type"]
+    where = ".".join(str(part) for part in first["loc"] if part not in UNION_MEMBERS)
+    return where, JSON_MESSAGES.get(first["type"], first["msg"]), first["type"]
 
 
-def wait_seconds(text: str | None) -> float:
+def read_wait_s(text: str | None) -> float:
     """Read a wait in seconds, at most a minute; an invalid value is no wait."""
     try:
         seconds = float(text or 0)
     except ValueError:
         return 0.0
     # `float` also reads "nan", for which min and max return whichever argument stands first.
-    return min(max(seconds, 0.0), LONGEST_WAIT_S) if math.isfinite(seconds) else 0.0
+    return min(max(seconds, 0.0), MAX_WAIT_S) if math.isfinite(seconds) else 0.0
 
 
-async def _until_hang_up(work: Awaitable[Response], receive: Receive) -> Response | None:
+async def _run_until_disconnect(work: Awaitable[Response], receive: Receive) -> Response | None:
     """Await some work, and cancel it when its caller hangs up; None if it did."""
     mine = asyncio.current_task()
 
@@ -294,7 +303,7 @@ async def _until_hang_up(work: Awaitable[Response], receive: Receive) -> Respons
         while (await receive())["type"] != "http.disconnect":
             pass
         if mine is not None:
-            mine.cancel(HUNG_UP)
+            mine.cancel(CLIENT_DISCONNECTED)
 
     listening = asyncio.ensure_future(hang_up())
     try:
@@ -322,7 +331,7 @@ async def _read_body(receive: Receive) -> bytes:
     return b"".join(parts)
 
 
-async def _send(send: Send, response: Response) -> None:
+async def _send_response(send: Send, response: Response) -> None:
     headers = [
         (b"content-type", response.content_type),
         (b"content-length", str(len(response.body)).encode()),
@@ -337,7 +346,7 @@ async def _send(send: Send, response: Response) -> None:
         await response.sent()
 
 
-def bearer(scope: Scope) -> str:
+def bearer_token(scope: Scope) -> str:
     """Return the secret of an `Authorization: Bearer` header.
 
     Raises:
@@ -349,17 +358,17 @@ def bearer(scope: Scope) -> str:
     return token
 
 
-def bears_agent_key(scope: Scope) -> bool:
+def sends_agent_key(scope: Scope) -> bool:
     """Say whether the caller presents itself as an agent; its key is not checked yet."""
     # By its beginning alone: this is asked of every request before anything is looked up.
-    return header(scope, b"authorization")[: len(_AGENT)].lower() == _AGENT
+    return header(scope, b"authorization")[: len(_AGENT_BEARER)].lower() == _AGENT_BEARER
 
 
-def may_send_much(scope: Scope) -> bool:
+def may_send_large_body(scope: Scope) -> bool:
     """Say whether the caller presents itself as an agent, or as a person who uploads a file."""
-    is_upload = scope["method"] == "POST" and limits.UPLOADS.match(scope["path"])
+    is_upload = scope["method"] == "POST" and limits.UPLOAD_PATHS.match(scope["path"])
     proof = header(scope, b"authorization") or header(scope, b"cookie")
-    return bears_agent_key(scope) or bool(is_upload and proof)
+    return sends_agent_key(scope) or bool(is_upload and proof)
 
 
 def header(scope: Scope, name: bytes) -> str:

@@ -24,12 +24,12 @@ from missioncontrol.clock import now
 from missioncontrol.errors import NotSignedIn, ProjectArchived
 
 # How long a revoked key may go on working in a process that did not revoke it.
-KEPT_S = 5.0
-KEPT_KEYS = 10_000
+CACHE_S = 5.0
+MAX_CACHED_KEYS = 10_000
 
-_known: dict[str, tuple[KeyHolder, float]] = {}
+_cached_holders: dict[str, tuple[KeyHolder, float]] = {}
 # One look-up per key, however many requests arrive after it was forgotten.
-_looking: dict[str, asyncio.Task[KeyHolder | None]] = {}
+_pending_lookups: dict[str, asyncio.Task[KeyHolder | None]] = {}
 
 
 async def holder_of(token: str) -> KeyHolder:
@@ -40,35 +40,37 @@ async def holder_of(token: str) -> KeyHolder:
         ProjectArchived: its project takes nothing in.
     """
     hashed, moment = digest(token), time.monotonic()
-    known = _known.get(hashed)
+    known = _cached_holders.get(hashed)
     # This saves a query per turn; a revoked key goes on for a few seconds in other processes.
     if known is not None and known[1] > moment:
         return known[0]
-    looking = _looking.get(hashed)
+    looking = _pending_lookups.get(hashed)
     # A task of another event loop can never be awaited here.
     if looking is None or looking.get_loop() is not asyncio.get_running_loop():
-        looking = _looking[hashed] = asyncio.ensure_future(_look_up(hashed, moment + KEPT_S))
+        looking = _pending_lookups[hashed] = asyncio.ensure_future(
+            _look_up_holder(hashed, moment + CACHE_S)
+        )
     holder = await asyncio.shield(looking)  # a caller that hangs up leaves it to the others
     if holder is None:
         raise NotSignedIn("This agent key is unknown, revoked or expired.")
     return holder
 
 
-async def _look_up(hashed: str, until: float) -> KeyHolder | None:
+async def _look_up_holder(hashed: str, until: float) -> KeyHolder | None:
     mine = asyncio.current_task()
     try:
         holder = await dispatcher.run(lambda: find_holder(hashed))
         if holder is None:
-            _known.pop(hashed, None)
-        elif _looking.get(hashed) is mine:  # not revoked meanwhile
+            _cached_holders.pop(hashed, None)
+        elif _pending_lookups.get(hashed) is mine:  # not revoked meanwhile
             # When full, drop all: keys in use are found again at once.
-            if len(_known) >= KEPT_KEYS:
-                _known.clear()
-            _known[hashed] = (holder, until)
+            if len(_cached_holders) >= MAX_CACHED_KEYS:
+                _cached_holders.clear()
+            _cached_holders[hashed] = (holder, until)
         return holder
     finally:
-        if _looking.get(hashed) is mine:
-            del _looking[hashed]
+        if _pending_lookups.get(hashed) is mine:
+            del _pending_lookups[hashed]
 
 
 def find_holder(hashed: str) -> KeyHolder | None:
@@ -90,24 +92,24 @@ def find_holder(hashed: str) -> KeyHolder | None:
 
 def forget_all() -> None:
     """Look every key up again, because what its project sets has changed."""
-    _known.clear()
+    _cached_holders.clear()
     # Look-ups under way too: they may have read the old state.
-    _looking.clear()
+    _pending_lookups.clear()
 
 
 def forget(hashed: str) -> None:
-    """Drop a key that was revoked or rotated here; others know it for `KEPT_S` at most."""
-    _known.pop(hashed, None)
-    _looking.pop(hashed, None)
+    """Drop a key that was revoked or rotated here; others know it for `CACHE_S` at most."""
+    _cached_holders.pop(hashed, None)
+    _pending_lookups.pop(hashed, None)
 
 
-KEPT_USES = 20_000
-LONGEST_PROGRAM = 100
+MAX_RECENT_USES = 20_000
+MAX_PROGRAM_CHARS = 100
 
-_noted: dict[Use, float] = {}
+_recorded_at: dict[Use, float] = {}
 
 
-def due(
+def due_use(
     secret: type[AgentKey | PersonalToken],
     pk: UUID,
     *,
@@ -117,20 +119,20 @@ def due(
 ) -> Use | None:
     """Return a use if it is due to be noted; of several at once, only one caller gets it."""
     # People see it: no line breaks, and no characters that reverse a text's direction.
-    program = "".join(sign for sign in user_agent if sign.isprintable())[:LONGEST_PROGRAM]
+    program = "".join(sign for sign in user_agent if sign.isprintable())[:MAX_PROGRAM_CHARS]
     use = Use(secret=secret, id=pk, address=address, program=program, run=run)
     moment = time.monotonic()
     # A monotonic clock may begin near 0, so a use never noted counts as noted long ago.
-    if _noted.get(use, -1e9) > moment - NOTED_EVERY.total_seconds():
+    if _recorded_at.get(use, -1e9) > moment - NOTED_EVERY.total_seconds():
         return None
     # Forgetting costs one more note for each; a flood of addresses must not fill the memory.
-    if len(_noted) >= KEPT_USES:
-        _noted.clear()
-    _noted[use] = moment
+    if len(_recorded_at) >= MAX_RECENT_USES:
+        _recorded_at.clear()
+    _recorded_at[use] = moment
     return use
 
 
-def note_request(
+def record_request(
     request: Request | HttpRequest,
     secret: type[AgentKey | PersonalToken],
     pk: UUID,
@@ -140,5 +142,5 @@ def note_request(
     """Note a use in a request that Django answers, if it is due. Blocks on the database."""
     user_agent = str(request.META.get("HTTP_USER_AGENT", ""))
     address = origin.asked_from(request)
-    if use := due(secret, pk, address=address, user_agent=user_agent, run=run):
+    if use := due_use(secret, pk, address=address, user_agent=user_agent, run=run):
         note_place(use, at=now())

@@ -20,21 +20,21 @@ from django.conf import settings
 from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable
 
 # POST requests to these addresses are counted, by kind.
-LIMITED = re.compile(
+LIMITED_PATHS = re.compile(
     r"(?P<turns>/api/v1/(?:runs/[^/]+/turns|hooks/[^/]+)/)$|(?P<runs>/api/v1/runs/)$"
     r"|(?P<otlp>/v1/[a-z]+/?)$|(?P<taps>/api/v1/runs/[^/]+/interventions/)$"
 )
 # Where a signed-in person may post as much as an agent.
-UPLOADS = re.compile(r"^/api/v1/recordings/$")
+UPLOAD_PATHS = re.compile(r"^/api/v1/recordings/$")
 # A limit per key or project, not a rate; it is checked when a run is opened.
 OPEN_RUNS = "open_runs"
 # Bounded: strangers choose addresses and keys.
-KEPT_NAMES = 20_000
+MAX_NAMES = 20_000
 MINUTE_S = 60.0
-COME_AGAIN_S = 2
+RETRY_AFTER_S = 2
 
 
-class Buckets:
+class TokenBuckets:
     """A bucket of tokens for each name: a minute's requests at once, then as they refill."""
 
     def __init__(self, a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -51,11 +51,11 @@ class Buckets:
         spent = self._left(*self._spent.get(name, (0.0, now)), now=now)
         if self._a_minute and spent and spent + tokens > self._a_minute:
             return min(spent, spent + tokens - self._a_minute) * MINUTE_S / self._a_minute
-        if len(self._spent) >= KEPT_NAMES:
+        if len(self._spent) >= MAX_NAMES:
             # Drop the names whose minute is over, or else all: there are too many to be agents.
             recent = now - MINUTE_S
             self._spent = {name: kept for name, kept in self._spent.items() if kept[1] > recent}
-            if len(self._spent) >= KEPT_NAMES:
+            if len(self._spent) >= MAX_NAMES:
                 self._spent.clear()
         self._spent[name] = (spent + tokens, now)
         return 0.0
@@ -83,9 +83,9 @@ class RateLimiter:
         by_address: Mapping[str, int],
         by_project: Mapping[str, int] | None = None,
     ) -> None:
-        self._by_key = {kind: Buckets(most) for kind, most in by_key.items()}
-        self._by_address = {kind: Buckets(most) for kind, most in by_address.items()}
-        self._by_project = {kind: Buckets(most) for kind, most in (by_project or {}).items()}
+        self._by_key = {kind: TokenBuckets(most) for kind, most in by_key.items()}
+        self._by_address = {kind: TokenBuckets(most) for kind, most in by_address.items()}
+        self._by_project = {kind: TokenBuckets(most) for kind, most in (by_project or {}).items()}
         self.refused: Counter[tuple[str, str]] = Counter()
         """How often each key or project was refused since this process began, by kind and name."""
 
@@ -115,7 +115,7 @@ class RateLimiter:
 
     def _refuse(self, wait_s: float, kind: str, name: str) -> NoReturn:
         # Bounded: anybody can send an invalid key.
-        if len(self.refused) < KEPT_NAMES:
+        if len(self.refused) < MAX_NAMES:
             self.refused[kind, name] += 1
         raise TooManyRequests(wait_s=math.ceil(wait_s))
 
@@ -125,7 +125,7 @@ class RateLimiter:
         return {(kind, name): n for kind, one in every for name, n in one.spent().items()}
 
 
-class Room:
+class ConcurrencyLimit:
     """A limit on the requests under way at once, including those that wait for a thread."""
 
     def __init__(self, most: int) -> None:
@@ -139,7 +139,7 @@ class Room:
         """
         # Refused at once: a wait in a longer queue would end in the client's own time-out.
         if self._present >= self._most:
-            raise Unavailable("Too many requests at once.", wait_s=COME_AGAIN_S)
+            raise Unavailable("Too many requests at once.", wait_s=RETRY_AFTER_S)
         self._present += 1
         # Given back once, however often a request reports its end.
         held = [None]
@@ -152,24 +152,24 @@ class Room:
         return leave
 
 
-limiter = RateLimiter(
+rate_limiter = RateLimiter(
     {kind: most for kind, most in settings.KEY_LIMITS.items() if kind != OPEN_RUNS},
     settings.ADDRESS_LIMITS,
     {kind: most for kind, most in settings.PROJECT_LIMITS.items() if kind != OPEN_RUNS},
 )
 
-openings = Room(settings.MOST_OPENINGS)
+run_openings = ConcurrencyLimit(settings.MOST_OPENINGS)
 
 
 def kind_of(method: str, path: str) -> str | None:
     """Return the kind that a request is counted as; None if it is not counted."""
     if method != "POST":
         return None
-    found = LIMITED.match(path)
+    found = LIMITED_PATHS.match(path)
     return found.lastgroup if found else None
 
 
-def check_size(size: int, *, has_key: bool) -> None:
+def check_body_size(size: int, *, has_key: bool) -> None:
     """Refuse a body by its length, announced or read so far.
 
     Raises:

@@ -22,15 +22,15 @@ from missioncontrol.accounts.sessions import SessionStore
 from missioncontrol.clock import now
 
 # `data:` is for QR codes, which are part of the answer that contains their secret.
-POLICY = (
+CONTENT_SECURITY_POLICY = (
     "default-src 'self'; connect-src 'self'{sockets}; img-src 'self' data:; object-src 'none'; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 )
 # Built files whose names stay while their content changes: no cache may keep them.
-ASK_EACH_TIME = ("/sw.js", "/manifest.webmanifest", "/index.html")
+UNCACHED_PATHS = ("/sw.js", "/manifest.webmanifest", "/index.html")
 
 
-def OwnCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
+def HostPrefixedCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
     """Translate our cookies: over HTTPS their names begin with `__Host-`, and only those count.
 
     A page of a neighbouring host may set `mc_session` for us too, but no `__Host-` cookie.
@@ -60,7 +60,7 @@ def OwnCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # n
     return wrapped
 
 
-class KeptSession(SessionMiddleware):
+class RotatingSessionMiddleware(SessionMiddleware):
     """Django's middleware, but it renews session keys, and leaves a cookie with an unknown key
     alone.
 
@@ -79,7 +79,7 @@ class KeptSession(SessionMiddleware):
         return super().process_response(request, response)
 
 
-class CompressedAnswers(GZipMiddleware):
+class SameOriginGZipMiddleware(GZipMiddleware):
     """Compress only what a page of our own origin requested.
 
     The size of a compressed answer reveals its secrets to an attacker who sees it on the network
@@ -107,7 +107,7 @@ def SecurityHeaders(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def guarded(request: Any) -> Any:
         response = get_response(request)
         # A default: the pages for people who are not signed in set a stricter one.
-        response.headers.setdefault("Content-Security-Policy", policy_of(request))
+        response.headers.setdefault("Content-Security-Policy", content_security_policy(request))
         response.headers.setdefault("X-Frame-Options", "DENY")
         if request.is_secure():
             # Django's own cookies too: its settings do not know this request's scheme.
@@ -116,14 +116,14 @@ def SecurityHeaders(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
         # What one person read must not be shown to the next one at the same machine.
         if request.path.startswith("/api/"):
             response.headers.setdefault("Cache-Control", "no-store")
-        if request.path in ASK_EACH_TIME:
+        if request.path in UNCACHED_PATHS:
             response.headers["Cache-Control"] = "no-cache"
         return response
 
     return guarded
 
 
-def policy_of(request: Any) -> str:
+def content_security_policy(request: Any) -> str:
     """Return what a page of ours may load and call: its own host, and nothing inline.
 
     Its sockets are listed by name, because Safari before 15.4 applies `'self'` to http and https
@@ -134,4 +134,6 @@ def policy_of(request: Any) -> str:
         hosts.add(request.get_host())
     # A policy cannot express an IPv6 address: browsers would complain and ignore it.
     named = sorted(host for host in hosts if host and not host.startswith("["))
-    return POLICY.format(sockets="".join(f" ws://{host} wss://{host}" for host in named))
+    return CONTENT_SECURITY_POLICY.format(
+        sockets="".join(f" ws://{host} wss://{host}" for host in named)
+    )

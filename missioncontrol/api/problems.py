@@ -35,21 +35,21 @@ logger = logging.getLogger(__name__)
 View = Callable[..., HttpResponse]
 
 # PostgreSQL raises InternalError if this process was frozen within a transaction.
-DATABASE_AWAY = (OperationalError, InternalError)
+DATABASE_ERRORS = (OperationalError, InternalError)
 # SQLite's error name and PostgreSQL's error code for it.
-NO_ROOM = ("SQLITE_FULL", "53100")
+DISK_FULL_CODES = ("SQLITE_FULL", "53100")
 # HTTP status -> google.rpc.Code.
-CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 413: 8, 415: 3, 503: 14}
-UNKNOWN = 2
+RPC_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 413: 8, 415: 3, 503: 14}
+RPC_UNKNOWN = 2
 SEVEN_BITS = 0x7F
 
 
 def handle_error(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """Return the problem document of an error; None if it is not one of ours."""
     # In order: a subclass stands before its base class.
-    for kind, mended in MENDED:
+    for kind, mended in PROBLEM_OF_ERROR:
         if isinstance(error, kind):
-            if kind is DATABASE_AWAY:
+            if kind is DATABASE_ERRORS:
                 logger.warning("the database does not answer: %s", error)
             return problem_response(mended(error))
     return None
@@ -69,22 +69,22 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Answer an internal error; the log says what it was."""
     # Raised outside the views, such as in the session look-up. Django calls this while it handles
     # the error.
-    if isinstance(fault := sys.exception(), DATABASE_AWAY):
-        return problem_response(database_away(fault))
+    if isinstance(fault := sys.exception(), DATABASE_ERRORS):
+        return problem_response(database_problem(fault))
     return problem_response(MissionControlError("The server failed; the log says how."))
 
 
 def problem_response(error: MissionControlError) -> HttpResponse:
     """Return the problem document of an error of ours."""
     return HttpResponse(
-        to_json(document(error)),
+        to_json(problem_document(error)),
         status=error.status,
         content_type="application/problem+json",
         headers=error.headers(),
     )
 
 
-def offers(*methods: str) -> Callable[[View], View]:
+def allow_methods(*methods: str) -> Callable[[View], View]:
     """Decorate a view so that other methods get a problem document with status 405."""
 
     def decorate(view: View) -> View:
@@ -103,7 +103,7 @@ def offers(*methods: str) -> Callable[[View], View]:
     return decorate
 
 
-def document(error: MissionControlError) -> dict[str, Any]:
+def problem_document(error: MissionControlError) -> dict[str, Any]:
     """Return the members of an error's problem document."""
     return {
         "type": "about:blank",
@@ -130,22 +130,22 @@ def rpc_status(http_status: int, message: str) -> bytes:
         length.append(left & SEVEN_BITS | 0x80)
         left >>= 7
     length.append(left)
-    code = CODES.get(http_status, UNKNOWN)
+    code = RPC_CODES.get(http_status, RPC_UNKNOWN)
     # The tags of field 1 (a number) and field 2 (a length-prefixed text).
     return b"\x08" + bytes([code]) + b"\x12" + bytes(length) + text
 
 
-def database_away(fault: Exception) -> Unavailable:
+def database_problem(fault: Exception) -> Unavailable:
     """Say what is wrong with the database: nothing was stored, and the request may be repeated."""
     cause = fault.__cause__
     code = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
-    if code in NO_ROOM:
+    if code in DISK_FULL_CODES:
         disk.note_full()
         return Unavailable("The disk of the database is full.")
     return Unavailable("The database does not answer.")  # locked for long, or restarting
 
 
-def _of_framework(error: exceptions.APIException) -> MissionControlError:
+def _from_drf_error(error: exceptions.APIException) -> MissionControlError:
     """Keep the status of a 405, 406 or 415; turn a parse error into a bad request."""
     known = InvalidRequest(str(error.detail))
     # Set on this one instance: the class is shared.
@@ -157,9 +157,9 @@ def _of_framework(error: exceptions.APIException) -> MissionControlError:
 
 
 # What a view may raise -> what the caller reads; the first match counts.
-MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
+PROBLEM_OF_ERROR: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (MissionControlError, lambda error: error),
-    (DATABASE_AWAY, database_away),
+    (DATABASE_ERRORS, database_problem),
     # Only PostgreSQL checks lengths; for a number, SQLite's driver raises Python's own error.
     (
         (DataError, OverflowError),
@@ -179,5 +179,5 @@ MENDED: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] = (
     (exceptions.NotAuthenticated, lambda _: NotSignedIn(ways=settings.SIGN_IN)),
     (exceptions.AuthenticationFailed, lambda _: NotSignedIn()),
     (exceptions.PermissionDenied, lambda error: Forbidden(str(error.detail))),
-    (exceptions.APIException, _of_framework),
+    (exceptions.APIException, _from_drf_error),
 )

@@ -29,12 +29,12 @@ M = TypeVar("M", bound=Model)
 # Cached per class: building one takes far longer than using it.
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
-PAGE = 100
-LONGEST_PAGE = 500
+DEFAULT_PAGE_SIZE = 100
+MAX_PAGE_SIZE = 500
 # No date of ours is outside these years, and databases fail on dates far outside.
 YEARS = range(2000, 2201)
-BEHIND_DAY = len("2026-11-21 ")
-LIMITS = re.compile(r"[1-9][0-9]{0,5}")
+DAY_LENGTH = len("2026-11-21 ")
+LIMIT_PATTERN = re.compile(r"[1-9][0-9]{0,5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def json_response(value: Any, *, status: int = 200) -> HttpResponse:
     return HttpResponse(to_json(value), status=status, content_type="application/json")
 
 
-def one_of(found: QuerySet[M], pk: Any, what: str) -> M:
+def get_or_404(found: QuerySet[M], pk: Any, what: str) -> M:
     """Return one of the rows that the caller may see.
 
     Raises:
@@ -96,10 +96,10 @@ class Page(Generic[T]):
 
 def page_of(request: Request, found: QuerySet[Any], show: Callable[[Any], T]) -> Page[T]:
     """Return one page of rows that sort by `id`."""
-    return page_shown_together(request, found, lambda rows: [show(row) for row in rows])
+    return page_of_batch(request, found, lambda rows: [show(row) for row in rows])
 
 
-def page_shown_together(
+def page_of_batch(
     request: Request, found: QuerySet[Any], show: Callable[[list[Any]], Iterable[T]]
 ) -> Page[T]:
     """Return one page of rows, which `show` renders together."""
@@ -113,10 +113,10 @@ def page_shown_together(
         found = found.filter(id__lt=cursor) if descending else found.filter(id__gt=cursor)
     rows = list(found[: limit + 1])
     more = rows[limit - 1].id if len(rows) > limit else None
-    return Page(list(show(rows[:limit])), following(request, more))
+    return Page(list(show(rows[:limit])), next_page_url(request, more))
 
 
-def following(request: Request, cursor: Any) -> str | None:
+def next_page_url(request: Request, cursor: Any) -> str | None:
     """Return the address of the page after `cursor`; None if there is none."""
     # With the filters of this request, so that the next page is of the same list.
     query = {**request.query_params.dict(), "cursor": str(cursor)}
@@ -136,19 +136,19 @@ def address_of(request: Request | HttpRequest) -> str:
 
 def page_size(request: Request) -> int:
     """Read `?limit=`, 1 to 500."""
-    text = request.query_params.get("limit", str(PAGE))
+    text = request.query_params.get("limit", str(DEFAULT_PAGE_SIZE))
     # `int` would accept `+5`, `1_0` and the digits of every script.
-    if not LIMITS.fullmatch(text):
-        raise InvalidRequest(f"limit: expected 1 to {LONGEST_PAGE}, got {text!r}.", field="limit")
+    if not LIMIT_PATTERN.fullmatch(text):
+        raise InvalidRequest(f"limit: expected 1 to {MAX_PAGE_SIZE}, got {text!r}.", field="limit")
     # A shorter page than requested is no error: `next` leads on.
-    return min(int(text), LONGEST_PAGE)
+    return min(int(text), MAX_PAGE_SIZE)
 
 
 Limit = Annotated[int, Depends(page_size, query=("limit",))]
 
 
 # Readers of query parameters by name; each raises InvalidRequest for an invalid value.
-def read_whole(name: str, text: str) -> int:
+def read_integer(name: str, text: str) -> int:
     """Read a whole number."""
     try:
         return int(text)
@@ -158,10 +158,10 @@ def read_whole(name: str, text: str) -> int:
         ) from None
 
 
-def read_moment(name: str, text: str) -> datetime:
+def read_time(name: str, text: str) -> datetime:
     """Read an RFC 3339 time, with a `T` or a space after the day; without a zone it is UTC."""
     # A later space is the `+` of a zone that was not percent-encoded.
-    day, rest = text[:BEHIND_DAY], text[BEHIND_DAY:]
+    day, rest = text[:DAY_LENGTH], text[DAY_LENGTH:]
     try:
         read = datetime.fromisoformat(day + rest.replace(" ", "+"))
     except ValueError:
@@ -228,11 +228,11 @@ def read_text(name: str, text: str) -> str:
     return text.replace("\0", "")
 
 
-QUERY: Mapping[Any, Callable[[str, str], Any]] = {
+QUERY_READERS: Mapping[Any, Callable[[str, str], Any]] = {
     UUID | None: read_id,
-    datetime | None: read_moment,
+    datetime | None: read_time,
     date | None: read_day,
-    int | None: read_whole,
+    int | None: read_integer,
     str | None: read_word,
     list[str]: read_words,
     str: read_text,
@@ -241,18 +241,18 @@ QUERY: Mapping[Any, Callable[[str, str], Any]] = {
 
 
 # With one frame per line there would be more headers than text.
-BYTES_AT_ONCE = 64 * 1024
-TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
+CHUNK_BYTES = 64 * 1024
+MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/jsonl"}
 
 
-def stream(
+def stream_file(
     request: Request, lines: Iterator[bytes], *, kind: str, name: str
 ) -> StreamingHttpResponse:
     """Answer lines as a file, as fast as the client takes them.
 
     Under ASGI Django would first collect an ordinary iterator in memory.
     """
-    parts = _gathered(lines)
+    parts = _chunked(lines)
 
     @sync_to_async
     def next_part() -> bytes | None:
@@ -269,17 +269,17 @@ def stream(
             yield part
 
     is_async = isinstance(request._request, ASGIRequest)  # noqa: SLF001 - what DRF wraps
-    response = StreamingHttpResponse(later() if is_async else parts, content_type=TYPES[kind])
+    response = StreamingHttpResponse(later() if is_async else parts, content_type=MEDIA_TYPES[kind])
     response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
     return response
 
 
-def _gathered(lines: Iterator[bytes]) -> Iterator[bytes]:
+def _chunked(lines: Iterator[bytes]) -> Iterator[bytes]:
     """Yield lines in parts that are large enough for a frame each."""
     part = bytearray()
     for line in lines:
         part += line
-        if len(part) >= BYTES_AT_ONCE:
+        if len(part) >= CHUNK_BYTES:
             yield bytes(part)
             part.clear()
     if part:

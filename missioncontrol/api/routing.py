@@ -36,22 +36,29 @@ from rest_framework.request import Request
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
-from missioncontrol.api.rest import QUERY, Page, json_response, read_body, read_choice, read_choices
+from missioncontrol.api.rest import (
+    QUERY_READERS,
+    Page,
+    json_response,
+    read_body,
+    read_choice,
+    read_choices,
+)
 from missioncontrol.wire.decisions import Problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 Reader = Callable[[Request, Mapping[str, Any]], Any]
 Check = Callable[..., None]
 
-PROBLEM = "application/problem+json"
-REF = "#/components/schemas/{model}"
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+SCHEMA_REF = "#/components/schemas/{model}"
 # Filled while the views are imported: every class that an operation takes as input.
-INPUTS: dict[str, type[Any]] = {}
-PEOPLE = cast(type[BasePermission], api_settings.DEFAULT_PERMISSION_CLASSES[0])
-IN_PLACE = re.compile(r"<\w+:(\w+)>")
+INPUT_CLASSES: dict[str, type[Any]] = {}
+PEOPLE_ONLY = cast(type[BasePermission], api_settings.DEFAULT_PERMISSION_CLASSES[0])
+ROUTE_PARAMETERS = re.compile(r"<\w+:(\w+)>")
 
 
-class Call:
+class BoundFunction:
     """How a function is called for a request, and what it takes from it."""
 
     def __init__(self, function: Callable[..., Any], place: Collection[str]) -> None:
@@ -79,7 +86,7 @@ class Call:
             return lambda request, _: request
         if get_origin(kind) is Annotated:
             (depends,) = kind.__metadata__
-            call = Call(depends.source, self._place)
+            call = BoundFunction(depends.source, self._place)
             self.query += [*depends.query, *call.query]
             self.takes = self.takes or call.takes
             return call
@@ -104,11 +111,11 @@ def _query_reader(kind: Any) -> Callable[[str, str], Any]:
     several = get_origin(kind) is list
     words = get_args(kind)[0] if several else kind
     if get_origin(words) is not Literal:
-        return QUERY[kind]
+        return QUERY_READERS[kind]
     return partial(read_choices if several else read_choice, known=get_args(words))
 
 
-class Answer:
+class ResponseBuilder:
     """How a function's return value is answered, according to its annotation.
 
     A row, a `Page` or a list of rows, a row and whether it is new (201, or 200 if it had been made
@@ -119,12 +126,12 @@ class Answer:
         self._or_known = get_origin(returned) is tuple
         usual = 201 if self._or_known else 204 if returned is NoneType else 200
         self._status = status or usual
-        body = OpenApiTypes.BINARY if files else _body_of(returned)
+        body = OpenApiTypes.BINARY if files else _response_schema(returned)
         self.responses: dict[Any, Any] = {
             (self._status, *files): body,
             **({200: body} if self._or_known else {}),
             # `default`: every error has this shape, whatever its status.
-            ("default", PROBLEM): reference(Problem, "serialization"),
+            ("default", PROBLEM_MEDIA_TYPE): schema_reference(Problem, "serialization"),
         }
 
     def __call__(self, found: Any) -> HttpResponseBase:
@@ -138,7 +145,7 @@ class Answer:
         return json_response(whole, status=self._status if is_new else 200)
 
 
-class Unparsed(BaseParser):
+class RawParser(BaseParser):
     """Leaves any body to the view, because the check of a session's token asks for a form."""
 
     media_type = "*/*"
@@ -152,7 +159,7 @@ class Unparsed(BaseParser):
         return {}
 
 
-class UnparsedJSON(Unparsed):
+class RawJSONParser(RawParser):
     """Leaves JSON to `read_body`, the one reader for all."""
 
     media_type = "application/json"
@@ -163,7 +170,7 @@ class Resource(APIView):
 
     # DRF's own parser reads a body as soon as a session's token is checked, and fails on deep
     # nesting.
-    parser_classes = [UnparsedJSON]
+    parser_classes = [RawJSONParser]
     callers: ClassVar[dict[str, type[BasePermission]]]
 
     def get_permissions(self) -> list[Any]:
@@ -226,10 +233,10 @@ class Router:
         `takes_file`: the body is a file as it is; `files`: the answer is a file of these media
         types. `query`: query parameters that the view reads by itself, beyond its signature.
         """
-        names = IN_PLACE.findall(place)
-        call = Call(view, names)
-        before = [Call(check, names) for check in (*self._checks, *checks)]
-        answer = Answer(get_type_hints(view)["return"], status=status, files=files)
+        names = ROUTE_PARAMETERS.findall(place)
+        call = BoundFunction(view, names)
+        before = [BoundFunction(check, names) for check in (*self._checks, *checks)]
+        answer = ResponseBuilder(get_type_hints(view)["return"], status=status, files=files)
 
         @wraps(view)
         def operation(self: APIView, request: Request, **place: Any) -> HttpResponseBase:
@@ -237,10 +244,10 @@ class Router:
                 check(request, place)
             return answer(call(request, place))
 
-        taken = call.takes and {"application/json": reference(call.takes, "validation")}
+        taken = call.takes and {"application/json": schema_reference(call.takes, "validation")}
         described = extend_schema(
             operation_id=view.__name__,
-            # Added for all operations in one place (`complete`).
+            # Added for all operations in one place (`complete_schema`).
             auth=[],
             request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else taken,
             responses=answer.responses,
@@ -248,28 +255,28 @@ class Router:
         )
         resource = self._resources.setdefault(place, type("Resource", (Resource,), {"callers": {}}))
         setattr(resource, method, described(operation))
-        resource.callers[method.upper()] = caller or PEOPLE
+        resource.callers[method.upper()] = caller or PEOPLE_ONLY
         if caller is AllowAny:
             resource.authentication_classes = []
         if takes_file:
-            resource.parser_classes = [Unparsed]
+            resource.parser_classes = [RawParser]
         return view
 
 
-def reference(kind: type[Any], mode: str) -> dict[str, str]:
+def schema_reference(kind: type[Any], mode: str) -> dict[str, str]:
     """Refer to a class's schema; in validation mode, register the class as an input."""
     if mode == "validation":
         # An input has optional fields, an answer has none: two schemas of one class.
-        INPUTS[kind.__name__] = kind
-    return {"$ref": REF.format(model=kind.__name__)}
+        INPUT_CLASSES[kind.__name__] = kind
+    return {"$ref": SCHEMA_REF.format(model=kind.__name__)}
 
 
-def _body_of(returned: Any) -> dict[str, Any] | None:
+def _response_schema(returned: Any) -> dict[str, Any] | None:
     """Describe what a view returns; None if nothing, or a response of its own."""
     row = (get_args(returned) or (returned,))[0]
     if not is_dataclass(row):
         return None
-    body: dict[str, Any] = reference(cast(type[Any], row), "serialization")
+    body: dict[str, Any] = schema_reference(cast(type[Any], row), "serialization")
     if get_origin(returned) not in {Page, list}:
         return body
     # Every list is a page, so that a short one can grow without a change of shape.

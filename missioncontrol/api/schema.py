@@ -20,14 +20,21 @@ from guard.adapters import ADAPTERS
 from guard.turn import Turn
 from guard.wire import Directive, TurnsReply
 from missioncontrol import wire
-from missioncontrol.api.routing import INPUTS, PROBLEM, REF, reference
+from missioncontrol.api.routing import (
+    INPUT_CLASSES,
+    PROBLEM_MEDIA_TYPE,
+    SCHEMA_REF,
+    schema_reference,
+)
 from missioncontrol.wire.decisions import Problem
 from missioncontrol.wire.events import Event
 
 Mode = Literal["validation", "serialization"]
 
 
-def complete(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:
+def complete_schema(
+    result: dict[str, Any], generator: Any, request: Any, public: bool
+) -> dict[str, Any]:
     """Add the wire's components and the thin endpoints (spectacular's hook)."""
     components = result.setdefault("components", {})
     # In one place, so that the screens' types are made from one document.
@@ -39,7 +46,7 @@ def complete(result: dict[str, Any], generator: Any, request: Any, public: bool)
     for operations in result["paths"].values():
         for operation in operations.values():
             # The schema says what is enforced: no address is open unless it is named here.
-            if operation["operationId"] in PUBLIC:
+            if operation["operationId"] in PUBLIC_OPERATIONS:
                 operation["security"] = []
             elif not operation.get("security"):
                 operation["security"] = [{"session": []}, {"token": []}, {"agent": []}]
@@ -69,7 +76,7 @@ def wire_schemas() -> dict[str, Any]:
         if is_dataclass(kind) and isinstance(kind, type) and kind.__module__ == module.__name__
     ]
     inputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
-        (name, "validation", TypeAdapter(kind)) for name, kind in INPUTS.items()
+        (name, "validation", TypeAdapter(kind)) for name, kind in INPUT_CLASSES.items()
     ]
     outputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
         (kind.__name__, "serialization", TypeAdapter(kind))
@@ -81,7 +88,7 @@ def wire_schemas() -> dict[str, Any]:
     ]
     # All at once: only then does pydantic give two classes of the same name two names.
     schemas, shared = TypeAdapter.json_schemas(
-        [*named, *inputs, *outputs], ref_template=REF, schema_generator=WireSchema
+        [*named, *inputs, *outputs], ref_template=SCHEMA_REF, schema_generator=WireSchema
     )
     found = {**shared.get("$defs", {})}
     for (name, _), schema in schemas.items():
@@ -90,7 +97,7 @@ def wire_schemas() -> dict[str, Any]:
     return dict(sorted(found.items()))
 
 
-def _json(schema: dict[str, Any]) -> dict[str, Any]:
+def _json_content(schema: dict[str, Any]) -> dict[str, Any]:
     return {"application/json": {"schema": schema}}
 
 
@@ -101,12 +108,12 @@ SECURITY_SCHEMES = {
     "operator": {"type": "http", "scheme": "bearer", "description": "the operator's metrics token"},
 }
 
-_RUN = {"name": "run_id", "in": "path", "required": True, "schema": {"type": "string"}}
-_OBJECT = {"type": "object"}
-_BINARY = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
+_RUN_PARAMETER = {"name": "run_id", "in": "path", "required": True, "schema": {"type": "string"}}
+_OBJECT_SCHEMA = {"type": "object"}
+_PROTOBUF_CONTENT = {"application/x-protobuf": {"schema": {"type": "string", "format": "binary"}}}
 
 
-def _query(name: str, kind: str) -> dict[str, Any]:
+def _query_parameter(name: str, kind: str) -> dict[str, Any]:
     return {"name": name, "in": "query", "schema": {"type": kind}}
 
 
@@ -120,7 +127,7 @@ def _operation(
     **more: Any,
 ) -> dict[str, Any]:
     """Describe an operation by what it answers; `others`: other answers by status."""
-    problems = {PROBLEM: {"schema": reference(Problem, "serialization")}}
+    problems = {PROBLEM_MEDIA_TYPE: {"schema": schema_reference(Problem, "serialization")}}
     return {
         "operationId": name,
         "description": text,
@@ -134,18 +141,18 @@ def _operation(
     }
 
 
-def _open_to_all(
+def _public_operation(
     name: str, statuses: dict[str, str], kinds: tuple[str, ...] = ("application/json",)
 ) -> dict[str, Any]:
     """Describe an endpoint that needs no sign-in, by what each status means."""
-    content = {kind: {"schema": _OBJECT} for kind in kinds}
+    content = {kind: {"schema": _OBJECT_SCHEMA} for kind in kinds}
     answered = {
         status: {"description": text, "content": content} for status, text in statuses.items()
     }
     return {"get": {"operationId": name, "security": [], "responses": answered}}
 
 
-def _otlp(signal: str, rejected: str) -> dict[str, Any]:
+def _otlp_operation(signal: str, rejected: str) -> dict[str, Any]:
     """Describe one of OTLP/HTTP's endpoints."""
     # A string: protobuf's JSON writes 64-bit numbers that way.
     counted = {rejected: {"type": "string"}, "errorMessage": {"type": "string"}}
@@ -158,15 +165,18 @@ def _otlp(signal: str, rejected: str) -> dict[str, Any]:
             f"otlp_{signal}",
             "OTLP/HTTP in JSON or protobuf, plain or gzip. Records that cannot be "
             "read are counted in the answer; the others are stored.",
-            {**_json(partial), **_BINARY},
-            requestBody={"required": True, "content": {**_json(_OBJECT), **_BINARY}},
+            {**_json_content(partial), **_PROTOBUF_CONTENT},
+            requestBody={
+                "required": True,
+                "content": {**_json_content(_OBJECT_SCHEMA), **_PROTOBUF_CONTENT},
+            },
         )
     }
 
 
 _OPENAPI = "application/vnd.oai.openapi"
-SCHEMA_KINDS = (_OPENAPI, f"{_OPENAPI}+json", "application/yaml", "application/json")
-PUBLIC = frozenset({"healthz", "readyz", "schema", "setup_codes_exchange"})
+SCHEMA_MEDIA_TYPES = (_OPENAPI, f"{_OPENAPI}+json", "application/yaml", "application/json")
+PUBLIC_OPERATIONS = frozenset({"healthz", "readyz", "schema", "setup_codes_exchange"})
 
 # Written by hand: these never pass through Django, so spectacular cannot find them.
 THIN_PATHS: dict[str, Any] = {
@@ -176,14 +186,14 @@ THIN_PATHS: dict[str, Any] = {
             "The current directive, or the next one newer than `after` within `wait` seconds; "
             "204 if there is none. `call` is the key of the proposed turn in question. With "
             "`keeper=1` the program that started the agent asks: the agent is not waiting.",
-            _json(reference(Directive, "serialization")),
+            _json_content(schema_reference(Directive, "serialization")),
             others={"204": {"description": "nothing newer"}},
             parameters=[
-                _RUN,
-                _query("wait", "number"),
-                _query("after", "integer"),
-                _query("call", "string"),
-                _query("keeper", "integer"),
+                _RUN_PARAMETER,
+                _query_parameter("wait", "number"),
+                _query_parameter("after", "integer"),
+                _query_parameter("call", "string"),
+                _query_parameter("keeper", "integer"),
             ],
         )
     },
@@ -192,21 +202,21 @@ THIN_PATHS: dict[str, Any] = {
             "runs_presence",
             "Report that the agent's process is alive. Repeat it within the answered number "
             "of seconds, or the run is `lost`; without any report it is after 30 silent minutes.",
-            _json(
+            _json_content(
                 {
                     "type": "object",
                     "required": ["again_within_s"],
                     "properties": {"again_within_s": {"type": "number"}},
                 }
             ),
-            parameters=[_RUN],
+            parameters=[_RUN_PARAMETER],
         )
     },
-    "/v1/traces": _otlp("traces", "rejectedSpans"),
-    "/v1/logs": _otlp("logs", "rejectedLogRecords"),
-    "/v1/metrics": _otlp("metrics", "rejectedDataPoints"),
-    "/healthz": _open_to_all("healthz", {"200": "this process is up"}),
-    "/readyz": _open_to_all(
+    "/v1/traces": _otlp_operation("traces", "rejectedSpans"),
+    "/v1/logs": _otlp_operation("logs", "rejectedLogRecords"),
+    "/v1/metrics": _otlp_operation("metrics", "rejectedDataPoints"),
+    "/healthz": _public_operation("healthz", {"200": "this process is up"}),
+    "/readyz": _public_operation(
         "readyz", {"200": "database, broker and worker are working", "503": "one of them is not"}
     ),
     "/metrics": {
@@ -218,15 +228,15 @@ THIN_PATHS: dict[str, Any] = {
             caller="operator",
         )
     },
-    "/api/schema/": _open_to_all("schema", {"200": "this document"}, SCHEMA_KINDS),
+    "/api/schema/": _public_operation("schema", {"200": "this document"}, SCHEMA_MEDIA_TYPES),
     **{
         f"/api/v1/hooks/{client}/": {
             "post": _operation(
                 f"hooks_{client.replace('-', '_')}",
                 f"The hook body {client} itself writes in, its hook answer out; "
                 "held while the run is held.",
-                _json(_OBJECT),
-                requestBody={"content": _json(_OBJECT)},
+                _json_content(_OBJECT_SCHEMA),
+                requestBody={"content": _json_content(_OBJECT_SCHEMA)},
             )
         }
         # An agent's adapter adds its hook to the schema.
@@ -238,11 +248,11 @@ POST_TURNS: dict[str, Any] = _operation(
     "runs_turns_create",
     "Store 1 to 500 turns. With `Prefer: wait=S` (at most 60) the answer comes "
     "once detection has judged them; with `return=minimal` it carries no text for the model.",
-    _json(reference(TurnsReply, "serialization")),
-    parameters=[_RUN, {"name": "Prefer", "in": "header", "schema": {"type": "string"}}],
+    _json_content(schema_reference(TurnsReply, "serialization")),
+    parameters=[_RUN_PARAMETER, {"name": "Prefer", "in": "header", "schema": {"type": "string"}}],
     requestBody={
         "required": True,
-        "content": _json(
+        "content": _json_content(
             {
                 "type": "object",
                 "required": ["turns"],
@@ -251,7 +261,7 @@ POST_TURNS: dict[str, Any] = _operation(
                         "type": "array",
                         "minItems": 1,
                         "maxItems": 500,
-                        "items": {"$ref": REF.format(model="Turn")},
+                        "items": {"$ref": SCHEMA_REF.format(model="Turn")},
                     }
                 },
             }

@@ -15,9 +15,9 @@ dispatcher = Dispatcher()
 writer = Writer()
 
 # Several times the size that SQLite's log reaches between two checkpoints.
-LEAST_FREE_BYTES = 16_000_000
+MIN_FREE_BYTES = 16_000_000
 # That PostgreSQL's disk is full shows only in its errors; agents retry a refused write by then.
-REMEMBERED_S = 30.0
+FULL_REMEMBERED_S = 30.0
 
 
 class Disk:
@@ -28,7 +28,7 @@ class Disk:
 
     def note_full(self) -> None:
         """Remember that a write found no room."""
-        self._full_until = self._clock() + REMEMBERED_S
+        self._full_until = self._clock() + FULL_REMEMBERED_S
 
     def has_room(self) -> bool:
         """Say whether a write would find room, as far as is known."""
@@ -39,7 +39,7 @@ class Disk:
         except FileNotFoundError:
             return True  # with PostgreSQL nothing may have been stored there yet
         # Some mounts report no figures.
-        return there.total == 0 or there.free >= LEAST_FREE_BYTES
+        return there.total == 0 or there.free >= MIN_FREE_BYTES
 
 
 disk = Disk()

@@ -24,7 +24,7 @@ from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.selectors import KeyHolder
-from missioncontrol.api.agents import check_key_again, corrected_seq, fault_of, once_sent
+from missioncontrol.api.agents import check_key_again, delivery_callback, fault_of, unreleased_seq
 from missioncontrol.api.endpoint import Request, Response, read_json_object
 from missioncontrol.api.hooks import waiting
 from missioncontrol.api.web_process import dispatcher, writer
@@ -90,7 +90,7 @@ async def hook(request: Request) -> Response:
         await store(replace(event, turns=(), calls=(), presence="idle"), run, size=0, own=own)
     asked_by = None if event.call is None else stored.asked_seq
     texts = [message.id for message in directive.messages]
-    noting = once_sent(run.id, control, asked_by=asked_by, texts=texts)
+    noting = delivery_callback(run.id, control, asked_by=asked_by, texts=texts)
     sent = None if request.key.reports_only else noting
     return Response(200, json.dumps(answer).encode(), sent=sent)
 
@@ -139,7 +139,7 @@ async def _directive(
     event: HookEvent, run_id: UUID, control: ControlState, *, asked_seq: int
 ) -> Directive:
     """Claim the queued messages for this one answer, if the model reads it."""
-    seq = await corrected_seq(run_id, control, asked_seq if event.holds else None)
+    seq = await unreleased_seq(run_id, control, asked_seq if event.holds else None)
     directive = directives.directive(control, asked_seq=seq)
     skipped = event.denial_is_read and directive.call is CallAction.SKIP
     is_read = (event.takes_messages or skipped) and not control.forbidden

@@ -26,8 +26,14 @@ from django.db.models import Q
 
 from guard.adapters.base import Adapter
 from guard.adapters.hook import HookEvent
-from missioncontrol.api.agents import Sent, once_sent
-from missioncontrol.api.endpoint import HUNG_UP, Request, Response, read_json_object, wait_seconds
+from missioncontrol.api.agents import AfterSend, delivery_callback
+from missioncontrol.api.endpoint import (
+    CLIENT_DISCONNECTED,
+    Request,
+    Response,
+    read_json_object,
+    read_wait_s,
+)
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
 from missioncontrol.decisions import directives, permissions, sessions
@@ -59,7 +65,7 @@ async def ask(
             card = await asyncio.shield(opening)
         except asyncio.CancelledError as ended:
             # If the caller hangs up meanwhile, the card opens all the same and must be left.
-            if HUNG_UP in ended.args and (left := await opening):
+            if CLIENT_DISCONNECTED in ended.args and (left := await opening):
                 await dispatcher.run(lambda: permissions.leave(run_id, left, at=now()))
             raise
     outcome = await _outcome(run_id, card, for_s=for_s) if card else None
@@ -113,7 +119,7 @@ async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
                 return Outcome(resolution="ended")
             version = control.version
     except asyncio.CancelledError as ended:
-        if HUNG_UP in ended.args:
+        if CLIENT_DISCONNECTED in ended.args:
             await dispatcher.run(lambda: permissions.leave(run_id, card, at=now()))
         raise
     await dispatcher.run(lambda: permissions.settle(run_id, card, resolution="timed_out", at=now()))
@@ -121,7 +127,7 @@ async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
     return await dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
 
 
-def _respond(body: dict[str, Any], *, sent: Sent | None = None) -> Response:
+def _respond(body: dict[str, Any], *, sent: AfterSend | None = None) -> Response:
     return Response(200, json.dumps(body).encode(), sent=sent)
 
 
@@ -153,7 +159,7 @@ async def wait_for_message(run: Run, request: Request) -> Response:
     asked = read_json_object(request.body)
     # Count from where its first question stood, so that what happened between two of them counts.
     since = asked["since"] if isinstance(asked.get("since"), int) else run.meters.last_obs
-    until = monotonic() + wait_seconds(str(asked.get("wait", 0)))
+    until = monotonic() + read_wait_s(str(asked.get("wait", 0)))
 
     def look(control: ControlState) -> tuple[bool, list[Message]]:
         # A session that spoke to itself still rests; one that
@@ -195,7 +201,7 @@ async def stand_by(run: Run, request: Request) -> Response:
     )
     if not is_live or asked.get("carries") is not True or request.key.reports_only:
         return _tell(over=not is_live)
-    until = monotonic() + wait_seconds(str(asked.get("wait", 0)))
+    until = monotonic() + read_wait_s(str(asked.get("wait", 0)))
     while True:
         control = existing(await dispatcher.control_state(run.id), "The run")
         left_s = until - monotonic()
@@ -216,8 +222,14 @@ def _joined(texts: Collection[Message]) -> str | None:
     return "\n\n".join(message.text for message in texts) or None
 
 
-def _once_carried(run_id: UUID, control: ControlState, texts: Collection[Message]) -> Sent | None:
-    return once_sent(run_id, control, texts=[str(text.id) for text in texts]) if texts else None
+def _once_carried(
+    run_id: UUID, control: ControlState, texts: Collection[Message]
+) -> AfterSend | None:
+    return (
+        delivery_callback(run_id, control, texts=[str(text.id) for text in texts])
+        if texts
+        else None
+    )
 
 
 def _tell(
@@ -225,6 +237,6 @@ def _tell(
     over: bool = False,
     stop: str | None = None,
     text: str | None = None,
-    sent: Sent | None = None,
+    sent: AfterSend | None = None,
 ) -> Response:
     return _respond({"over": over, "stop": stop, "text": text}, sent=sent)

@@ -19,8 +19,8 @@ from missioncontrol.accounts import selectors, services
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, SetupCode
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth, keys
-from missioncontrol.api.auth import By, Person, Projects, Readable
-from missioncontrol.api.rest import Page, one_of, page_of
+from missioncontrol.api.auth import By, Person, Projects, ReadableProjects
+from missioncontrol.api.rest import Page, get_or_404, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.projects import access
@@ -83,20 +83,20 @@ def keys_list(request: Request, projects: Projects) -> Page[AgentKeyRow]:
 @api.post("keys/", status=201)
 def keys_make(request: Request, asked: NewAgentKey) -> MadeAgentKey:
     """Make an agent key; owners only. Its secret is shown in this answer only."""
-    return _make_key(request, auth.owned_project(request, asked.project), asked)
+    return _make_key(request, auth.resolve_owned_project(request, asked.project), asked)
 
 
 @api.get("projects/<uuid:project_id>/keys/")
 def projects_keys_list(request: Request, project_id: UUID) -> Page[AgentKeyRow]:
     """List a project's agent keys, newest first."""
-    found = selectors.agent_keys(projects=[auth.check_belongs(request, project_id)])
+    found = selectors.agent_keys(projects=[auth.check_member(request, project_id)])
     return page_of(request, found, lambda key: _row(AgentKeyRow, key))
 
 
 @api.post("projects/<uuid:project_id>/keys/", status=201)
 def projects_keys_make(request: Request, project_id: UUID, asked: NewAgentKey) -> MadeAgentKey:
     """Make an agent key for this project; owners only. Its secret is shown in this answer only."""
-    return _make_key(request, auth.owned_project(request, project_id), asked)
+    return _make_key(request, auth.resolve_owned_project(request, project_id), asked)
 
 
 @api.delete("keys/<uuid:key_id>/")
@@ -104,18 +104,18 @@ def keys_revoke(request: Request, key_id: UUID, by: By) -> None:
     """Revoke an agent key; owners only."""
     # Without a fresh proof: a person who sees that a key has leaked must be able to revoke it at
     # once.
-    owned = auth.owned_with_keys(request)
+    owned = auth.key_owner_projects(request)
     key = access.revoke_agent_key(key_id, projects=owned, by=by, at=now())
     # At once in this process; the others still know it for some seconds.
     keys.forget(key.digest)
 
 
-@api.post("keys/<uuid:key_id>/rotate/", status=201, checks=auth.PROVED)
+@api.post("keys/<uuid:key_id>/rotate/", status=201, checks=auth.FRESH_PROOF)
 def keys_rotate(request: Request, key_id: UUID, asked: Rotation, by: By) -> MadeAgentKey:
     """Rotate a key: make its replacement; owners only. Both work for a while."""
     made = access.rotate_agent_key(
         key_id,
-        projects=auth.owned_with_keys(request),
+        projects=auth.key_owner_projects(request),
         overlap=timedelta(hours=asked.overlap_hours),
         by=by,
         at=now(),
@@ -126,11 +126,11 @@ def keys_rotate(request: Request, key_id: UUID, asked: Rotation, by: By) -> Made
 
 
 @api.get("keys/<uuid:key_id>/uses/")
-def keys_uses(request: Request, key_id: UUID, projects: Readable) -> SecretUses:
+def keys_uses(request: Request, key_id: UUID, projects: ReadableProjects) -> SecretUses:
     """List where and on which runs an agent key was used; owners only."""
-    key = one_of(selectors.agent_keys(projects=projects), key_id, "The key")
+    key = get_or_404(selectors.agent_keys(projects=projects), key_id, "The key")
     # Only owners may see the addresses and programs of agents.
-    auth.check_owns(request, key.project_id, auth.KEYS_ARE_OWNERS, even_archived=True)
+    auth.check_owner(request, key.project_id, auth.KEYS_NEED_OWNER, even_archived=True)
     used = services.runs_used(key, most=MOST_RUNS)
     # Runs of the key's own project that still exist.
     ours = Run.objects.filter(project=key.project_id).select_related("meters")
@@ -152,7 +152,7 @@ def keys_uses(request: Request, key_id: UUID, projects: Readable) -> SecretUses:
 @api.get("tokens/<uuid:token_id>/uses/")
 def tokens_uses(token_id: UUID, person: Person) -> SecretUses:
     """List where one of your tokens was used."""
-    token = one_of(selectors.personal_tokens(person), token_id, "The token")
+    token = get_or_404(selectors.personal_tokens(person), token_id, "The token")
     return SecretUses(places=_places(token), runs=())
 
 
@@ -164,11 +164,11 @@ def tokens_list(request: Request, person: Person) -> Page[TokenRow]:
     return page_of(request, mine, lambda token: _row(TokenRow, token))
 
 
-@api.post("tokens/", status=201, checks=auth.PROVED)
+@api.post("tokens/", status=201, checks=auth.FRESH_PROOF)
 def tokens_make(request: Request, asked: NewToken, person: Person, by: By) -> MadeToken:
     """Make a personal token; needs a signed-in session. Its secret is shown in this answer only."""
     if asked.project:
-        auth.check_belongs(request, asked.project)
+        auth.check_member(request, asked.project)
     made = access.make_token(person, asked, by=by, at=now())
     return _row(MadeToken, made.row, secret=made.secret)
 
@@ -180,7 +180,7 @@ def tokens_revoke(token_id: UUID, person: Person, by: By) -> None:
     access.revoke_token(token_id, user=person, by=by, at=now())
 
 
-@api.delete("sessions/", checks=(auth.check_by_hand,))
+@api.delete("sessions/", checks=(auth.check_signed_in_session,))
 def sessions_end_others(request: Request, person: Person, by: By) -> None:
     """Sign out all your other sessions."""
     # A token cannot do this: only a browser has a session to keep.
@@ -188,11 +188,11 @@ def sessions_end_others(request: Request, person: Person, by: By) -> None:
     access.end_other_sessions(user=person, kept=kept, by=by, at=now())
 
 
-@api.post("setup-codes/", status=201, checks=(auth.check_by_hand,))
+@api.post("setup-codes/", status=201, checks=(auth.check_signed_in_session,))
 def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetupCode:
     """Make a set-up code for one agent key, usable once within ten minutes; owners only."""
-    project = auth.owned_project(request, asked.project)
-    auth.check_recent(request)
+    project = auth.resolve_owned_project(request, asked.project)
+    auth.check_fresh_proof(request)
     CODES_OFFERED.check(str(request.user.pk), at=now())
     made = services.offer_setup(Project.objects.get(pk=project), by=by, at=now())
     return row_of(
@@ -207,10 +207,10 @@ def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetu
 
 
 @api.get("setup-codes/<uuid:code_id>/")
-def setup_codes_read(code_id: UUID, projects: Readable) -> SetupCodeRow:
+def setup_codes_read(code_id: UUID, projects: ReadableProjects) -> SetupCodeRow:
     """Get whether a set-up code was used, when and on which machine."""
     mine = SetupCode.objects.filter(project_id__in=projects)
-    return row_of(SetupCodeRow, one_of(mine, code_id, "The set-up code"))
+    return row_of(SetupCodeRow, get_or_404(mine, code_id, "The set-up code"))
 
 
 def _hold_back(request: Request) -> None:
@@ -227,10 +227,10 @@ def setup_codes_exchange(asked: Exchange) -> ExchangedKey:
 
 
 def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> MadeAgentKey:
-    auth.check_by_hand(request)
-    auth.check_recent(request)
+    auth.check_signed_in_session(request)
+    auth.check_fresh_proof(request)
     # Checked again under the project's lock: an owner who lost the role meanwhile makes no key.
-    with auth.owning(request, project, auth.KEYS_ARE_OWNERS):
+    with auth.locked_as_owner(request, project, auth.KEYS_NEED_OWNER):
         made = access.make_agent_key(project, asked, by=auth.name_of(request), at=now())
     return _row(MadeAgentKey, made.row, secret=made.secret)
 

@@ -78,10 +78,10 @@ def check_passwords() -> None:
         raise NotFound("That way of signing in")
 
 
-BY_HAND = (auth.check_by_hand, check_offered)
+BY_HAND = (auth.check_signed_in_session, check_offered)
 # The proof last: nobody is asked for one for what is not offered here. On the router, so that an
 # operation that is added later cannot forget it.
-proved = Router(*BY_HAND, auth.check_recent)
+proved = Router(*BY_HAND, auth.check_fresh_proof)
 
 
 @api.get("account/")

@@ -10,8 +10,8 @@ from rest_framework.request import Request
 
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
-from missioncontrol.api.auth import By, Projects, Readable
-from missioncontrol.api.rest import Depends, Page, changes_in, one_of, page_of
+from missioncontrol.api.auth import By, Projects, ReadableProjects
+from missioncontrol.api.rest import Depends, Page, changes_in, get_or_404, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.views.signing_in import preferred_language
 from missioncontrol.clock import now
@@ -49,8 +49,8 @@ TESTS = Pace("test messages", most=10, in_all=60)
 RETRIES = Pace("messages sent again", most=20, in_all=120)
 
 
-def _find(channel_id: UUID, projects: Readable) -> Channel:
-    return one_of(Channel.objects.filter(project__in=projects), channel_id, "The channel")
+def _find(channel_id: UUID, projects: ReadableProjects) -> Channel:
+    return get_or_404(Channel.objects.filter(project__in=projects), channel_id, "The channel")
 
 
 FoundChannel = Annotated[Channel, Depends(_find)]
@@ -64,17 +64,17 @@ def _owned(request: Request, channel: FoundChannel) -> Channel:
 OwnedChannel = Annotated[Channel, Depends(_owned)]
 
 
-def _find_delivery(delivery_id: UUID, projects: Readable) -> Delivery:
-    return one_of(channels.deliveries(projects=projects), delivery_id, "The delivery")
+def _find_delivery(delivery_id: UUID, projects: ReadableProjects) -> Delivery:
+    return get_or_404(channels.deliveries(projects=projects), delivery_id, "The delivery")
 
 
 FoundDelivery = Annotated[Delivery, Depends(_find_delivery)]
 
 
 def _check_owns(request: Request, project: UUID) -> None:
-    auth.check_owns(request, project, "Only an owner changes how people are reached.")
+    auth.check_owner(request, project, "Only an owner changes how people are reached.")
     # A fresh proof, because cards are sent there: a stolen session must not redirect them.
-    auth.check_recent(request)
+    auth.check_fresh_proof(request)
 
 
 @api.get("channels/")
@@ -86,7 +86,7 @@ def channels_list(projects: Projects) -> list[ChannelRow]:
 @api.post("channels/", status=201)
 def channels_add(request: Request, asked: NewChannel, by: By) -> ChannelRow:
     """Add a channel; owners only."""
-    project = auth.writable_project(request, asked.project)
+    project = auth.resolve_writable_project(request, asked.project)
     # A person could add an address of their own, which would be sent every card.
     _check_owns(request, project)
     return channels.show_channel(channels.add_channel(project, asked, by=by, at=now()))

@@ -11,8 +11,8 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from missioncontrol.api import auth
-from missioncontrol.api.auth import By, FoundProject, Projects, Readable
-from missioncontrol.api.rest import Depends, Page, following, one_of
+from missioncontrol.api.auth import By, FoundProject, Projects, ReadableProjects
+from missioncontrol.api.rest import Depends, Page, get_or_404, next_page_url
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.costs import selectors
@@ -41,7 +41,7 @@ api = Router()
 CostGroup = Literal["day", "agent", "model", "project", "run"]
 # A month of any length.
 DAYS_A_PAGE = 31
-OWNERS = (auth.owners("Only an owner sets prices."),)
+OWNERS = (auth.require_owner("Only an owner sets prices."),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +70,8 @@ def _account(
     return accounting.account(projects, asked, at=now())
 
 
-def _report(report_id: UUID, projects: Readable) -> Report:
-    return daily.report_of(one_of(daily.found(projects=projects), report_id, "The report"))
+def _report(report_id: UUID, projects: ReadableProjects) -> Report:
+    return daily.report_of(get_or_404(daily.found(projects=projects), report_id, "The report"))
 
 
 AskedAccount = Annotated[CostAccount, Depends(_account)]
@@ -118,7 +118,7 @@ def reports_list(request: Request, projects: Projects, cursor: date | None) -> P
     # Pages are whole days: with several projects a day has several rows, and a page never ends
     # within it.
     is_full = len({row.day for row in found}) == DAYS_A_PAGE
-    return Page(found, following(request, found[-1].day if is_full else None))
+    return Page(found, next_page_url(request, found[-1].day if is_full else None))
 
 
 @api.get("reports/<uuid:report_id>/")

@@ -15,8 +15,8 @@ from rest_framework.request import Request
 
 from guard.deciding import AllowPattern
 from missioncontrol.api import auth
-from missioncontrol.api.auth import By, Projects, Readable
-from missioncontrol.api.rest import Depends, Page, one_of, page_of, stream
+from missioncontrol.api.auth import By, Projects, ReadableProjects
+from missioncontrol.api.rest import Depends, Page, get_or_404, page_of, stream_file
 from missioncontrol.api.routing import Router
 from missioncontrol.audit import anchors
 from missioncontrol.clock import now
@@ -68,14 +68,14 @@ def allowlist_list(request: Request, projects: Projects) -> Page[AllowlistRow]:
 @api.post("allowlist/", status=201)
 def allowlist_add(request: Request, asked: NewAllowlistEntry, by: By) -> AllowlistRow:
     """Add an entry."""
-    project = auth.writable_project(request, asked.project)
+    project = auth.resolve_writable_project(request, asked.project)
     return rows.allowlist_row(allowlist.add_entry(project, asked, by=by, at=now()))
 
 
 @api.post("allowlist/preview/")
 def allowlist_preview(request: Request, asked: NewAllowlistEntry) -> AllowlistPreview:
     """Preview what an entry would have matched; none is made. POST keeps calls out of URLs."""
-    project = auth.writable_project(request, asked.project)
+    project = auth.resolve_writable_project(request, asked.project)
     scope = Scope(project=project, run=asked.run, agent=asked.agent)
     # Read as the entry would be, so that a pattern refused there is refused here too.
     pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
@@ -83,9 +83,9 @@ def allowlist_preview(request: Request, asked: NewAllowlistEntry) -> AllowlistPr
 
 
 @api.delete("allowlist/<uuid:entry_id>/")
-def allowlist_remove(request: Request, entry_id: UUID, projects: Readable, by: By) -> None:
+def allowlist_remove(request: Request, entry_id: UUID, projects: ReadableProjects, by: By) -> None:
     """Remove an entry."""
-    entry = one_of(rows.allowlist(projects=projects), entry_id, "The allowlist entry")
+    entry = get_or_404(rows.allowlist(projects=projects), entry_id, "The allowlist entry")
     auth.check_may_act(request, entry.project_id)
     allowlist.remove_entry(entry, by=by, at=now())
 
@@ -133,4 +133,4 @@ def audit_export(request: Request, journal: Journal) -> StreamingHttpResponse:
     # Oldest first, because a chain is verified from its beginning.
     pages = pages_of(journal(oldest_first=True))
     lines = (to_json(audit_row(row)) + b"\n" for page in pages for row in page)
-    return stream(request, lines, kind="jsonl", name="audit")
+    return stream_file(request, lines, kind="jsonl", name="audit")

@@ -18,7 +18,7 @@ from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Person
-from missioncontrol.api.rest import Depends, changes_in, one_of
+from missioncontrol.api.rest import Depends, changes_in, get_or_404
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound, Unavailable, existing
@@ -73,12 +73,12 @@ def _this(request: Request, person: Person) -> Browser | None:
 
 def _find(device_id: UUID, person: Person) -> Browser:
     mine = sessions.browsers_of(person).select_related("device")
-    return one_of(mine, device_id, "The device")
+    return get_or_404(mine, device_id, "The device")
 
 
 ThisBrowser = Annotated[Browser | None, Depends(_this)]
 FoundBrowser = Annotated[Browser, Depends(_find)]
-OPENERS = auth.owners_of_any("Only a project owner can open this machine to its network.")
+OPENERS = auth.require_owner_of_any("Only a project owner can open this machine to its network.")
 
 
 @api.get("devices/")
@@ -96,7 +96,7 @@ def devices_reach(request: Request) -> Reach:
     return _reach(request)
 
 
-@api.patch("devices/reach/", checks=(auth.check_by_hand, OPENERS))
+@api.patch("devices/reach/", checks=(auth.check_signed_in_session, OPENERS))
 def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) -> Reach:
     """Turn HTTPS for this machine's local network on or off; owners only."""
     # If the operator chose how phones get in, a page must not open another way.
@@ -104,7 +104,7 @@ def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) ->
         raise Unavailable("The command that started this installation sets how phones reach it.")
     # Closing needs no proof, because it removes a way in.
     if asked.is_open:
-        auth.check_recent(request)
+        auth.check_fresh_proof(request)
     # Opening and closing restarts a listener, so it must not follow every tap.
     DOORS.check(str(person.pk), at=now())
     extras.ask_for_phone(settings.DATA_DIR, on=asked.is_open)
@@ -131,7 +131,7 @@ def devices_change(
     return _row(_find(browser.id, person), this)
 
 
-@api.delete("devices/<uuid:device_id>/", checks=(auth.check_by_hand,))
+@api.delete("devices/<uuid:device_id>/", checks=(auth.check_signed_in_session,))
 def devices_sign_out(browser: FoundBrowser, by: By) -> None:
     """Sign out a browser; its notifications close and it receives no more."""
     access.sign_out(browser, by=by, at=now())
@@ -175,7 +175,7 @@ def devices_test(browser: FoundBrowser, person: Person, by: By) -> None:
     notices.send_test(device, project=project.project_id, by=by, at=now())
 
 
-@api.post("pairings/", status=201, checks=auth.PROVED)
+@api.post("pairings/", status=201, checks=auth.FRESH_PROOF)
 def pairings_offer(request: Request, person: Person) -> PairingRow:
     """Make a link and a code that sign in one phone, once, within ten minutes."""
     PAIRINGS.check(str(person.pk), at=now())

@@ -32,8 +32,8 @@ from rest_framework.request import Request
 from missioncontrol.accounts.models import AgentKey, Project
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By
-from missioncontrol.api.limits import RateLimiter, limiter
-from missioncontrol.api.problems import offers
+from missioncontrol.api.limits import RateLimiter, rate_limiter
+from missioncontrol.api.problems import allow_methods
 from missioncontrol.api.routing import Router
 from missioncontrol.api.web_process import disk
 from missioncontrol.celery import app
@@ -58,11 +58,11 @@ from missioncontrol.wire.projects import DeliveryStatus
 api = Router()
 
 MOST_USERS = 50
-SPENDERS = auth.owners_of_any("Only a project owner can set what all of them may spend.")
+SPENDERS = auth.require_owner_of_any("Only a project owner can set what all of them may spend.")
 
 
 # Owners only: paths and addresses help an attacker.
-@api.get("instance/", checks=(auth.owners_of_any("Only an owner sees where the data is."),))
+@api.get("instance/", checks=(auth.require_owner_of_any("Only an owner sees where the data is."),))
 def instance(request: Request) -> InstanceRow:
     """Show this installation: its services and where its data is; owners only."""
     contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
@@ -100,14 +100,16 @@ class DayBudget:
 
 
 # It holds or releases runs of every project, while this owner may see only one of them.
-@api.patch("instance/budget/", checks=(auth.check_by_hand, SPENDERS, auth.check_recent))
+@api.patch(
+    "instance/budget/", checks=(auth.check_signed_in_session, SPENDERS, auth.check_fresh_proof)
+)
 def instance_budget(asked: DayBudget, by: By) -> OrganisationBudget:
     """Set or remove the daily budget of all projects together; owners only."""
     organisation.set_day_budget(asked.day_usd, by=by, at=now())
     return organisation.day_budget(at=now())
 
 
-def limits_row(*, projects: Collection[UUID], counted: RateLimiter = limiter) -> LimitsRow:
+def limits_row(*, projects: Collection[UUID], counted: RateLimiter = rate_limiter) -> LimitsRow:
     """Show the limits of this installation, and their use by some projects and their keys."""
     spent, refused = counted.spent(), dict(counted.refused)
     # Buckets are named by key hash or project id; those of other projects are left out.
@@ -210,14 +212,14 @@ def without_password(url: str) -> str:
 WORKER_ANSWERS_WITHIN_S = 1.0
 
 
-@offers("GET", "HEAD")
+@allow_methods("GET", "HEAD")
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer that this process is running."""
     # Nothing else is checked: restarting this process cannot repair a database.
     return JsonResponse({"ok": True})
 
 
-@offers("GET", "HEAD")
+@allow_methods("GET", "HEAD")
 def readyz(request: HttpRequest) -> JsonResponse:
     """Answer whether the database, the broker and a worker worked within the last second."""
     found = readiness.look()
@@ -286,7 +288,7 @@ class Readiness:
             return self._found
 
 
-@offers("GET", "HEAD")
+@allow_methods("GET", "HEAD")
 def metrics(request: HttpRequest) -> HttpResponse:
     """Answer a scrape by Prometheus, if it sends the operator's token."""
     token = settings.METRICS_TOKEN

@@ -35,8 +35,12 @@ T = TypeVar("T")
 INVITATIONS = Pace("invitations", most=20, in_all=200)
 OWNERS_ONLY = "Only an owner decides who belongs to a project."
 # Removing and reading are allowed in an archived project too.
-OWNER = auth.owners(OWNERS_ONLY, even_archived=True)
-PROVED_OWNER = (auth.check_by_hand, auth.owners(OWNERS_ONLY), auth.check_recent)
+OWNER = auth.require_owner(OWNERS_ONLY, even_archived=True)
+PROVED_OWNER = (
+    auth.check_signed_in_session,
+    auth.require_owner(OWNERS_ONLY),
+    auth.check_fresh_proof,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +70,7 @@ class NewJoiningRule:
 @api.get("projects/<uuid:project_id>/members/")
 def members_list(request: Request, project_id: UUID) -> list[MemberRow]:
     """List the members of a project, by name."""
-    auth.check_belongs(request, project_id)
+    auth.check_member(request, project_id)
     return _members(request, project_id)
 
 
@@ -86,15 +90,17 @@ def members_change(
     return next(row for row in rows if row.id == str(user_id))
 
 
-@api.delete("projects/<uuid:project_id>/members/<int:user_id>/", checks=(auth.check_by_hand,))
+@api.delete(
+    "projects/<uuid:project_id>/members/<int:user_id>/", checks=(auth.check_signed_in_session,)
+)
 def members_remove(request: Request, project_id: UUID, user_id: int, by: Person) -> None:
     """Remove a member (owners), or leave the project yourself."""
     # Anybody may leave, even without a fresh proof.
     if user_id == by.pk:
-        auth.check_belongs(request, project_id)
+        auth.check_member(request, project_id)
     else:
         OWNER(request, project_id)
-        auth.check_recent(request)
+        auth.check_fresh_proof(request)
     at = now()
     # In one transaction: nobody who was removed goes on sharing.
     with transaction.atomic():
@@ -162,7 +168,8 @@ def joining_rules_add(project_id: UUID, asked: NewJoiningRule, owner: Person) ->
 
 
 @api.delete(
-    "projects/<uuid:project_id>/joining-rules/<uuid:rule_id>/", checks=(OWNER, auth.check_recent)
+    "projects/<uuid:project_id>/joining-rules/<uuid:rule_id>/",
+    checks=(OWNER, auth.check_fresh_proof),
 )
 def joining_rules_remove(project_id: UUID, rule_id: UUID, by: By) -> None:
     """Delete a rule; owners only. Members who joined by it stay."""

@@ -20,9 +20,9 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.api import auth
 from missioncontrol.api.agents import fault_of
-from missioncontrol.api.auth import By, FoundProject, Projects, Readable
+from missioncontrol.api.auth import By, FoundProject, Projects, ReadableProjects
 from missioncontrol.api.otlp import serving as otlp
-from missioncontrol.api.rest import Page, one_of, page_of
+from missioncontrol.api.rest import Page, get_or_404, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.celery import enqueue
 from missioncontrol.clock import now
@@ -92,7 +92,7 @@ def backtests_list(request: Request, projects: Projects) -> Page[BacktestRow]:
 @api.post("backtest/", status=202)
 def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
     """Replay recorded runs under a proposed policy and the current one; answers at once."""
-    project = Project.objects.get(pk=auth.writable_project(request, asked.project))
+    project = Project.objects.get(pk=auth.resolve_writable_project(request, asked.project))
     backtest = backtests.ask(project, asked, by=by, at=now())
     # In a worker, because recorded turns are judged twice, under both policies.
     enqueue(tasks.backtest.name, str(backtest.id))
@@ -100,9 +100,11 @@ def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
 
 
 @api.get("backtest/<uuid:backtest_id>/")
-def backtests_read(backtest_id: UUID, projects: Readable) -> BacktestRow:
+def backtests_read(backtest_id: UUID, projects: ReadableProjects) -> BacktestRow:
     """Show a backtest and its progress."""
-    return backtests.row(one_of(backtests.listed(projects=projects), backtest_id, "The backtest"))
+    return backtests.row(
+        get_or_404(backtests.listed(projects=projects), backtest_id, "The backtest")
+    )
 
 
 @api.get("allowlist/suggestions/")
@@ -127,7 +129,7 @@ def recordings_import(
     """Import a recorded run from the file in the body, called `name`; the same file again
     answers 200 with the run it is.
     """
-    project_id = auth.writable_project(request, project)
+    project_id = auth.resolve_writable_project(request, project)
     IMPORTS.check(str(request.user.pk), at=now())
     # Only the file's name: a browser may send its folders too.
     name = Path(name or "recording").name
@@ -146,7 +148,7 @@ def recordings_import(
             Project.objects.get(pk=project_id),
             recorded,
             calls,
-            projects=auth.acting_in(request),
+            projects=auth.writable_projects(request),
             file=name,
             sha256=sha256,
             by=by,
@@ -158,7 +160,7 @@ def recordings_import(
 
 
 @api.get("runs/<uuid:run_id>/recording/")
-def recordings_read(run_id: UUID, projects: Readable) -> RecordingRow:
+def recordings_read(run_id: UUID, projects: ReadableProjects) -> RecordingRow:
     """Show an imported run's source, and where a card would have opened."""
     return recordings.show_recording(run_id, projects=projects)
 

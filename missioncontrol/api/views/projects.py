@@ -22,7 +22,7 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.people import checked_name
 from missioncontrol.api import auth, keys
 from missioncontrol.api.auth import By, Person
-from missioncontrol.api.rest import changes_in, stream
+from missioncontrol.api.rest import changes_in, stream_file
 from missioncontrol.api.routing import Router
 from missioncontrol.audit.project_file import export_lines
 from missioncontrol.clock import now, read_zone
@@ -48,12 +48,12 @@ api = Router()
 
 LONGEST_HOLD_S = 24 * 3600
 NOT_AN_OWNER = "Only an owner changes a project's rules."
-MAKERS = auth.owners_of_any("Only a project owner can make another.")
-SHOWERS = auth.owners_of_any("Only a project owner can start and remove the demo.")
+MAKERS = auth.require_owner_of_any("Only a project owner can make another.")
+SHOWERS = auth.require_owner_of_any("Only a project owner can start and remove the demo.")
 SECRET_SEEN_BY = (
-    auth.check_by_hand,
-    auth.owners("Only an owner sees the secret.", even_archived=True),
-    auth.check_recent,
+    auth.check_signed_in_session,
+    auth.require_owner("Only an owner sees the secret.", even_archived=True),
+    auth.check_fresh_proof,
 )
 MADE = Pace("projects made", most=10, in_all=60)
 DEMOS = Pace("demos", most=10, in_all=30)
@@ -131,17 +131,17 @@ def projects_change(
     """Change a project's settings, or archive it; owners only."""
     even_archived = asked.archived is False
     # An archived project can only be restored; nothing else of it changes.
-    auth.check_owns(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
+    auth.check_owner(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
     changes = _checked(asked)
     # Switching it off too: that admits people without a second factor.
     if changes.get("second_factor") is not None:
-        auth.check_by_hand(request)
-        auth.check_recent(request)
+        auth.check_signed_in_session(request)
+        auth.check_fresh_proof(request)
     if changes.get("second_factor") and not ways.has_factor(person):
         raise Forbidden("Set up your own second factor first: otherwise you would lose access.")
     # Read and checked before the lock, so that nobody waits for the project's row while a policy is
     # parsed.
-    with auth.owning(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
+    with auth.locked_as_owner(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
         rules.change_project(project_id, changes, by=by, at=now())
     if "redact_rules" in changes:
         # A key's holder carries these rules, and is remembered for some seconds.
@@ -149,7 +149,9 @@ def projects_change(
     return find_project(request, project_id)
 
 
-@api.post("projects/<uuid:project_id>/redaction/preview/", checks=(auth.owners(NOT_AN_OWNER),))
+@api.post(
+    "projects/<uuid:project_id>/redaction/preview/", checks=(auth.require_owner(NOT_AN_OWNER),)
+)
 def projects_redaction_preview(project_id: UUID, asked: RedactRules) -> RedactionPreview:
     """Preview what masking rules would have masked; nothing is saved. Owners only."""
     return preview_redaction(project_id, read_rules(asked.rules), at=now())
@@ -181,7 +183,7 @@ def me(request: Request, person: Person, name: By) -> Me:
     )
 
 
-@api.patch("me/", checks=(auth.check_by_hand,))
+@api.patch("me/", checks=(auth.check_signed_in_session,))
 def me_change(request: Request, asked: MePatch, person: Person) -> User:
     """Change your name; existing audit log entries keep the old one."""
     members.rename_person(person, asked.name, at=now())
@@ -191,7 +193,7 @@ def me_change(request: Request, asked: MePatch, person: Person) -> User:
 @api.get(
     "projects/<uuid:project_id>/export/",
     files=("application/jsonl",),
-    checks=(auth.owners("Only an owner exports a project.", even_archived=True),),
+    checks=(auth.require_owner("Only an owner exports a project.", even_archived=True),),
 )
 def projects_export(request: Request, project_id: UUID) -> StreamingHttpResponse:
     """Export a whole project as JSON Lines; `manage.py import_project` reads it."""
@@ -204,7 +206,7 @@ def projects_export(request: Request, project_id: UUID) -> StreamingHttpResponse
             kept.seek(0)
             yield from kept
 
-    return stream(request, lines(), kind="jsonl", name="project")
+    return stream_file(request, lines(), kind="jsonl", name="project")
 
 
 @api.post("demo/", status=202, checks=(SHOWERS,))

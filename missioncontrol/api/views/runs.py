@@ -19,18 +19,18 @@ from guard.wire import Mode
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api import auth
-from missioncontrol.api.auth import Agent, By, FoundRun, Person, Projects, Readable
+from missioncontrol.api.auth import Agent, By, FoundRun, Person, Projects, ReadableProjects
 from missioncontrol.api.rest import (
     Depends,
     Limit,
     Page,
     address_of,
-    following,
     json_response,
+    next_page_url,
     page_of,
-    page_shown_together,
+    page_of_batch,
     page_size,
-    stream,
+    stream_file,
 )
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now, read_zone
@@ -139,12 +139,12 @@ def runs_list(request: Request, found: FoundRuns, sort: str | None) -> Page[Hist
     runs, query, at = found
     # Newest first pages by id; any other order has its own kind of cursor.
     if not sort:
-        return page_shown_together(request, runs, lambda page: finding.show(page, query, at=at))
+        return page_of_batch(request, runs, lambda page: finding.show(page, query, at=at))
     limit, cursor = page_size(request), request.query_params.get("cursor")
     # One more than is shown says whether there is another page.
     page = list(finding.sort_runs(runs, sort, cursor=cursor)[: limit + 1])
     end = finding.cursor_of(page[limit - 1]) if len(page) > limit else None
-    return Page(finding.show(page[:limit], query, at=at), following(request, end))
+    return Page(finding.show(page[:limit], query, at=at), next_page_url(request, end))
 
 
 @api.get("runs/totals/")
@@ -161,7 +161,7 @@ def runs_summary(run: FoundRun) -> RunSummary:
 
 
 @api.get("runs/<uuid:run_id>/compare/")
-def runs_compare(run_id: UUID, projects: Readable, with_: UUID | None) -> RunComparison:
+def runs_compare(run_id: UUID, projects: ReadableProjects, with_: UUID | None) -> RunComparison:
     """Compare a run's turns with those of another run (`with`) of the same project."""
     run = selectors.find_run(run_id, projects=projects)
     if with_ is None:
@@ -182,7 +182,7 @@ def runs_export(
     # An empty search line, because a file shows no matches, which would be looked up run by run.
     pages = pages_of(found.runs)
     rows = (row for page in pages for row in finding.show(page, Query(), at=found.at))
-    return stream(request, FORMATS[as_](rows), kind=as_, name="runs")
+    return stream_file(request, FORMATS[as_](rows), kind=as_, name="runs")
 
 
 @api.get("views/")
@@ -195,7 +195,7 @@ def views_list(request: Request, person: Person, projects: Projects) -> Page[Sav
 @api.post("views/", status=201)
 def views_save(request: Request, asked: NewView, person: Person, by: By) -> SavedViewRow:
     """Save a search; the same name replaces the earlier one."""
-    project = auth.the_project(request, asked.project)
+    project = auth.resolve_project(request, asked.project)
     kept = saved_views.save_view(
         user=person, project=project, name=asked.name, q=asked.q, by=by, at=now()
     )
@@ -222,7 +222,7 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
     project = Project.objects.get(pk=caller.project)
     run, is_new = open_run(project, asked, by=by, at=at, opener=caller)
     # Only now, because opening has checked that the key reaches the run.
-    auth.note_run(request, run.id)
+    auth.record_key_use(request, run.id)
     # Telemetry may have opened it before its agent did, or an agent reports more the second time.
     if run.source == Source.TELEMETRY or (
         asked.capabilities and not is_new and not caller.reports_only
@@ -232,13 +232,13 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
     return run_row(run, at=at), is_new
 
 
-@api.get("runs/<uuid:run_id>/", caller=auth.IsCaller, checks=(auth.check_reach,))
+@api.get("runs/<uuid:run_id>/", caller=auth.IsPersonOrAgent, checks=(auth.check_reach,))
 def runs_read(run: FoundRun) -> RunRow:
     """Show a run."""
     return run_row(run, at=now())
 
 
-@api.patch("runs/<uuid:run_id>/", caller=auth.IsCaller)
+@api.patch("runs/<uuid:run_id>/", caller=auth.IsPersonOrAgent)
 def runs_change(request: Request, asked: RunPatch, run_id: UUID) -> RunRow:
     """Report the run's end or new capabilities (agent), or set its mode (person)."""
     auth.check_reach(request, run_id)
@@ -248,7 +248,7 @@ def runs_change(request: Request, asked: RunPatch, run_id: UUID) -> RunRow:
 
 def _report(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) -> RunRow:
     if asked.capabilities is not None:
-        auth.check_obeys(request)
+        auth.check_not_reports_only(request)
     # An empty change would look like a success.
     if asked.capabilities is None and asked.status is None and asked.parent is None:
         raise InvalidRequest("status: an agent sends completed or failed.", field="status")
@@ -272,7 +272,7 @@ def _set_mode(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) 
     if asked.mode is None:
         raise InvalidRequest("mode: expected warn, flag, pause or auto.", field="mode")
     auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
-    acting, by = auth.acting_in(request), auth.name_of(request)
+    acting, by = auth.writable_projects(request), auth.name_of(request)
     run = interventions.set_mode(run_id, asked.mode, projects=acting, by=by, at=at)
     return run_row(run, at=at)
 
@@ -299,12 +299,12 @@ def interventions_make(
     request: Request, run: FoundRun, tap: Tap, by: By
 ) -> tuple[InterventionRow, bool]:
     """Apply a person's answer; repeating the same key and body answers 200."""
-    # Checked again under the run's lock, by `acting_in`: the role may be lost while this waits.
+    # Checked again under the run's lock, by `writable_projects`: the role may be lost meanwhile.
     auth.check_may_act(request, run.project_id)
     return interventions.intervene(
         run.id,
         tap,
-        projects=auth.acting_in(request),
+        projects=auth.writable_projects(request),
         by=by,
         at=now(),
         # Looked up only when needed: for a tap that raises the budget of all projects.
@@ -337,7 +337,7 @@ def runs_rules(run_id: UUID, caller: Agent) -> RunRules:
     return policies.rules_for(run_id, project=caller.project, at=now())
 
 
-OBEYS = (auth.check_obeys, auth.check_reach)
+OBEYS = (auth.check_not_reports_only, auth.check_reach)
 
 
 @api.post("runs/<uuid:run_id>/choices/", caller=auth.IsAgent, checks=OBEYS)

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation.trans_real import parse_accept_lang_header
 from django.views.decorators.gzip import gzip_page
 
-from missioncontrol.api.problems import offers
+from missioncontrol.api.problems import allow_methods
 
 NOT_BUILT = "The screens are not built. Run `npm ci && npm run build` in frontend/, or `up`."
 # By the first part of the path; every other screen is named by that part itself.
@@ -33,7 +33,7 @@ Answers = dict[str, str]
 
 # The page contains no secret that its compressed size could reveal.
 @gzip_page
-@offers("GET", "HEAD")
+@allow_methods("GET", "HEAD")
 def screen(request: HttpRequest) -> HttpResponse:
     """Answer the page, for every address of the app."""
     index = settings.FRONTEND_DIST / "index.html"

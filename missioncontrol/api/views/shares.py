@@ -21,9 +21,9 @@ from missioncontrol.accounts import people
 from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import auth
-from missioncontrol.api.auth import Person, Projects, Readable
-from missioncontrol.api.problems import offers
-from missioncontrol.api.rest import YEARS, Page, address_of, one_of, page_of
+from missioncontrol.api.auth import Person, Projects, ReadableProjects
+from missioncontrol.api.problems import allow_methods
+from missioncontrol.api.rest import YEARS, Page, address_of, get_or_404, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.views import signing_in
 from missioncontrol.api.views.devices import base_of_links
@@ -54,14 +54,14 @@ def shares_list(
 
 
 # A link shows something to whoever has it, so a leaked token must not make one.
-@api.post("shares/", status=201, checks=(auth.check_by_hand,))
+@api.post("shares/", status=201, checks=(auth.check_signed_in_session,))
 def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
     """Make a read-only link to one run, card or week; anyone who has it can open it."""
     if asked.week and asked.week.year not in YEARS:
         raise InvalidRequest(
             f"week: expected a date such as 2026-11-21, got {asked.week}.", field="week"
         )
-    project = auth.writable_project(request, asked.project)
+    project = auth.resolve_writable_project(request, asked.project)
     # Last: what is refused for another reason does not count against their pace.
     MADE.check(str(person.pk), at=now())
     made = sharing.share(project, asked, by=person, at=now())
@@ -71,16 +71,18 @@ def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
 
 
 @api.delete("shares/<uuid:share_id>/")
-def shares_revoke(request: Request, share_id: UUID, projects: Readable, person: Person) -> None:
+def shares_revoke(
+    request: Request, share_id: UUID, projects: ReadableProjects, person: Person
+) -> None:
     """Revoke a link at once."""
     # In any role: a viewer is told that they may not, a stranger that it does not exist.
-    found = one_of(Share.objects.filter(project__in=projects), share_id, "The link")
+    found = get_or_404(Share.objects.filter(project__in=projects), share_id, "The link")
     auth.check_may_act(request, found.project_id)
     sharing.revoke(share_id, projects=[found.project_id], by=person, at=now())
 
 
 @signing_in.leave_no_trace
-@offers("GET", "HEAD")
+@allow_methods("GET", "HEAD")
 def shared(request: HttpRequest, secret: str) -> HttpResponse:
     """Show what a link is about to whoever has it."""
     row, refused = _found(request, secret)
@@ -102,7 +104,7 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 @signing_in.leave_no_trace
-@offers("GET", "HEAD")
+@allow_methods("GET", "HEAD")
 def picture(request: HttpRequest, secret: str) -> HttpResponse:
     """Draw what a link is about."""
     row, refused = _found(request, secret)

@@ -31,7 +31,7 @@ from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.page_texts import JOINING_TEXTS, LINK_TEXTS
 from missioncontrol.accounts.services import LOCAL_OWNER, find_login_link, note_browser
 from missioncontrol.api import auth
-from missioncontrol.api.problems import View, offers
+from missioncontrol.api.problems import View, allow_methods
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest, TooManyRequests
 from missioncontrol.notify.texts import language_of
@@ -70,7 +70,7 @@ def leave_no_trace(view: View) -> View:
 # No CSRF token: the secret in the address is the authority, and under
 # `no-referrer` browsers send `Origin: null`, which Django's check refuses.
 @leave_no_trace
-@offers("GET", "HEAD", "POST")
+@allow_methods("GET", "HEAD", "POST")
 @csrf_exempt
 def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
     """Show one button; its POST (or a trusted GET) uses the link up."""
@@ -89,7 +89,7 @@ def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 @leave_no_trace
-@offers("GET", "HEAD")
+@allow_methods("GET", "HEAD")
 def how_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Tell a person without a session where to get their link."""
     if request.user.is_authenticated:
@@ -98,7 +98,7 @@ def how_to_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@offers("GET", "HEAD", "POST")
+@allow_methods("GET", "HEAD", "POST")
 def pair(request: HttpRequest) -> HttpResponse:
     """Accept the code that *Pair a phone* shows, where there is no camera."""
     if request.method != "POST":
@@ -116,7 +116,7 @@ def pair(request: HttpRequest) -> HttpResponse:
 
 
 # Only by POST: a link or an image on another site must not sign anybody out.
-@offers("POST")
+@allow_methods("POST")
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session; its browser is forgotten and receives no more pushes."""
     here = request.session.get(sessions.IN_SESSION)
@@ -277,7 +277,7 @@ TRIES = Pace("invitations tried", most=30, in_all=600)
 
 
 @never_cache
-@offers("GET", "HEAD", "POST")
+@allow_methods("GET", "HEAD", "POST")
 def join(request: HttpRequest) -> HttpResponse:
     """Ask for a link, show what it offers, and admit its bearer."""
     if request.method != "POST":

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rest_framework.request import Request
 
 from missioncontrol.api.auth import FoundRun
-from missioncontrol.api.rest import Limit, Page, address_of, read_moment
+from missioncontrol.api.rest import Limit, Page, address_of, read_time
 from missioncontrol.api.routing import Router
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.policies import asks_from
@@ -130,7 +130,7 @@ def runs_moments(request: Request, run: FoundRun) -> Page[MomentRow]:
     texts = request.query_params.getlist("at")
     if len(texts) > MOST_MOMENTS:
         raise InvalidRequest(f"at: at most {MOST_MOMENTS} at once.", field="at")
-    moments = [read_moment("at", text) for text in texts]
+    moments = [read_time("at", text) for text in texts]
     return Page(timeline.place_moments(run, moments))
 
 

@@ -24,7 +24,7 @@ from missioncontrol.accounts import oidc, pace, people, ways
 from missioncontrol.accounts.pace import FREE_SIGN_INS, Pace
 from missioncontrol.accounts.page_texts import SIGN_IN_TEXTS, SignInTexts
 from missioncontrol.api.endpoint import read_json_object
-from missioncontrol.api.problems import offers
+from missioncontrol.api.problems import allow_methods
 from missioncontrol.api.views import signing_in
 from missioncontrol.env import IdentityProvider
 from missioncontrol.errors import Forbidden, MissionControlError, TooManyRequests
@@ -64,7 +64,7 @@ def _where_on(*wanted: str) -> Callable[[View], View]:
 
 
 @_where_on()
-@offers("GET", "HEAD")
+@allow_methods("GET", "HEAD")
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Show the ways that are on to a person who is not signed in."""
     if request.user.is_authenticated:
@@ -75,7 +75,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
 
 
 @_where_on("password")
-@offers("POST")
+@allow_methods("POST")
 def by_password(request: HttpRequest) -> HttpResponse:
     """Check a name and a password; the time it takes reveals nothing about which was wrong."""
     # No NUL: internal names that begin with one are counted beside those typed.
@@ -100,7 +100,7 @@ def by_password(request: HttpRequest) -> HttpResponse:
 
 
 @_where_on()
-@offers("GET", "HEAD", "POST")
+@allow_methods("GET", "HEAD", "POST")
 def by_second_factor(request: HttpRequest) -> HttpResponse:
     """Check a code of the app, or a recovery code, as the second factor."""
     user, way = _half_way(request)
@@ -124,7 +124,7 @@ def by_second_factor(request: HttpRequest) -> HttpResponse:
 
 
 @_where_on()
-@offers("POST")
+@allow_methods("POST")
 def begin_passkey(request: HttpRequest) -> HttpResponse:
     """Return the challenge that a passkey must answer."""
     user, _ = _half_way(request)
@@ -134,7 +134,7 @@ def begin_passkey(request: HttpRequest) -> HttpResponse:
 
 
 @_where_on()
-@offers("POST")
+@allow_methods("POST")
 def by_passkey(request: HttpRequest) -> HttpResponse:
     """Check a passkey's answer; it is both factors, or the second after a first one."""
     half_way, way = _half_way(request)
@@ -158,7 +158,7 @@ def by_passkey(request: HttpRequest) -> HttpResponse:
 
 
 @_where_on("oidc")
-@offers("GET")
+@allow_methods("GET")
 def to_provider(request: HttpRequest) -> HttpResponse:
     """Send a browser to the identity provider: to sign in, to connect, or to prove who it is."""
     # Only if signed in: a stranger's browser must neither connect nor prove an account.
@@ -189,7 +189,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
 
 
 @_where_on("oidc")
-@offers("GET")
+@allow_methods("GET")
 def from_provider(request: HttpRequest) -> HttpResponse:
     """Read what the identity provider says of the browser that was sent there."""
     # Removed, because an answer of the provider is valid for one return.

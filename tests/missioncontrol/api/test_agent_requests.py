@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from twisted.internet.testing import StringTransport
 
-from missioncontrol.api.agent_requests import MOST_BYTES, QueuedChannel, read_head
+from missioncontrol.api.agent_requests import MAX_BODY_BYTES, QueuedChannel, read_head
 
 RUN = "01994f9e-7d5c-7b1c-a3f4-2f1d0c9b8a76"
 LINES = (
@@ -56,7 +56,7 @@ def test_a_head_is_read_with_where_its_body_stands():
         a_head("Long: " + "x" * 16_384),
         a_head(lines=LINES[:3]),
         a_head("Content-Length: +4", lines=LINES[:3]),
-        a_head(f"Content-Length: {MOST_BYTES + 1}", lines=LINES[:3]),
+        a_head(f"Content-Length: {MAX_BODY_BYTES + 1}", lines=LINES[:3]),
         a_head(f"Content-Length: {'9' * 5_000}", lines=LINES[:3]),
         a_head(lines=("GET /api/v1/me/ HTTP/1.1", *LINES[1:])),
         a_head(lines=(LINES[0].replace("1.1", "1.0"), *LINES[1:])),

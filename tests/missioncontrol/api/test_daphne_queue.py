@@ -9,14 +9,14 @@ from twisted.internet.testing import MemoryReactor, StringTransport
 from twisted.web.http import Request
 
 from missioncontrol.api import agent_requests
-from missioncontrol.api.agent_requests import PROGRESS_BYTES, AgentsQueue, QueuedChannel
+from missioncontrol.api.agent_requests import PROGRESS_BYTES, QueuedChannel, ReadQueue
 
 
 @pytest.fixture
 def queue(monkeypatch):
     """A queue that reads one request a turn."""
-    monkeypatch.setattr(agent_requests, "TURN_S", 0.0)
-    monkeypatch.setattr(agent_requests, "queue", AgentsQueue())
+    monkeypatch.setattr(agent_requests, "READ_SLICE_S", 0.0)
+    monkeypatch.setattr(agent_requests, "queue", ReadQueue())
 
 
 class Received(list[str]):

@@ -4,7 +4,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from missioncontrol.api import problems
-from missioncontrol.api.problems import database_away
+from missioncontrol.api.problems import database_problem
 from missioncontrol.api.web_process import Disk
 
 FULL_DISK = {
@@ -31,4 +31,4 @@ def test_a_full_disk_is_named(no_room):
     with pytest.raises(OperationalError) as raised, connection.cursor() as cursor:
         cursor.execute(FULL_DISK[connection.vendor])
 
-    assert str(database_away(raised.value)) == "The disk of the database is full."
+    assert str(database_problem(raised.value)) == "The disk of the database is full."

@@ -6,7 +6,7 @@ import pytest
 
 from missioncontrol.api import problems, web_process
 from missioncontrol.api.views import instance
-from missioncontrol.api.web_process import REMEMBERED_S, Disk
+from missioncontrol.api.web_process import FULL_REMEMBERED_S, Disk
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ class Full(Exception):
 def refused_for_want_of_room():
     fault = RuntimeError()
     fault.__cause__ = Full()
-    return problems.database_away(fault)
+    return problems.database_problem(fault)
 
 
 def test_a_database_with_room_is_ready(db, own_disk):
@@ -46,13 +46,13 @@ def test_a_database_whose_write_found_no_room_is_not_ready(db, own_disk):
 def test_a_refused_write_is_forgotten_once_none_followed(db, own_disk, clock):
     refused_for_want_of_room()
 
-    clock[0] += REMEMBERED_S
+    clock[0] += FULL_REMEMBERED_S
 
     assert instance.database()
 
 
 def test_a_database_on_a_disk_that_is_nearly_full_is_not_ready(db, own_disk, monkeypatch):
-    monkeypatch.setattr(web_process, "LEAST_FREE_BYTES", sys.maxsize)
+    monkeypatch.setattr(web_process, "MIN_FREE_BYTES", sys.maxsize)
 
     assert not instance.database()
 

@@ -11,7 +11,7 @@ from django.urls import path
 from django.utils import translation
 
 from missioncontrol.api import django_app
-from missioncontrol.api.django_app import AGENTS_THREADS, THREADS, DjangoApplication
+from missioncontrol.api.django_app import AGENT_THREADS, PEOPLE_THREADS, DjangoApplication
 
 LONG = 60
 
@@ -105,7 +105,7 @@ async def test_many_requests_share_a_few_kept_threads(views):
     answers = [await one.answer() for one in [Client(app, "note") for _ in range(40)]]
 
     assert answers == [(200, "noted")] * 40
-    assert len(set(views.threads)) <= THREADS
+    assert len(set(views.threads)) <= PEOPLE_THREADS
     assert all(thread.is_alive() for thread in views.threads)
 
 
@@ -140,8 +140,8 @@ async def test_a_view_whose_client_left_still_has_its_body(views):
 
 async def test_a_request_whose_client_left_before_its_turn_is_never_begun(views):
     app = DjangoApplication()
-    busy = [Client(app, "wait") for _ in range(THREADS)]
-    await until(lambda: len(views.threads) == THREADS)
+    busy = [Client(app, "wait") for _ in range(PEOPLE_THREADS)]
+    await until(lambda: len(views.threads) == PEOPLE_THREADS)
     waiting = Client(app, "note")
     await asyncio.sleep(0.1)
 
@@ -149,14 +149,14 @@ async def test_a_request_whose_client_left_before_its_turn_is_never_begun(views)
     await asyncio.wait_for(waiting.task, LONG)
     views.may_go.set()
 
-    assert [(await one.answer())[0] for one in busy] == [200] * THREADS
-    assert len(views.threads) == THREADS
+    assert [(await one.answer())[0] for one in busy] == [200] * PEOPLE_THREADS
+    assert len(views.threads) == PEOPLE_THREADS
 
 
 async def test_people_and_probes_do_not_wait_for_agents(views):
     app = DjangoApplication()
-    held = [Client(app, "wait", key="mc_1") for _ in range(3 * AGENTS_THREADS)]
-    await until(lambda: len(views.threads) == AGENTS_THREADS)
+    held = [Client(app, "wait", key="mc_1") for _ in range(3 * AGENT_THREADS)]
+    await until(lambda: len(views.threads) == AGENT_THREADS)
 
     assert await Client(app, "note").answer() == (200, "noted")
     assert await Client(app, "note", key="mcu_ana").answer() == (200, "noted")
@@ -166,7 +166,7 @@ async def test_people_and_probes_do_not_wait_for_agents(views):
 
 
 async def test_an_agent_that_waited_too_long_is_told_to_come_again(views, monkeypatch):
-    monkeypatch.setattr(django_app, "AGENTS_WAIT_S", 0.0)
+    monkeypatch.setattr(django_app, "MAX_AGENT_WAIT_S", 0.0)
     late = Client(DjangoApplication(), "note", key="mc_1")
 
     assert (await late.answer())[0] == 503

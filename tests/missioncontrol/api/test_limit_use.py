@@ -7,7 +7,7 @@ from missioncontrol.accounts.models import Reach
 from missioncontrol.accounts.selectors import holder_of
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.api import endpoint, limits
-from missioncontrol.api.limits import Buckets, RateLimiter
+from missioncontrol.api.limits import RateLimiter, TokenBuckets
 from missioncontrol.api.views.instance import limits_row
 from missioncontrol.decisions import interventions
 from missioncontrol.errors import TooManyOpenRuns, TooManyRequests
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def counted(monkeypatch):
     few = RateLimiter({"runs": 2, "turns": 2}, {"runs": 0, "turns": 0})
-    monkeypatch.setattr(limits, "limiter", few)
+    monkeypatch.setattr(limits, "rate_limiter", few)
     return few
 
 
@@ -31,7 +31,7 @@ def a_key(project, name):
 def asks(secret, path="/api/v1/hooks/claude-code/", *, written="Bearer {}"):
     proof = written.format(secret).encode()
     scope = {"method": "POST", "path": path, "client": ("10.0.0.9", 1)}
-    endpoint.admit({**scope, "headers": [(b"authorization", proof)]})
+    endpoint.apply_rate_limit({**scope, "headers": [(b"authorization", proof)]})
 
 
 def used_by(counted, project):
@@ -112,7 +112,7 @@ def test_a_minute_later_nothing_is_taken():
     class Clock:
         now = 0.0
 
-    bucket = Buckets(60, lambda: Clock.now)
+    bucket = TokenBuckets(60, lambda: Clock.now)
     bucket.take("ana")
     assert bucket.spent() == {"ana": 1}
     Clock.now = 60.0

@@ -3,7 +3,7 @@
 import pytest
 
 from missioncontrol.api import limits
-from missioncontrol.api.limits import Buckets, RateLimiter, Room, kind_of
+from missioncontrol.api.limits import ConcurrencyLimit, RateLimiter, TokenBuckets, kind_of
 from missioncontrol.errors import TooManyRequests, Unavailable
 from tests.contract.conversation import a_turn, an_agent_of
 from tests.installations import an_installation
@@ -32,7 +32,7 @@ def clock():
 
 
 def test_a_bucket_holds_a_minute_and_fills_again(clock):
-    bucket = Buckets(6, clock)
+    bucket = TokenBuckets(6, clock)
 
     assert [bucket.take("ana") for _ in range(6)] == [0.0] * 6
     assert bucket.take("ana") == pytest.approx(10.0)
@@ -42,7 +42,7 @@ def test_a_bucket_holds_a_minute_and_fills_again(clock):
 
 
 def test_each_name_has_a_bucket_of_its_own(clock):
-    bucket = Buckets(1, clock)
+    bucket = TokenBuckets(1, clock)
 
     assert bucket.take("ana") == 0.0
     assert bucket.take("olu") == 0.0
@@ -50,13 +50,13 @@ def test_each_name_has_a_bucket_of_its_own(clock):
 
 
 def test_without_a_limit_nothing_is_refused(clock):
-    bucket = Buckets(0, clock)
+    bucket = TokenBuckets(0, clock)
 
     assert {bucket.take("ana") for _ in range(10_000)} == {0.0}
 
 
 def test_without_a_limit_what_was_taken_is_over_after_a_minute(clock):
-    bucket = Buckets(0, clock)
+    bucket = TokenBuckets(0, clock)
     bucket.take("ana", 4)
 
     clock.now = 30.0
@@ -67,8 +67,8 @@ def test_without_a_limit_what_was_taken_is_over_after_a_minute(clock):
 
 
 def test_of_ever_new_names_only_so_many_are_kept(clock, monkeypatch):
-    monkeypatch.setattr(limits, "KEPT_NAMES", 100)
-    bucket = Buckets(1, clock)
+    monkeypatch.setattr(limits, "MAX_NAMES", 100)
+    bucket = TokenBuckets(1, clock)
 
     for number in range(1000):
         bucket.take(f"guess {number}")
@@ -119,7 +119,7 @@ def test_one_body_above_a_minutes_bytes_is_taken_and_the_next_one_waits():
 
 
 def test_a_room_that_is_full_takes_the_next_once_somebody_left():
-    room = Room(1)
+    room = ConcurrencyLimit(1)
     leave = room.enter()
 
     with pytest.raises(Unavailable):
@@ -180,4 +180,4 @@ def test_who_comes_when_every_place_is_taken_is_told_to_come_again(tmp_path):
         answer = agent.ask("POST", "/api/v1/runs/", {"name": "late"})
 
     assert (answer.status, answer.json["code"]) == (503, "unavailable")
-    assert int(answer.headers["Retry-After"]) == limits.COME_AGAIN_S
+    assert int(answer.headers["Retry-After"]) == limits.RETRY_AFTER_S

@@ -39,7 +39,7 @@ def lowered_at_the_lock(project, owner, monkeypatch):
 
 
 def test_a_tap_is_refused(project, operator):
-    run, may = a_run(project), auth.acting_in(asks(operator))
+    run, may = a_run(project), auth.writable_projects(asks(operator))
     tap = interventions.Tap(key="k", action="pause")
     lower(project, operator)
 
@@ -51,7 +51,7 @@ def test_a_tap_is_refused(project, operator):
 
 
 def test_a_mode_is_not_set(project, operator):
-    run, may = a_run(project), auth.acting_in(asks(operator))
+    run, may = a_run(project), auth.writable_projects(asks(operator))
     lower(project, operator)
 
     with pytest.raises(Forbidden):
@@ -61,7 +61,7 @@ def test_a_mode_is_not_set(project, operator):
 @pytest.mark.parametrize("change", [access.revoke_agent_key, access.rotate_agent_key])
 def test_a_key_is_neither_revoked_nor_rotated(project, owner, change):
     key = access.make_agent_key(project.id, access.NewAgentKey(name="k"), by="ana", at=NOON).row
-    may = auth.owned_with_keys(asks(owner))
+    may = auth.key_owner_projects(asks(owner))
     lower(project, owner, "operator")
     more = {"overlap": access.OVERLAP} if change is access.rotate_agent_key else {}
 
@@ -76,7 +76,7 @@ def test_a_strangers_key_is_not_there(project, stranger):
 
     with pytest.raises(NotFound, match="The key"):
         access.revoke_agent_key(
-            key.id, projects=auth.owned_with_keys(asks(stranger)), by="s", at=NOON
+            key.id, projects=auth.key_owner_projects(asks(stranger)), by="s", at=NOON
         )
 
 

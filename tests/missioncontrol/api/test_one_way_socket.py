@@ -5,11 +5,11 @@ from daphne.ws_protocol import WebSocketFactory
 from twisted.internet.testing import StringTransport
 
 from missioncontrol.api.agent_requests import QueuedChannel
-from missioncontrol.api.daphne_requests import MOST_UNSENT, OneWaySocket
+from missioncontrol.api.daphne_requests import MAX_UNSENT_BYTES, OneWaySocket
 
 MESSAGE = "x" * 1024
 # So many of them may wait.
-FULL = MOST_UNSENT // len(MESSAGE)
+FULL = MAX_UNSENT_BYTES // len(MESSAGE)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_a_peer_that_falls_behind_and_catches_up_hears_on(socket):
 
 
 def test_what_happens_while_a_large_snapshot_is_taken_is_sent_behind_it(socket):
-    socket.serverSend("x" * 2 * MOST_UNSENT)
+    socket.serverSend("x" * 2 * MAX_UNSENT_BYTES)
     socket.is_full = True
     socket.transport.producer.pauseProducing()
 

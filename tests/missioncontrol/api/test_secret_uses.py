@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def nothing_noted():
     """Another test's key may have been used a moment ago."""
-    keys._noted.clear()
+    keys._recorded_at.clear()
 
 
 def sending(secret, program="guard/1.0", address="198.51.100.7"):

@@ -10,7 +10,7 @@ from django.db import connections
 
 from guard.adapters import adapter_of
 from guard.adapters.hook import HookEvent
-from missioncontrol.api.endpoint import HUNG_UP
+from missioncontrol.api.endpoint import CLIENT_DISCONNECTED
 from missioncontrol.api.hooks import waiting
 from missioncontrol.broadcast import wait_for_event
 from missioncontrol.decisions.models import Decision
@@ -36,9 +36,9 @@ async def test_who_hangs_up_as_they_are_woken_is_waited_with_no_longer():
 
     woken.set()
     await asyncio.sleep(0)
-    waiting.cancel(HUNG_UP)
+    waiting.cancel(CLIENT_DISCONNECTED)
 
-    assert await ended(waiting) == (HUNG_UP,)
+    assert await ended(waiting) == (CLIENT_DISCONNECTED,)
 
 
 async def test_who_hangs_up_as_the_verdict_comes_gets_none():
@@ -49,9 +49,9 @@ async def test_who_hangs_up_as_the_verdict_comes_gets_none():
     await asyncio.sleep(0)
 
     dispatcher._judged[run][0].future.set_result(None)
-    waiting.cancel(HUNG_UP)
+    waiting.cancel(CLIENT_DISCONNECTED)
 
-    assert await ended(waiting) == (HUNG_UP,)
+    assert await ended(waiting) == (CLIENT_DISCONNECTED,)
 
 
 def open_card(run, then=lambda: None):
@@ -76,9 +76,9 @@ async def test_who_hangs_up_as_the_card_opens_leaves_it():
     # The loop stands still until the card is there: the request does not know of it yet.
     with ThreadPoolExecutor(1) as beside:
         card = beside.submit(open_card, run).result()
-    asked.cancel(HUNG_UP)
+    asked.cancel(CLIENT_DISCONNECTED)
 
-    assert await ended(asked) == (HUNG_UP,)
+    assert await ended(asked) == (CLIENT_DISCONNECTED,)
     await sync_to_async(card.refresh_from_db)()
     assert card.resolution == "answered"
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rest_framework.request import Request
 
-from missioncontrol.api.rest import BYTES_AT_ONCE, stream
+from missioncontrol.api.rest import CHUNK_BYTES, stream_file
 from missioncontrol.history.finding import COLUMNS
 from missioncontrol.reports.texts import FORMULA, cell
 from missioncontrol.runs.models import Run
@@ -103,12 +103,12 @@ def test_pages_hold_each_row_once_while_others_arrive(project):
 
 def test_lines_leave_in_parts_of_a_bounded_size():
     lines = (b"x" * 1000 for _ in range(1000))
-    response = stream(Request(RequestFactory().get("/")), lines, kind="jsonl", name="runs")
+    response = stream_file(Request(RequestFactory().get("/")), lines, kind="jsonl", name="runs")
 
     sizes = [len(part) for part in response.streaming_content]
 
     assert sum(sizes) == 1_000_000
-    assert max(sizes) < BYTES_AT_ONCE + 1000
+    assert max(sizes) < CHUNK_BYTES + 1000
 
 
 @pytest.mark.django_db(transaction=True)
@@ -134,14 +134,14 @@ def test_what_it_reads_by_goes_back_to_the_pool_before_each_part_leaves(monkeypa
         for _ in range(3):
             held.append(connection.connection)
             Run.objects.exists()
-            yield b"x" * BYTES_AT_ONCE
+            yield b"x" * CHUNK_BYTES
         held.append(connection.connection)
 
     async def fetch():
         request = Request(AsyncRequestFactory().get("/"))
         async with ThreadSensitiveContext():
-            parts = stream(request, lines(), kind="jsonl", name="runs").streaming_content
+            parts = stream_file(request, lines(), kind="jsonl", name="runs").streaming_content
             return [len(part) async for part in parts]
 
-    assert asyncio.run(fetch()) == [BYTES_AT_ONCE] * 3
+    assert asyncio.run(fetch()) == [CHUNK_BYTES] * 3
     assert held == [None] * 4
