@@ -27,12 +27,12 @@ from missioncontrol.api.hooks import serving  # noqa: E402
 from missioncontrol.api.otlp import serving as otlp  # noqa: E402
 from missioncontrol.detection import tasks  # noqa: E402
 from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable, WrongMethod  # noqa: E402
-from missioncontrol.live import sockets  # noqa: E402
+from missioncontrol.live import serve_socket  # noqa: E402
 
 django_application = DjangoApplication()
 
 RUN = r"^/api/v1/runs/(?P<run>[0-9a-f-]{32,36})"
-THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
+THIN_ROUTES: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
     ("POST", re.compile(rf"{RUN}/turns/$"), agents.post_turns),
     ("GET", re.compile(rf"{RUN}/directive/$"), agents.get_directive),
     ("POST", re.compile(rf"{RUN}/presence/$"), agents.post_presence),
@@ -41,13 +41,13 @@ THIN: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
 )
 
 # Addresses with one method; `turns/` has a second one, which Django answers.
-AGENTS_ONLY = THIN[1:]
+SINGLE_METHOD_ROUTES = THIN_ROUTES[1:]
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
     """Route by protocol, method and path."""
     if scope["type"] == "websocket":
-        await sockets(scope, receive, send)
+        await serve_socket(scope, receive, send)
         return
     if scope["type"] == "lifespan":
         await lifespan(receive, send)
@@ -56,17 +56,19 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
         raise ValueError(f"no application for {scope['type']}")
     leaves: list[endpoint.ReleaseSlot] = []
     try:
-        if not IS_ASKED_BEFORE:
+        if not IS_DAPHNE:
             enter = endpoint.apply_rate_limit(scope)
             receive = endpoint.acquire_after_body(
                 endpoint.limit_body(scope, receive), enter, leaves
             )
-        for method, path, handler in THIN:
+        for method, path, handler in THIN_ROUTES:
             if scope["method"] == method and (found := path.match(scope["path"])):
                 await endpoint.serve(handler, found.groupdict(), scope, receive, send)
                 return
         # Otherwise Django would answer with a screen.
-        if offered := [method for method, path, _ in AGENTS_ONLY if path.match(scope["path"])]:
+        if offered := [
+            method for method, path, _ in SINGLE_METHOD_ROUTES if path.match(scope["path"])
+        ]:
             wrong = WrongMethod(scope["method"], offered=offered[0])
             await endpoint.send_error(wrong, scope, send)
             return
@@ -87,22 +89,22 @@ async def lifespan(receive: Any, send: Any) -> None:
     while kind != "lifespan.shutdown":
         kind = (await receive())["type"]
         if kind == "lifespan.startup":
-            tell_again_beside()
+            republish_in_thread()
         await send({"type": f"{kind}.complete"})
 
 
-def tell_again_beside() -> None:
+def republish_in_thread() -> None:
     """Do it in a thread: a broker that does not answer must not keep a server from serving."""
     Thread(target=tasks.have_told_again, daemon=True).start()
 
 
 # If Daphne runs us, it has not opened its sockets yet, and can still take our request classes.
-IS_ASKED_BEFORE = "daphne.server" in sys.modules
-if IS_ASKED_BEFORE:
+IS_DAPHNE = "daphne.server" in sys.modules
+if IS_DAPHNE:
     from missioncontrol.api import daphne_requests
 
     daphne_requests.install()
-    tell_again_beside()
+    republish_in_thread()
 
 import_module(settings.ROOT_URLCONF)
 # Reduces pauses of 108 to 219 ms to 36 to 48.

@@ -31,24 +31,24 @@ from redis.exceptions import RedisError
 logger = logging.getLogger(__name__)
 
 # While the broker is away the oldest frames are dropped; a gap makes readers refetch.
-MOST_WAITING = 1_000
+MAX_QUEUED = 1_000
 # How long the publisher gathers messages for screens after it has sent some.
-SCREENS_EVERY_S = 0.02
+BATCH_INTERVAL_S = 0.02
 # The same if nobody listened: no screen waits, but one may open.
-UNSEEN_S = 0.1
+IDLE_BATCH_INTERVAL_S = 0.1
 
 T = TypeVar("T")
 # What one commit sends to a group: see `new_frame`.
 Frame = dict[str, Any]
 # Makes the frames of the given groups, those that somebody listens to.
-Build = Callable[[Collection[str]], Mapping[str, Frame]]
+FrameBuilder = Callable[[Collection[str]], Mapping[str, Frame]]
 Waker = Callable[[Collection[UUID]], object]
-LISTEN_AGAIN_S = 0.5
+RECONNECT_AFTER_S = 0.5
 # Our name in the broker's `CLIENT LIST`.
 CLIENT_NAME = f"mission-control-{os.getpid()}"
 Listener = Callable[[dict[str, Any]], object]
-Lost = Callable[[], object]
-AWAY = (RedisError, OSError)
+OnLost = Callable[[], object]
+BROKER_ERRORS = (RedisError, OSError)
 
 
 def channel(kind: str, name: str) -> str:
@@ -104,7 +104,7 @@ class _Publisher(Generic[T]):
             # A fork copies no threads, and two processes must not share a connection.
             if self._pid != os.getpid():
                 self._loop = asyncio.new_event_loop()
-                self._waiting = deque(maxlen=MOST_WAITING)
+                self._waiting = deque(maxlen=MAX_QUEUED)
                 self._is_sending = False
                 # One retry, at once: the connection may have been idle for too long.
                 self._broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
@@ -136,7 +136,9 @@ async def _publish_each(broker: Redis, messages: Iterable[tuple[str, Any]]) -> N
         await broker.publish(name, json.dumps(message))
 
 
-async def _send_to_screens(broker: Redis, news: Sequence[tuple[Collection[str], Build]]) -> None:
+async def _publish_to_screens(
+    broker: Redis, news: Sequence[tuple[Collection[str], FrameBuilder]]
+) -> None:
     """Make and send the frames that somebody listens to, then wait to gather the next ones.
 
     A socket that subscribes after the channels are listed misses nothing: it reads its
@@ -157,36 +159,36 @@ async def _send_to_screens(broker: Redis, news: Sequence[tuple[Collection[str], 
                 continue
             await _publish_each(broker, frames.items())
     # Messages added meanwhile are sent together next time: fewer and larger frames.
-    await asyncio.sleep(SCREENS_EVERY_S if listened else UNSEEN_S)
+    await asyncio.sleep(BATCH_INTERVAL_S if listened else IDLE_BATCH_INTERVAL_S)
 
 
-_to_screens = _Publisher(_send_to_screens)
+_screen_publisher = _Publisher(_publish_to_screens)
 # Separate, so that a verdict does not queue behind messages for screens.
-_to_agents = _Publisher(_publish_each)
+_agent_publisher = _Publisher(_publish_each)
 
 
-def to_groups(groups: Collection[str], build: Build) -> None:
+def send_to_groups(groups: Collection[str], build: FrameBuilder) -> None:
     """Send a frame to each of these groups that has listeners, in order, without waiting.
 
     `build` runs in the sending thread: a writer holds no lock while frames are made.
     """
-    _to_screens.send((groups, build))
+    _screen_publisher.send((groups, build))
 
 
-def to_channel(name: str, message: dict[str, Any]) -> None:
+def send_to_channel(name: str, message: dict[str, Any]) -> None:
     """Send `message` to all listeners of this channel, without waiting."""
-    _to_agents.send((name, message))
+    _agent_publisher.send((name, message))
 
 
-def check_access(user: int) -> None:
+def recheck_access(user: int) -> None:
     """After the commit, have a person's sockets check again whether they may stay open."""
-    transaction.on_commit(lambda: to_channel(person_channel(user), {"type": "access.changed"}))
+    transaction.on_commit(lambda: send_to_channel(person_channel(user), {"type": "access.changed"}))
 
 
 _wakers: list[Waker] = []
 
 
-def hear_wakes(waker: Waker) -> None:
+def register_waker(waker: Waker) -> None:
     """Call `waker` for this process's own wakes too, until its event loop is closed."""
     _wakers.append(waker)
 
@@ -201,14 +203,14 @@ def wake(run_ids: Collection[UUID]) -> None:
         except RuntimeError:
             _wakers.remove(waker)
     runs = [run_id.hex for run_id in run_ids]
-    to_channel(wake_channel(), {"type": "wake", "runs": runs})
+    send_to_channel(wake_channel(), {"type": "wake", "runs": runs})
 
 
 @dataclass(slots=True)
 class _Subscription:
     """The listeners to a channel, and whether the broker has confirmed it."""
 
-    listeners: dict[Listener, Lost | None] = field(default_factory=dict)
+    listeners: dict[Listener, OnLost | None] = field(default_factory=dict)
     confirmed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -217,26 +219,26 @@ class Subscriber:
 
     def __init__(self) -> None:
         self._subscriptions: dict[str, _Subscription] = {}
-        self._known: set[str] = set()
+        self._subscribed: set[str] = set()
         self._pubsub: PubSub | None = None
         self._lock: asyncio.Lock
-        self._listening: asyncio.Task[None] | None = None
+        self._listen_task: asyncio.Task[None] | None = None
 
-    async def add(self, channel: str, listener: Listener, lost: Lost | None = None) -> None:
+    async def add(self, channel: str, listener: Listener, lost: OnLost | None = None) -> None:
         """Listen to a channel; on return the broker has confirmed it: nothing is missed.
 
         `lost` is called when the connection was lost: messages may be missed from then on.
         """
         # Also if the last listener has just left: that task is ending.
-        if self._listening is None or self._listening.done() or self._listening.cancelling():
+        if self._listen_task is None or self._listen_task.done() or self._listen_task.cancelling():
             self._subscriptions = {}
             self._pubsub = None  # the old task closes its own
             self._lock = asyncio.Lock()
-            self._listening = asyncio.create_task(self._listen())
+            self._listen_task = asyncio.create_task(self._listen())
         subscription = self._subscriptions.setdefault(channel, _Subscription())
         subscription.listeners[listener] = lost
         await self._subscribe()
-        _hear_cancellation()
+        _raise_if_cancelled()
         await subscription.confirmed.wait()
 
     async def remove(self, channel: str, listener: Listener) -> None:
@@ -245,17 +247,17 @@ class Subscriber:
             subscription.listeners.pop(listener, None)
         if any(known.listeners for known in self._subscriptions.values()):
             await self._subscribe()
-        elif self._listening is not None:
-            self._listening.cancel()
-            await asyncio.wait({self._listening})
+        elif self._listen_task is not None:
+            self._listen_task.cancel()
+            await asyncio.wait({self._listen_task})
 
     async def _subscribe(self) -> None:
         """Subscribe and unsubscribe at the broker; `_listen` recovers from what fails."""
-        with suppress(*AWAY):
+        with suppress(*BROKER_ERRORS):
             async with self._lock:
-                await self._tell_broker()
+                await self._sync_subscriptions()
 
-    async def _tell_broker(self) -> None:
+    async def _sync_subscriptions(self) -> None:
         if self._pubsub is None:
             return
         left = [name for name, known in self._subscriptions.items() if not known.listeners]
@@ -263,7 +265,10 @@ class Subscriber:
             del self._subscriptions[name]
         # Noted before it is sent: if sending fails,
         # a new connection subscribes to all of them.
-        new, self._known = self._subscriptions.keys() - self._known, set(self._subscriptions)
+        new, self._subscribed = (
+            self._subscriptions.keys() - self._subscribed,
+            set(self._subscriptions),
+        )
         if left:
             await self._pubsub.unsubscribe(*left)
         if new:
@@ -274,13 +279,13 @@ class Subscriber:
         while True:
             try:
                 await self._connect_and_listen()
-            except AWAY as fault:
+            except BROKER_ERRORS as fault:
                 logger.warning("the broker cannot be heard: %s", fault)
                 for subscription in self._subscriptions.values():
                     for lost in filter(None, tuple(subscription.listeners.values())):
                         lost()
             # Otherwise a broker that restarts would be asked thousands of times a second.
-            await asyncio.sleep(LISTEN_AGAIN_S)
+            await asyncio.sleep(RECONNECT_AFTER_S)
 
     async def _connect_and_listen(self) -> None:
         # The client's own retries would race with ours.
@@ -290,9 +295,9 @@ class Subscriber:
         async with broker, broker.pubsub() as pubsub:
             try:
                 async with self._lock:
-                    self._pubsub, self._known = pubsub, set()
-                    await self._tell_broker()
-                _hear_cancellation()
+                    self._pubsub, self._subscribed = pubsub, set()
+                    await self._sync_subscriptions()
+                _raise_if_cancelled()
                 while True:
                     self._dispatch(await pubsub.get_message(timeout=None))
             finally:
@@ -323,7 +328,7 @@ class Subscriber:
                     logger.exception("hearing %s failed", message["channel"])
 
 
-def _hear_cancellation() -> None:
+def _raise_if_cancelled() -> None:
     """End a task that was cancelled while it sent: the library loses that (`wait_for_event`)."""
     if (task := asyncio.current_task()) and task.cancelling():
         raise asyncio.CancelledError

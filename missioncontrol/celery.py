@@ -53,16 +53,16 @@ def drop_stale_connection(sender: Task[..., Any], **_: object) -> None:
         connection.close_if_unusable_or_obsolete()
 
 
-def enqueue(task: str, asked: object) -> None:
-    """Queue a task for `asked`; the sweep makes up for a message that the broker loses."""
+def enqueue(task: str, argument: object) -> None:
+    """Queue a task with its argument; the sweep makes up for a message that the broker loses."""
     try:
         # Without retries: with the broker away, each would keep a request or a verdict waiting.
-        app.send_task(task, (asked,), retry=False)
+        app.send_task(task, (argument,), retry=False)
     except Exception as fault:  # noqa: BLE001 - the broker is away: it is swept up
         logger.warning("queueing %s failed: %s", task, fault)
 
 
-def call_in(pool: ThreadPoolExecutor, call: Callable[[], object]) -> None:
+def run_in_pool(pool: ThreadPoolExecutor, call: Callable[[], object]) -> None:
     """Have a thread of this process make a call that may take long.
 
     Neither verdicts nor the sweep wait for it. Work that dies with this process was claimed only
@@ -82,7 +82,7 @@ def call_in(pool: ThreadPoolExecutor, call: Callable[[], object]) -> None:
 
 
 @beat_init.connect
-def count_steadily(sender: Service, **_: object) -> None:
+def use_monotonic_clock(sender: Service, **_: object) -> None:
     """Keep beat running when the clock is set back: otherwise it would sleep for that long."""
     booted_at = now() - timedelta(seconds=time.monotonic())
 

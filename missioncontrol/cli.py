@@ -14,19 +14,19 @@ def main() -> None:
 
     `up` is handled here, before Django reads its settings, because it decides some of them.
     """
-    safe_path.keep()
+    safe_path.exclude_working_directory()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "missioncontrol.settings")
     try:
         if sys.argv[1:2] == ["up"]:
             from missioncontrol.up.command import main as up
 
             sys.exit(up(sys.argv[2:]))
-        _run_djangos()
+        _run_django_command()
     except SettingInvalid as error:
         sys.exit(f"mission control: {error}")
 
 
-def _run_djangos() -> None:
+def _run_django_command() -> None:
     from django.core.management import execute_from_command_line
     from django.db import DatabaseError
 

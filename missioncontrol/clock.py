@@ -47,7 +47,7 @@ def read_zone(name: str, *, field: str) -> ZoneInfo:
     return zone
 
 
-def check_to_come(expires_at: datetime | None, *, at: datetime) -> None:
+def check_in_future(expires_at: datetime | None, *, at: datetime) -> None:
     """Refuse an expiry in the past.
 
     Raises:

@@ -13,7 +13,7 @@ def new_id() -> UUID:
     return uuid7()
 
 
-def earlier(made: UUID, *, by: timedelta) -> UUID:
+def earlier_id(row_id: UUID, *, by: timedelta) -> UUID:
     """Return the id that would have been made `by` earlier: its first 48 bits are the time."""
     milliseconds = by // timedelta(milliseconds=1)
-    return UUID(int=max(0, made.int - (milliseconds << 80)))
+    return UUID(int=max(0, row_id.int - (milliseconds << 80)))

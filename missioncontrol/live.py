@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 PUBLISH_EVERY_S = 0.25
 # Sending to one socket takes about a tenth of that.
-PUBLISH_EVERY_S_EACH = 0.002
+PUBLISH_S_PER_SOCKET = 0.002
 
 Send = Callable[[str], Awaitable[None]]
 
@@ -60,12 +60,12 @@ class Audience:
         self._at_once = asyncio.Event()
         self._publishing: asyncio.Task[None] | None = None
 
-    def take(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         """Add what one commit brought: events in order, the newest meters of each run."""
         self._events += frame["events"]
         for run, meters in frame["meters"].items():
             before = self._meters.get(run)
-            self._meters[run] = _join(before, meters) if before else meters
+            self._meters[run] = _merge_meters(before, meters) if before else meters
         if frame["at_once"]:
             self._at_once.set()
         if self._publishing is None or self._publishing.done():
@@ -94,11 +94,11 @@ class Audience:
                     self.sockets.pop(send, None)
                 await asyncio.sleep(0)  # agents' requests run in between
             # Ten times what sending takes, however many listen: the rest of the time is for agents.
-            pause_s = max(PUBLISH_EVERY_S, PUBLISH_EVERY_S_EACH * len(self.sockets))
+            pause_s = max(PUBLISH_EVERY_S, PUBLISH_S_PER_SOCKET * len(self.sockets))
             await self.pause(self._at_once, pause_s)
 
 
-def _join(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _merge_meters(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """Return the newest meters of a run, with the tape's points from both.
 
     Processes publish independently: an earlier commit's meters may come after a later one's. Both
@@ -123,7 +123,7 @@ class Audiences:
         audience = self._by_group.setdefault(group, Audience())
         # Added before the audience subscribes, so that it gets the first message.
         audience.sockets[send] = None
-        await subscriber.add(group, audience.take)
+        await subscriber.add(group, audience.add_frame)
 
     async def leave(self, group: str, send: Send) -> None:
         """Stop passing a group's messages to `send`."""
@@ -134,14 +134,14 @@ class Audiences:
         if not audience.sockets:
             del self._by_group[group]
             audience.close()
-            await subscriber.remove(group, audience.take)
+            await subscriber.remove(group, audience.add_frame)
 
 
 # One for the process.
 audiences = Audiences()
 
 
-class SharedReading:
+class CoalescedReads:
     """Readings by name, shared by all that ask at the same time; at most one more waits for each.
 
     When a server comes back, every screen asks for its project's board within a second.
@@ -174,177 +174,179 @@ class SharedReading:
 
 
 # An expired session causes no message: it has to be checked.
-CHECKED_EVERY_S = 15.0
+ACCESS_CHECK_INTERVAL_S = 15.0
 # Sent as often, about no run: a dead connection ends on neither side, and only silence shows it.
-STILL_HERE = '{"type": "meters", "runs": {}}'
+KEEPALIVE = '{"type": "meters", "runs": {}}'
 # After a check that failed.
-LOOK_AGAIN_S = 1.0
+RETRY_CHECK_AFTER_S = 1.0
 # The browser reconnects for a snapshot. A private code: Autobahn sends no standard one but 1000.
-READ_ANEW = 4012
-NOT_SIGNED_IN = 4401
-NOT_YOURS = 4403
+CLOSE_RECONNECT = 4012
+CLOSE_NOT_SIGNED_IN = 4401
+CLOSE_FORBIDDEN = 4403
 
 _snapshots: TypeAdapter[Snapshot] = TypeAdapter(Snapshot)
 # One for the process: what many sockets ask for at once is read once.
-readings = SharedReading()
+snapshot_reads = CoalescedReads()
 # The scheme of the page that may open such a socket.
-PAGES = {"ws": "http", "wss": "https"}
+PAGE_SCHEMES = {"ws": "http", "wss": "https"}
 
 
 class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
     """What both sockets do: join first, then read, so that nothing is missed."""
 
     group: str
-    mine: str
+    person_channel: str
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve the socket, and leave its group however it ends."""
-        self._guarding: asyncio.Task[None] | None = None
-        self._doubted = asyncio.Event()
+        self._access_task: asyncio.Task[None] | None = None
+        self._needs_check = asyncio.Event()
         self._missed = False
         # The group's messages from before the snapshot was sent; None: it was sent.
-        self._early: list[str] | None = []
+        self._buffered: list[str] | None = []
         try:
             await super().__call__(scope, receive, send)
         finally:
             # A browser that disconnects cancels this:
             # the group must be left even then.
-            if self._guarding is not None:
-                self._guarding.cancel()
+            if self._access_task is not None:
+                self._access_task.cancel()
             # It may end before it ever joined.
-            if hasattr(self, "mine"):
+            if hasattr(self, "person_channel"):
                 try:
-                    await audiences.leave(self.group, self._hear)
+                    await audiences.leave(self.group, self._forward)
                 finally:  # a server that shuts down may cancel that too
-                    await subscriber.remove(self.mine, self._hear_of_access)
+                    await subscriber.remove(self.person_channel, self._recheck_access)
 
     async def connect(self) -> None:
         """Accept, then refuse with a code that a browser can read."""
         await self.accept()
-        opener = await database_sync_to_async(opener_of)(self.scope)
+        opener = await database_sync_to_async(authenticate_socket)(self.scope)
         if opener is None:
-            await self.close(NOT_SIGNED_IN)
+            await self.close(CLOSE_NOT_SIGNED_IN)
             return
         try:
-            place = UUID(self.scope["path_params"]["id"])
+            shown_id = UUID(self.scope["path_params"]["id"])
             projects = await database_sync_to_async(_projects_of)(opener)
-            self.place = place
-            self.group = await database_sync_to_async(self.group_of)(place, projects)
-            self.mine = broadcast.person_channel(opener.user.pk)
+            self.shown_id = shown_id
+            self.group = await database_sync_to_async(self.group_of)(shown_id, projects)
+            self.person_channel = broadcast.person_channel(opener.user.pk)
             # Joined before it is read: what is committed in between comes as an event.
-            await audiences.join(self.group, self._hear)
-            await subscriber.add(self.mine, self._hear_of_access, self._lose)
+            await audiences.join(self.group, self._forward)
+            await subscriber.add(
+                self.person_channel, self._recheck_access, self._note_lost_messages
+            )
             self._missed = False  # what was missed before is in the snapshot
 
-            def text() -> str:
-                return _snapshots.dump_json(self.read(place, projects)).decode()
+            def read_text() -> str:
+                return _snapshots.dump_json(self.read_snapshot(shown_id, projects)).decode()
 
-            reading: Callable[[], Awaitable[str]] = database_sync_to_async(text)
-            await self.send(await readings.read(self.shown(place), reading))
-            while self._early:  # more may come while one is sent
-                await self.send(self._early.pop(0))
-            self._early = None
-            self._guarding = asyncio.create_task(self._stay_allowed())
+            reading: Callable[[], Awaitable[str]] = database_sync_to_async(read_text)
+            await self.send(await snapshot_reads.read(self.read_key(shown_id), reading))
+            while self._buffered:  # more may come while one is sent
+                await self.send(self._buffered.pop(0))
+            self._buffered = None
+            self._access_task = asyncio.create_task(self._watch_access())
         except (NotFound, ValueError):
-            await self.close(NOT_YOURS)
+            await self.close(CLOSE_FORBIDDEN)
 
-    async def _hear(self, text: str) -> None:
+    async def _forward(self, text: str) -> None:
         """Send a message of the group; one that comes before the snapshot waits for it."""
-        if self._early is None:
+        if self._buffered is None:
             await self.send(text)
         else:
-            self._early.append(text)
+            self._buffered.append(text)
 
-    def shown(self, place: UUID) -> tuple[str, UUID]:
+    def read_key(self, shown_id: UUID) -> tuple[str, UUID]:
         """Return the reading's name: all who may listen to a place read the same."""
-        return type(self).__name__, place
+        return type(self).__name__, shown_id
 
-    async def _stay_allowed(self) -> None:
+    async def _watch_access(self) -> None:
         """Close once the session, the token or the membership is gone, or messages were lost.
 
-        Send `STILL_HERE` in between.
+        Send `KEEPALIVE` in between.
         """
         while True:
-            is_doubted = await wait_for_event(self._doubted, CHECKED_EVERY_S)
+            needs_check = await wait_for_event(self._needs_check, ACCESS_CHECK_INTERVAL_S)
             try:
-                if not is_doubted:
-                    await self.send(STILL_HERE)
+                if not needs_check:
+                    await self.send(KEEPALIVE)
                 # What the broker lost cannot be fetched: a new snapshot has it.
                 if self._missed:
-                    await self.close(READ_ANEW)
+                    await self.close(CLOSE_RECONNECT)
                     return
-                opener = await database_sync_to_async(opener_of)(self.scope)
+                opener = await database_sync_to_async(authenticate_socket)(self.scope)
                 if opener is None:
-                    await self.close(NOT_SIGNED_IN)
+                    await self.close(CLOSE_NOT_SIGNED_IN)
                     return
                 try:
                     projects = await database_sync_to_async(_projects_of)(opener)
-                    await database_sync_to_async(self.group_of)(self.place, projects)
+                    await database_sync_to_async(self.group_of)(self.shown_id, projects)
                 except NotFound:
-                    await self.close(NOT_YOURS)
+                    await self.close(CLOSE_FORBIDDEN)
                     return
             except Exception:  # a database that is away must not end the checks
                 logger.exception("who may look at %s could not be read", self.group)
-                self._doubted.set()
-                await asyncio.sleep(LOOK_AGAIN_S)
+                self._needs_check.set()
+                await asyncio.sleep(RETRY_CHECK_AFTER_S)
 
-    def _hear_of_access(self, message: dict[str, Any]) -> None:
+    def _recheck_access(self, message: dict[str, Any]) -> None:
         """Check at once: a token, a session or a membership of this person changed."""
-        self._doubted.set()
+        self._needs_check.set()
 
-    def _lose(self) -> None:
+    def _note_lost_messages(self) -> None:
         """Make the browser read again: the broker was away, and messages are lost."""
         self._missed = True
-        self._doubted.set()
+        self._needs_check.set()
 
     group_of: Callable[[UUID, list[UUID]], str]
-    read: Callable[[UUID, list[UUID]], Snapshot]
+    read_snapshot: Callable[[UUID, list[UUID]], Snapshot]
 
 
 class BoardConsumer(LiveConsumer):
     """`/ws/projects/{id}/`."""
 
     @staticmethod
-    def group_of(place: UUID, projects: list[UUID]) -> str:
+    def group_of(shown_id: UUID, projects: list[UUID]) -> str:
         """Return the project's group, for one of its members."""
-        if place not in projects:
+        if shown_id not in projects:
             raise NotFound("The project")
-        return broadcast.board_group(place)
+        return broadcast.board_group(shown_id)
 
     @staticmethod
-    def read(place: UUID, projects: list[UUID]) -> Snapshot:
+    def read_snapshot(shown_id: UUID, projects: list[UUID]) -> Snapshot:
         """Read the board."""
-        return rows.board(place, at=now())
+        return rows.board(shown_id, at=now())
 
 
 class RunConsumer(LiveConsumer):
     """`/ws/runs/{id}/`."""
 
     @staticmethod
-    def group_of(place: UUID, projects: list[UUID]) -> str:
+    def group_of(shown_id: UUID, projects: list[UUID]) -> str:
         """Return the run's group, for a person who may see it."""
-        return broadcast.run_group(find_run(place, projects=projects).id)
+        return broadcast.run_group(find_run(shown_id, projects=projects).id)
 
     @staticmethod
-    def read(place: UUID, projects: list[UUID]) -> Snapshot:
+    def read_snapshot(shown_id: UUID, projects: list[UUID]) -> Snapshot:
         """Read the run's page."""
-        return rows.page(find_run(place, projects=projects), at=now())
+        return rows.page(find_run(shown_id, projects=projects), at=now())
 
 
-def _projects_of(opener: Opener) -> list[UUID]:
+def _projects_of(opener: SocketUser) -> list[UUID]:
     mine = ways.open_memberships_of(opener.user, token=opener.token)
     return list(mine.values_list("project_id", flat=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opener:
+class SocketUser:
     """The person who opens a socket, and the token they sent; None: they have a session."""
 
     user: User
     token: PersonalToken | None = None
 
 
-def opener_of(scope: dict[str, Any]) -> Opener | None:
+def authenticate_socket(scope: dict[str, Any]) -> SocketUser | None:
     """Return who opens a socket; None: refused."""
     headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
     scheme = scope.get("scheme", "ws")
@@ -353,9 +355,9 @@ def opener_of(scope: dict[str, Any]) -> Opener | None:
     # A script's socket has no Origin, and needs none: no browser sends this header by itself.
     if token := bearer_of(headers.get("authorization", "")):
         known = find_personal_token(token, at=now()) if token.startswith(PERSON_PREFIX) else None
-        return Opener(user=known.user, token=known) if known else None
+        return SocketUser(user=known.user, token=known) if known else None
     # A page of another site may send our cookie, but not our Origin: scheme, host and port.
-    ours = {f"{PAGES[scheme]}://{headers.get('host', '')}"}
+    ours = {f"{PAGE_SCHEMES[scheme]}://{headers.get('host', '')}"}
     if settings.PUBLIC_URL:
         public = urlsplit(settings.PUBLIC_URL)
         ours.add(f"{public.scheme}://{public.netloc}")
@@ -364,23 +366,23 @@ def opener_of(scope: dict[str, Any]) -> Opener | None:
     # Over HTTPS the cookie has another name, which no neighbouring host can set.
     name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
     user = sessions.person_of(headers.get("cookie", ""), name)
-    return Opener(user=user) if user else None
+    return SocketUser(user=user) if user else None
 
 
-ADDRESSES = (
+ROUTES = (
     # With and without hyphens, as a UUID may be written.
     (re.compile(r"^/ws/projects/(?P<id>[0-9a-f-]{32,36})/$"), BoardConsumer.as_asgi()),
     (re.compile(r"^/ws/runs/(?P<id>[0-9a-f-]{32,36})/$"), RunConsumer.as_asgi()),
 )
 
 
-async def sockets(scope: Any, receive: Any, send: Any) -> None:
+async def serve_socket(scope: Any, receive: Any, send: Any) -> None:
     """Serve a socket; an unknown address is accepted and closed with 4403."""
-    for address, consumer in ADDRESSES:
+    for address, consumer in ROUTES:
         found = address.match(scope["path"])
         if found:
             await consumer({**scope, "path_params": found.groupdict()}, receive, send)
             return
     # If it were refused in the handshake, a browser could not read why.
     await send({"type": "websocket.accept"})
-    await send({"type": "websocket.close", "code": NOT_YOURS})
+    await send({"type": "websocket.close", "code": CLOSE_FORBIDDEN})

@@ -14,10 +14,10 @@ _STATM = Path("/proc/self/statm")
 
 def of_machine() -> int:
     """Return the machine's memory, or its container's limit if that is less."""
-    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     # Without a limit, the file contains `max` or a number larger than any machine's memory.
     limits = [limit.read_text().strip() for limit in _LIMITS if limit.is_file()]
-    return min([whole, *(int(limit) for limit in limits if limit.isdecimal())])
+    return min([installed, *(int(limit) for limit in limits if limit.isdecimal())])
 
 
 def of_process() -> int:
@@ -27,6 +27,6 @@ def of_process() -> int:
             return int(file.read().split()[1]) * resource.getpagesize()
     except FileNotFoundError:
         pass
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # macOS counts bytes, Linux kilobytes.
-    return most if sys.platform == "darwin" else most * 1024
+    return peak if sys.platform == "darwin" else peak * 1024

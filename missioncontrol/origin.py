@@ -15,25 +15,25 @@ from django.http.request import split_domain_port, validate_host
 from rest_framework.request import Request
 
 # The prefix of our cookies' names.
-OURS = "mc_"
-HOST_ONLY = "__Host-"
+COOKIE_PREFIX = "mc_"
+HOST_PREFIX = "__Host-"
 # INET6_ADDRSTRLEN without its NUL: no address is longer in text.
-LONGEST_ADDRESS = 45
+MAX_ADDRESS_LENGTH = 45
 
 
 def is_our_host(host: str) -> bool:
     """Say whether a Host header is a name we answer to."""
-    return _is_among(host, tuple(settings.ALLOWED_HOSTS))
+    return _is_allowed_host(host, tuple(settings.ALLOWED_HOSTS))
 
 
 @lru_cache
-def _is_among(host: str, allowed: tuple[str, ...]) -> bool:
+def _is_allowed_host(host: str, allowed: tuple[str, ...]) -> bool:
     # Parsed as Django does, since both must refuse the same.
     name, _ = split_domain_port(host)
     return bool(name) and validate_host(name, allowed)
 
 
-def address_of(peer: str, forwarded: str) -> str:
+def resolve_client_address(peer: str, forwarded: str) -> str:
     """Return the address behind a peer; `forwarded` is its `X-Forwarded-For`.
 
     Anybody can write that header: it is read from its end, which the proxy next to us
@@ -44,20 +44,20 @@ def address_of(peer: str, forwarded: str) -> str:
     # vouches for.
     while hops and is_trusted_proxy(peer):
         # Cut, because it becomes the name of a bucket and is stored in the database.
-        peer = hops.pop()[:LONGEST_ADDRESS]
+        peer = hops.pop()[:MAX_ADDRESS_LENGTH]
     return peer
 
 
-def asked_from(request: HttpRequest | Request) -> str:
+def client_address_of(request: HttpRequest | Request) -> str:
     """Return the caller's address, as far as the proxies in between are trusted."""
     peer = str(request.META.get("REMOTE_ADDR", ""))
-    return address_of(peer, request.META.get("HTTP_X_FORWARDED_FOR", ""))
+    return resolve_client_address(peer, request.META.get("HTTP_X_FORWARDED_FOR", ""))
 
 
 def is_trusted_proxy(peer: str) -> bool:
     """Say whether an address is one of the named proxies."""
-    known = read_address(peer)
-    return known is not None and any(known in network for network in settings.TRUSTED_PROXIES)
+    address = read_address(peer)
+    return address is not None and any(address in network for network in settings.TRUSTED_PROXIES)
 
 
 def read_address(text: str) -> IPv4Address | IPv6Address | None:
@@ -77,4 +77,4 @@ def is_over_https(scheme: str) -> bool:
 
 def cookie_name(name: str, scheme: str) -> str:
     """Return what a browser calls one of our cookies."""
-    return f"{HOST_ONLY}{name}" if is_over_https(scheme) else name
+    return f"{HOST_PREFIX}{name}" if is_over_https(scheme) else name

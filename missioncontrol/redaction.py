@@ -17,18 +17,18 @@ from guard.redact import MASK
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.sealing import fingerprint
 
-MOST_RULES = 50
-LONGEST_RULE = 100
+MAX_RULES = 50
+MAX_RULE_LENGTH = 100
 # Characters before the star: fewer would occur in every text.
-SHORTEST_RULE = 3
+MIN_RULE_LENGTH = 3
 # What is masked already stays as it is, because a turn may pass through several maskings.
-_MARKED = r"\[masked(?: [a-p]{6})?\]"
+_MASK_PATTERN = r"\[masked(?: [a-p]{6})?\]"
 _LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 # Possessive (`+`): no shorter match of the spaces is tried again, so time stays linear.
-_STANDS_FOR = {"#": r"\d", "?": r"[^\W\d_]", " ": r"\s{1,16}+"}
+_WILDCARDS = {"#": r"\d", "?": r"[^\W\d_]", " ": r"\s{1,16}+"}
 # Characters searched at a time, because no other thread runs during a search. A match is shorter
 # than the overlap, except for the rest of a word.
-_PIECE, _OVERLAP = 16_384, 2_048
+_CHUNK, _OVERLAP = 16_384, 2_048
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,17 @@ class Redaction:
     rules: tuple[str, ...] = ()
     salt: str = ""
 
-    def text(self, text: str) -> str:
+    def mask_text(self, text: str) -> str:
         """Return a text with what a rule matches masked.
 
-        >>> Redaction(("K-####",)).text("order K-1234 shipped")
+        >>> Redaction(("K-####",)).mask_text("order K-1234 shipped")
         'order [masked] shipped'
         """
         if not self.rules:
             return text
         parts: list[str] = []
         done = 0
-        for match in _matches(self.rules, text):
+        for match in _find_matches(self.rules, text):
             mask = MASK
             if not match.lastgroup:
                 mask = match[0]
@@ -65,37 +65,37 @@ class Redaction:
             done = match.end()
         return "".join([*parts, text[done:]])
 
-    def found(self, text: str) -> list[tuple[str, int, int]]:
+    def find_matches(self, text: str) -> list[tuple[str, int, int]]:
         """Return each match's rule, start and end, in the order of the text."""
         if not self.rules:
             return []
         return [
             (self.rules[int(match.lastgroup[1:].partition("_")[0])], match.start(), match.end())
-            for match in _matches(self.rules, text)
+            for match in _find_matches(self.rules, text)
             if match.lastgroup
         ]
 
-    def json(self, value: Any) -> Any:
+    def mask_json(self, value: Any) -> Any:
         """Return JSON with its texts, names and numbers masked."""
         if not self.rules or value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
-            return self.text(value)
+            return self.mask_text(value)
         if isinstance(value, int | float):
             # As written: a customer's number is masked with or without quotes.
             written = str(value)
-            masked = self.text(written)
+            masked = self.mask_text(written)
             return value if masked == written else masked
         if isinstance(value, dict):
-            return {self.text(name): self.json(part) for name, part in value.items()}
-        return [self.json(part) for part in value]
+            return {self.mask_text(name): self.mask_json(part) for name, part in value.items()}
+        return [self.mask_json(part) for part in value]
 
 
-NOTHING = Redaction()
+NO_REDACTION = Redaction()
 
 
 @lru_cache(maxsize=256)
-def _pattern(rules: tuple[str, ...]) -> re.Pattern[str]:
+def _compile_rules(rules: tuple[str, ...]) -> re.Pattern[str]:
     """Return one pattern for all rules, which tries them only where one may begin."""
     # In both forms of an accented letter: as one character, and as a letter with a combining mark.
     named = [
@@ -104,36 +104,36 @@ def _pattern(rules: tuple[str, ...]) -> re.Pattern[str]:
         for n, form in enumerate(sorted({unicodedata.normalize(f, rule) for f in ("NFC", "NFD")}))
     ]
     # A rule that begins with a word character must not match in the middle of a word.
-    whole_words = [one for one in named if _is_of_a_word(one[0][0])]
-    others = [one for one in named if not _is_of_a_word(one[0][0])]
+    whole_words = [one for one in named if _is_word_char(one[0][0])]
+    others = [one for one in named if not _is_word_char(one[0][0])]
     # Existing marks come first, so that no rule matches a part of one.
-    parts = [_MARKED]
-    parts += [rf"(?<!\w){_any_of(whole_words)}"] if whole_words else []
-    parts += [_any_of(others)] if others else []
+    parts = [_MASK_PATTERN]
+    parts += [rf"(?<!\w){_alternatives(whole_words)}"] if whole_words else []
+    parts += [_alternatives(others)] if others else []
     return re.compile("|".join(parts), re.IGNORECASE)
 
 
-def _any_of(named: Sequence[tuple[str, str]]) -> str:
-    firsts = "|".join(sorted({_sign(rule[0]) for rule, _ in named}))
+def _alternatives(named: Sequence[tuple[str, str]]) -> str:
+    firsts = "|".join(sorted({_char_pattern(rule[0]) for rule, _ in named}))
     each = []
     for rule, name in named:
         whole = rule.removesuffix("*")
         # A rule that ends with a word character matches only to a word's end.
-        ends = r"(?!\w)" if _is_of_a_word(whole[-1]) else ""
+        ends = r"(?!\w)" if _is_word_char(whole[-1]) else ""
         rest = r"\w*+" if whole != rule else ends
-        each.append(f"(?P<{name}>{''.join(map(_sign, whole))}{rest})")
+        each.append(f"(?P<{name}>{''.join(map(_char_pattern, whole))}{rest})")
     return f"(?={firsts})(?:{'|'.join(each)})"
 
 
-def _sign(sign: str) -> str:
-    return _STANDS_FOR.get(sign) or re.escape(sign)
+def _char_pattern(sign: str) -> str:
+    return _WILDCARDS.get(sign) or re.escape(sign)
 
 
-def _matches(rules: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
+def _find_matches(rules: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
     """Yield the matches of rules and existing marks, a piece of the text at a time."""
-    pattern, at = _pattern(rules), 0
+    pattern, at = _compile_rules(rules), 0
     while at < len(text):
-        piece = at + _PIECE
+        piece = at + _CHUNK
         match = pattern.search(text, at, piece + _OVERLAP)
         if match is None or match.start() >= piece:
             at = piece
@@ -144,7 +144,7 @@ def _matches(rules: tuple[str, ...], text: str) -> Iterator[re.Match[str]]:
             at = match.start() + 1
 
 
-def _is_of_a_word(sign: str) -> bool:
+def _is_word_char(sign: str) -> bool:
     return sign in "#?_" or sign.isalnum()
 
 
@@ -155,19 +155,21 @@ def read_rules(asked: Sequence[str]) -> Redaction:
         InvalidRequest: a rule is too short, too long, too broad or not a valid rule.
     """
     rules = tuple(dict.fromkeys(rule for one in asked if (rule := " ".join(one.split()))))
-    if len(rules) > MOST_RULES:
-        raise InvalidRequest(f"At most {MOST_RULES} rules.", field="redact_rules")
+    if len(rules) > MAX_RULES:
+        raise InvalidRequest(f"At most {MAX_RULES} rules.", field="redact_rules")
     for rule in rules:
         # Refused when it is written: a rule that matches every text would blank all runs for good.
         whole, fault = rule.removesuffix("*"), ""
-        if len(rule) > LONGEST_RULE or not rule.isprintable():
-            fault = f"at most {LONGEST_RULE} characters, all of which can be seen."
+        if len(rule) > MAX_RULE_LENGTH or not rule.isprintable():
+            fault = f"at most {MAX_RULE_LENGTH} characters, all of which can be seen."
         elif "*" in whole:
             fault = "a star stands at the end only, for the rest of the word."
-        elif len(whole) < SHORTEST_RULE:
-            fault = f"at least {SHORTEST_RULE} characters before the star, or it meets every text."
+        elif len(whole) < MIN_RULE_LENGTH:
+            fault = (
+                f"at least {MIN_RULE_LENGTH} characters before the star, or it meets every text."
+            )
         elif not whole.replace("?", "").strip():
             fault = "letters alone are every word: name a sign of its own, or a digit as #."
         if fault:
-            raise InvalidRequest(f"{rule[:LONGEST_RULE]}: {fault}", field="redact_rules")
+            raise InvalidRequest(f"{rule[:MAX_RULE_LENGTH]}: {fault}", field="redact_rules")
     return Redaction(rules)

@@ -22,12 +22,12 @@ class SafePath(list[str]):
             super().insert(index, entry)
 
 
-def keep() -> None:
+def exclude_working_directory() -> None:
     """Refuse the working directory from now on."""
     sys.path = SafePath(sys.path)
 
 
 if __name__ == "__main__":
-    keep()
+    exclude_working_directory()
     sys.argv = sys.argv[1:]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

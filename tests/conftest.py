@@ -237,7 +237,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 def publishers():
     """Close their connections at the end: a server's are closed with its process."""
     yield
-    for publisher in (broadcast._to_screens, broadcast._to_agents):
+    for publisher in (broadcast._screen_publisher, broadcast._agent_publisher):
         if publisher._pid == os.getpid():
             closing = publisher._broker.aclose()
             asyncio.run_coroutine_threadsafe(closing, publisher._loop).result()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from missioncontrol.translated import both
+from missioncontrol.translation import by_language
 
 
 class SignInTexts:
@@ -92,6 +92,6 @@ class JoiningTexts:
     too_many = "Too many attempts. Wait a moment, then try again."
 
 
-SIGN_IN_TEXTS = both(SignInTexts(), "sign_in")
-LINK_TEXTS = both(LinkTexts(), "link")
-JOINING_TEXTS = both(JoiningTexts(), "joining")
+SIGN_IN_TEXTS = by_language(SignInTexts(), "sign_in")
+LINK_TEXTS = by_language(LinkTexts(), "link")
+JOINING_TEXTS = by_language(JoiningTexts(), "joining")

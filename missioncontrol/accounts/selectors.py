@@ -12,7 +12,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Reach, SecretUse
 from missioncontrol.accounts.tokens import digest
-from missioncontrol.redaction import NOTHING, Redaction
+from missioncontrol.redaction import NO_REDACTION, Redaction
 
 
 def memberships_of(user: User, *, token: object = None) -> QuerySet[Membership]:
@@ -81,7 +81,7 @@ class KeyHolder:
     agent: str = ""
     reports_only: bool = False
     line: frozenset[UUID] = frozenset()
-    redaction: Redaction = NOTHING
+    redaction: Redaction = NO_REDACTION
 
     def reaches(self, *, opened_by: UUID | None, agent: str) -> bool:
         """Tell whether this key may report on, answer and end a run of the project."""

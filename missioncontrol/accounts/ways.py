@@ -285,7 +285,7 @@ def reseal_factors() -> tuple[int, int]:
         name = "secret" if row.type == Kind.APP else "seed"
         try:
             row.data[name] = encrypt(decrypt(row.data[name]))
-        except sealing.Unreadable:
+        except sealing.UnsealFailed:
             done.append(False)
             continue
         row.save(update_fields=["data"])

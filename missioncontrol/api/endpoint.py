@@ -90,7 +90,7 @@ class Request:
         use = keys.due_use(
             AgentKey,
             self.key.key,
-            address=address_of(self.scope),
+            address=client_address(self.scope),
             user_agent=header(self.scope, b"user-agent"),
             run=run,
         )
@@ -162,17 +162,17 @@ def apply_rate_limit(scope: Scope) -> Callable[[], ReleaseSlot]:
     # A key or token is counted by the hash it is stored as, whatever whitespace surrounds it.
     is_bearer = proof.strip().lower().startswith("bearer ")
     key = digest(proof.strip()[len("bearer ") :].strip() if is_bearer else proof)
-    limits.rate_limiter.count(kind, address=address_of(scope), key=key)
+    limits.rate_limiter.count(kind, address=client_address(scope), key=key)
     return limits.run_openings.enter if kind == "runs" else _acquire_nothing
 
 
-def address_of(scope: Scope) -> str:
+def client_address(scope: Scope) -> str:
     """Return the caller's address, as far as the proxies in between are trusted."""
     # Behind a Unix socket a server reports no peer.
     peer = (scope.get("client") or ("", 0))[0]
     # Some proxies add a header line of their own, below what the caller made up.
     forwarded = (value for key, value in scope["headers"] if key == b"x-forwarded-for")
-    return origin.address_of(peer, b",".join(forwarded).decode("latin1"))
+    return origin.resolve_client_address(peer, b",".join(forwarded).decode("latin1"))
 
 
 def _acquire_nothing() -> ReleaseSlot:

@@ -141,6 +141,6 @@ def record_request(
 ) -> None:
     """Note a use in a request that Django answers, if it is due. Blocks on the database."""
     user_agent = str(request.META.get("HTTP_USER_AGENT", ""))
-    address = origin.asked_from(request)
+    address = origin.client_address_of(request)
     if use := due_use(secret, pk, address=address, user_agent=user_agent, run=run):
         note_place(use, at=now())

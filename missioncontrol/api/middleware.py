@@ -35,20 +35,22 @@ def HostPrefixedCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], A
 
     A page of a neighbouring host may set `mc_session` for us too, but no `__Host-` cookie.
     """
-    ours = f"{origin.HOST_ONLY}{origin.OURS}"
+    ours = f"{origin.HOST_PREFIX}{origin.COOKIE_PREFIX}"
 
     def wrapped(request: Any) -> Any:
         if not origin.is_over_https(request.scheme):
             return get_response(request)
         cookies = request.COOKIES.items()
         own = {
-            name.removeprefix(origin.HOST_ONLY): v for name, v in cookies if name.startswith(ours)
+            name.removeprefix(origin.HOST_PREFIX): v for name, v in cookies if name.startswith(ours)
         }
-        foreign = {name: v for name, v in cookies if not name.startswith((origin.OURS, ours))}
+        foreign = {
+            name: v for name, v in cookies if not name.startswith((origin.COOKIE_PREFIX, ours))
+        }
         request.COOKIES = foreign | own
         response = get_response(request)
         # Renamed on the way out as well, so that Django and its tests know one name for each.
-        for name in [name for name in response.cookies if name.startswith(origin.OURS)]:
+        for name in [name for name in response.cookies if name.startswith(origin.COOKIE_PREFIX)]:
             cookie = response.cookies.pop(name)
             renamed = origin.cookie_name(name, request.scheme)
             # A Morsel cannot be renamed once it is set: copy its attributes to a new one.

@@ -210,7 +210,7 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     # Deleting clears the object's key, and sockets are checked after the commit.
     person = user.pk
     user.delete()
-    broadcast.check_access(person)
+    broadcast.recheck_access(person)
 
 
 def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:

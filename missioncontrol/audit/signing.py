@@ -29,7 +29,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.notify.models import Channel, Device
 from missioncontrol.proof import amendment_statement, canonical
 from missioncontrol.runs import journal
-from missioncontrol.sealing import Unreadable, fingerprint, seal, unseal
+from missioncontrol.sealing import UnsealFailed, fingerprint, seal, unseal
 from missioncontrol.wire.events import AuditAmended
 
 # In the data directory: further public keys that are trusted, one per line.
@@ -166,7 +166,7 @@ def _reseal_addresses() -> tuple[int, int]:
     for row, columns in sealed:
         try:
             plain = {name: unseal(getattr(row, name)) for name in columns}
-        except Unreadable:  # its owner is asked for it again, as before
+        except UnsealFailed:  # its owner is asked for it again, as before
             unreadable += 1
             continue
         for name, text in plain.items():

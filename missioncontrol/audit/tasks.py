@@ -12,7 +12,7 @@ from django.conf import settings
 
 from missioncontrol.audit import erasing, heads
 from missioncontrol.audit.anchors import anchor_heads
-from missioncontrol.celery import call_in
+from missioncontrol.celery import run_in_pool
 from missioncontrol.clock import now
 
 # How often, and at the start of its process, it looks at all runs, even without recent events.
@@ -42,7 +42,7 @@ def anchor() -> None:
             # grow.
             if project_id not in _being_sent:
                 _being_sent.add(project_id)
-                call_in(_senders, partial(_send, project_id))
+                run_in_pool(_senders, partial(_send, project_id))
 
 
 def _send(project_id: UUID) -> None:

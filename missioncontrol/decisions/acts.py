@@ -17,7 +17,7 @@ from uuid import UUID
 from pydantic import Field, TypeAdapter
 
 from guard.budget import MAX_AMOUNT, MIN_AMOUNT
-from missioncontrol.clock import check_to_come
+from missioncontrol.clock import check_in_future
 from missioncontrol.costs.spending import ORGANISATION, TREE
 from missioncontrol.decisions import (
     allowlist,
@@ -157,7 +157,7 @@ def allow_calls(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> N
     calls = made.decision.evidence.get("calls") or []
     if not calls:  # a budget's card has none
         raise InvalidRequest("This card has no call to allow.", field="decision")
-    check_to_come(tap.expires_at, at=tx.at)
+    check_in_future(tap.expires_at, at=tx.at)
     allowlist.allow_calls(
         tx,
         run,

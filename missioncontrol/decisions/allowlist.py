@@ -20,7 +20,7 @@ from guard.deciding import AllowPattern, is_allowed
 from guard.reading.normalize import call_text, meant_args, write_call
 from guard.signals import Signal
 from guard.turn import Turn as GuardTurn
-from missioncontrol.clock import check_to_come
+from missioncontrol.clock import check_in_future
 from missioncontrol.decisions.models import NOT_LOOPS, SPOKE, AllowlistEntry, Decision, LetGo
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.redaction import Redaction
@@ -134,8 +134,8 @@ def call_to_grant(call: GuardTurn, own: Redaction) -> str:
     The mark that a project's rule leaves stands for one particular word. A secret's mark does
     not, so a call with one grants nothing.
     """
-    tool = own.text(call.tool) if call.tool else None
-    return call_text(replace(call, tool=tool, args=own.json(call.args)))
+    tool = own.mask_text(call.tool) if call.tool else None
+    return call_text(replace(call, tool=tool, args=own.mask_json(call.args)))
 
 
 def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"] | None:
@@ -174,7 +174,7 @@ def add_entry(project: UUID, asked: NewAllowlistEntry, *, by: str, at: datetime)
     # Such an entry would be listed but never match.
     if scope != "project" and getattr(asked, scope) is None:
         raise InvalidRequest(f"{scope}: say for which {scope} it holds.", field=scope)
-    check_to_come(asked.expires_at, at=at)
+    check_in_future(asked.expires_at, at=at)
     entry = AllowlistEntry.objects.create(
         project_id=project,
         scope=scope,

@@ -25,7 +25,7 @@ from guard.turn import Turn as GuardTurn
 from missioncontrol.decisions import allowlist, directives, rows
 from missioncontrol.decisions.cards import publish, resolve
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
-from missioncontrol.redaction import NOTHING, Redaction
+from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs import journal
 from missioncontrol.runs.cleaning import storable_turn
 from missioncontrol.runs.journal import RunTransaction
@@ -69,7 +69,7 @@ def ask(
     for_s: float,
     at: datetime,
     keeps: bool = False,
-    own: Redaction = NOTHING,
+    own: Redaction = NO_REDACTION,
 ) -> UUID | None:
     """Open a card on a call, or return the open one for it; None: people are not asked.
 

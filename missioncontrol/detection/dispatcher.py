@@ -246,7 +246,7 @@ class Dispatcher:
         if not self._tasks:
             loop = asyncio.get_running_loop()
             # Commits of this process, in any thread, wake requests here without the broker.
-            broadcast.hear_wakes(lambda runs: loop.call_soon_threadsafe(self._wake, runs))
+            broadcast.register_waker(lambda runs: loop.call_soon_threadsafe(self._wake, runs))
             self._tasks = [
                 asyncio.create_task(self._listen()),
                 asyncio.create_task(self._dispatch_again()),

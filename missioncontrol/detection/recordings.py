@@ -25,7 +25,7 @@ from missioncontrol.detection import judging, reading
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import Recording
 from missioncontrol.errors import InvalidRequest, NotFound, existing
-from missioncontrol.ids import earlier, new_id
+from missioncontrol.ids import earlier_id, new_id
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import (
     masked_name,
@@ -108,10 +108,10 @@ def import_recording(
             insert_rows(Turn, {row.id: row for _, row in numbered}.values())
             tx.close()
     except IntegrityError:  # the same file was sent twice at once
-        earlier = known(project.id, sha256)
-        if earlier is None:
+        earlier_id = known(project.id, sha256)
+        if earlier_id is None:
             raise
-        return earlier, False
+        return earlier_id, False
     return recording, True
 
 
@@ -182,7 +182,7 @@ def _run_of(
     started_at = min(times)
     run = Run(
         # Runs are listed by id: this one is listed at its own time, not at its import's.
-        id=earlier(new_id(), by=at - started_at),
+        id=earlier_id(new_id(), by=at - started_at),
         project=project,
         name=called or masked_name(recorded.run, 200, project.redaction) or "recording",
         agent=recorded.form if recorded.form in AGENTS else speaks or "",

@@ -24,7 +24,7 @@ from redis.retry import Retry
 
 from guard.pricing import price
 from guard.turn import Usage
-from missioncontrol.celery import app, call_in, enqueue
+from missioncontrol.celery import app, enqueue, run_in_pool
 from missioncontrol.clock import now
 from missioncontrol.costs import trees
 from missioncontrol.decisions import budgets, deadlines, messages, permissions
@@ -214,7 +214,7 @@ def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> No
     """Tell the controllers of these runs, or of all, what they have not been told."""
     messages.tell_controlling_runs(at=at, of=of)
     for note_id in messages.claim_controller_webhooks(at=at, of=of):
-        call_in(_callers, partial(_call_controller, note_id, claimed_at=at))
+        run_in_pool(_callers, partial(_call_controller, note_id, claimed_at=at))
 
 
 def _call_controller(note_id: UUID, *, claimed_at: datetime) -> None:

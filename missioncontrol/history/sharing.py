@@ -31,7 +31,7 @@ from missioncontrol.reports.accounting import account
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import tape_of
-from missioncontrol.translated import both
+from missioncontrol.translation import by_language
 from missioncontrol.wire.costs import CostAccount
 from missioncontrol.wire.history import ShareRow
 from missioncontrol.wire.rows import row_of
@@ -348,4 +348,4 @@ class SharedTexts:
     day = "%-d %B %Y"
 
 
-SHARED_TEXTS = both(SharedTexts(), "shared")
+SHARED_TEXTS = by_language(SharedTexts(), "shared")

@@ -28,7 +28,7 @@ from missioncontrol.history.index import (
     write,
 )
 from missioncontrol.history.models import IndexedRun
-from missioncontrol.ids import earlier
+from missioncontrol.ids import earlier_id
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from missioncontrol.runs.selectors import unjudged_runs
 from missioncontrol.runs.statements import update_columns
@@ -81,7 +81,7 @@ class News:
 
     def caught_up(self, *, at: datetime) -> None:
         """Note that everything returned by `among` is indexed."""
-        self._after = earlier(self._newest, by=self.OVERLAP)
+        self._after = earlier_id(self._newest, by=self.OVERLAP)
         if self._is_whole:
             self._looked_through_at = at
 

@@ -19,7 +19,7 @@ from django.conf import settings
 from missioncontrol import outbound
 from missioncontrol.errors import InvalidRequest
 
-LONGEST_ADDRESS = 500
+MAX_ADDRESS_LENGTH = 500
 # A name or an IPv4 address; or an IPv6 address, which has at least two colons and no brackets.
 _HOST = re.compile(r"[\w.-]+|[\da-fA-F.]*:[\da-fA-F.]*:[\da-fA-F.:]*")
 
@@ -103,8 +103,8 @@ def read_address(kind: str, text: str) -> str:
     # Invisible characters would be stored with the address and fail at each try.
     if not given.isprintable() or not given.isascii() or " " in given or not given:
         raise _wrong("at most 500 printable ASCII characters, no spaces; write others as %20, %40")
-    if len(given) > LONGEST_ADDRESS:
-        raise _wrong(f"at most {LONGEST_ADDRESS} characters")
+    if len(given) > MAX_ADDRESS_LENGTH:
+        raise _wrong(f"at most {MAX_ADDRESS_LENGTH} characters")
     if kind == "webhook":
         with _refused_at_once():
             outbound.check_url(given, private_hosts=settings.NOTIFY_HOSTS)

@@ -24,7 +24,7 @@ from missioncontrol.notify.wording import words_of
 from missioncontrol.outbound import MOST_TRIES
 from missioncontrol.runs import journal
 from missioncontrol.runs.selectors import given
-from missioncontrol.sealing import Unreadable, seal, unseal
+from missioncontrol.sealing import UnsealFailed, seal, unseal
 from missioncontrol.wire.projects import (
     ChannelHears,
     ChannelKind,
@@ -265,7 +265,7 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
     try:
         shown = addresses.shown(channel.kind, unseal(channel.address))
     # SECRET_KEY was changed: the page asks for the address again.
-    except Unreadable:
+    except UnsealFailed:
         shown = None
     return row_of(
         ChannelRow,

@@ -27,7 +27,7 @@ from missioncontrol.notify.addresses import CHATS
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.outbound import Outcome
 from missioncontrol.runs import journal
-from missioncontrol.sealing import Unreadable
+from missioncontrol.sealing import UnsealFailed
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
 
 MOST_AT_ONCE = 64
@@ -93,7 +93,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     outcome = Outcome(failure=f"nothing here sends to {delivery.kind}", is_final=True)
     try:
         outcome = sender(delivery, at) if sender else outcome
-    except Unreadable as unreadable:  # SECRET_KEY was changed: every try would fail
+    except UnsealFailed as unreadable:  # SECRET_KEY was changed: every try would fail
         outcome = Outcome(failure=str(unreadable), is_final=True)
     # `at` is when the call began; the answer came later by the measured time.
     settle(delivery, outcome, at=at + timedelta(seconds=time.monotonic() - began))

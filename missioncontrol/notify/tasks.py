@@ -10,7 +10,7 @@ from uuid import UUID
 from celery import shared_task
 from django.conf import settings
 
-from missioncontrol.celery import call_in
+from missioncontrol.celery import run_in_pool
 from missioncontrol.clock import now
 from missioncontrol.notify import outbox
 
@@ -41,7 +41,7 @@ def _submit(delivery_ids: Sequence[UUID] | None) -> None:
     """Claim deliveries and hand them to threads of this process."""
     # Claimed first: what was queued twice, or found by a sweep too, is sent once.
     for delivery_id in outbox.claim(at=now(), of=delivery_ids):
-        call_in(_pool, partial(_deliver, delivery_id))
+        run_in_pool(_pool, partial(_deliver, delivery_id))
 
 
 def _deliver(delivery_id: UUID) -> None:

@@ -29,7 +29,7 @@ from missioncontrol.accounts.models import (
 from missioncontrol.accounts.people import checked_name
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.accounts.services import Minted
-from missioncontrol.clock import check_to_come
+from missioncontrol.clock import check_in_future
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, existing
 from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
@@ -85,7 +85,7 @@ def make_agent_key(
     """
     name, reach = checked_name(asked.name), asked.reach
     agent = checked_name(asked.agent, field="agent") if reach == Reach.AGENT else ""
-    check_to_come(asked.expires_at, at=at)
+    check_in_future(asked.expires_at, at=at)
     project = Project.objects.get(pk=project_id)
     _check_room(project, at=at)
     made = services.mint_agent_key(
@@ -191,7 +191,7 @@ def make_token(user: User, asked: NewToken, *, by: str, at: datetime) -> Minted[
         InvalidRequest: the token has no name, would be expired already, or is one too many.
     """
     name = checked_name(asked.name)
-    check_to_come(asked.expires_at, at=at)
+    check_in_future(asked.expires_at, at=at)
     # Expired ones count too: they stay in the person's list until they are revoked.
     if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
         raise InvalidRequest(f"At most {MOST_LIVE} active tokens; revoke one first.")
@@ -217,7 +217,7 @@ def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
     token = existing(PersonalToken.objects.filter(pk=token_id, user=user).first(), "The token")
     if services.revoke(token, at=at):
         record_of_person(user, f"revoked the personal token {_named(token)}", by=by, at=at)
-        broadcast.check_access(user.pk)
+        broadcast.recheck_access(user.pk)
 
 
 def record_entry(
@@ -302,7 +302,7 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
         devices.let_go(Device.objects.filter(browser=browser), at=at)
     sessions.sign_out_browser(browser.id)
     record_of_person(browser.user, f"signed out “{browser.name}”", by=by, at=at)
-    broadcast.check_access(browser.user.pk)
+    broadcast.recheck_access(browser.user.pk)
 
 
 @transaction.atomic
@@ -316,7 +316,7 @@ def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -
     # If nobody was signed out, there is nothing to record.
     if ended:
         record_of_person(user, "signed out everywhere else", by=by, at=at)
-        broadcast.check_access(user.pk)
+        broadcast.recheck_access(user.pk)
     return ended
 
 
@@ -339,7 +339,7 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
     user.save(update_fields=["is_active"])
     what = f"{'activated' if is_active else 'deactivated'} “{people.name_of(user)}”"
     record_of_person(user, what, by=by, at=at)
-    broadcast.check_access(user.pk)
+    broadcast.recheck_access(user.pk)
 
 
 def _held_key(key_id: UUID, projects: Container[UUID]) -> AgentKey:

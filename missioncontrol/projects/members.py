@@ -274,7 +274,7 @@ def _void_offers(member: Membership, *, at: datetime) -> None:
 
 def _look_again(member: Membership, *, at: datetime) -> None:
     sessions.rekey_soon(member.user, at=at)
-    broadcast.check_access(member.user_id)
+    broadcast.recheck_access(member.user_id)
 
 
 def _for(invitation: Invitation) -> str:

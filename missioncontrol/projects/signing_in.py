@@ -25,7 +25,7 @@ from missioncontrol.projects.access import record_of_person
 from missioncontrol.runs import journal
 
 LONGEST_PASSWORD = 200
-MOST_RULES = 50
+MAX_RULES = 50
 LONGEST_VALUE = 255
 # The roles that a rule may give: only owners can make owners.
 _STRENGTH = {Role.VIEWER: 0, Role.OPERATOR: 1}
@@ -208,8 +208,8 @@ def add_rule(
         raise InvalidRequest("role: a rule cannot make people owners.", field="role")
     with journal.holding_project(project_id):
         rules = JoiningRule.objects.filter(project_id=project_id)
-        if rules.count() >= MOST_RULES:
-            raise InvalidRequest(f"At most {MOST_RULES} rules; remove one first.")
+        if rules.count() >= MAX_RULES:
+            raise InvalidRequest(f"At most {MAX_RULES} rules; remove one first.")
         if rules.filter(by=by, value=value).exists():
             raise InvalidRequest("value: there is a rule for this already.", field="value")
         rule = rules.create(
@@ -263,4 +263,4 @@ def _label(known: Known) -> str:
 def _changed(user: User, what: str, *, at: datetime) -> None:
     """Record a change, and have this person's sockets checked again."""
     record_of_person(user, what, at=at)
-    broadcast.check_access(user.pk)
+    broadcast.recheck_access(user.pk)

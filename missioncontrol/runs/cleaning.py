@@ -12,7 +12,7 @@ from typing import Any
 from guard.nature import ToolNature
 from guard.redact import redact, redact_json
 from guard.turn import Turn
-from missioncontrol.redaction import NOTHING, Redaction
+from missioncontrol.redaction import NO_REDACTION, Redaction
 
 EARLIEST, LATEST = 1970, 2200
 
@@ -59,21 +59,21 @@ def texts_in(value: Any, *, deepest: int | None = None) -> Iterator[str]:
         yield str(value)
 
 
-def masked_text(text: str | None, own: Redaction = NOTHING) -> str | None:
+def masked_text(text: str | None, own: Redaction = NO_REDACTION) -> str | None:
     """Return a storable text without secrets and without matches of a project's `own` rules."""
     # Secrets first: the project's rules skip what is masked already.
-    return own.text(redact(storable_text(text))) if text else text
+    return own.mask_text(redact(storable_text(text))) if text else text
 
 
-def masked_name(text: str | None, most: int, own: Redaction = NOTHING) -> str:
+def masked_name(text: str | None, most: int, own: Redaction = NO_REDACTION) -> str:
     """Return a storable name without secrets, of at most `most` characters."""
     # Masked before it is cut: half of a secret would not be recognized.
     return (masked_text(text, own) or "")[:most]
 
 
-def masked_json(value: Any, own: Redaction = NOTHING) -> Any:
+def masked_json(value: Any, own: Redaction = NO_REDACTION) -> Any:
     """Return storable JSON without secrets and without matches of a project's `own` rules."""
-    return own.json(redact_json(storable(value))) if value else value
+    return own.mask_json(redact_json(storable(value))) if value else value
 
 
 def storable_moment(moment: datetime | None) -> datetime | None:
@@ -94,7 +94,7 @@ SHORT_FIELDS = ("key", "agent", "tool", "state", "action_class", "call_id", "mod
 MASKED_FIELDS = {"agent": 100, "state": 200, "tool": 200}
 
 
-def storable_turn(turn: Turn, own: Redaction = NOTHING) -> Turn:
+def storable_turn(turn: Turn, own: Redaction = NO_REDACTION) -> Turn:
     """Return the turn without secrets and with short fields that fit a column.
 
     An empty short field becomes None.

@@ -27,7 +27,7 @@ from missioncontrol.clock import now
 from missioncontrol.compiled import CompiledQuery, new_row
 from missioncontrol.errors import MissionControlError, NotFound
 from missioncontrol.proof import TURN_SIGNS, turn_digest
-from missioncontrol.redaction import NOTHING, Redaction
+from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import storable_moment, storable_turn
 from missioncontrol.runs.lifecycle import ENDED
@@ -61,7 +61,7 @@ class Arrival:
     """Its turns are masked and storable already."""
     key: KeyHolder | None = None
     """The agent key that sent the turns; None: its access to the run was already checked."""
-    redaction: Redaction = NOTHING
+    redaction: Redaction = NO_REDACTION
     """What its project masks in addition to secrets."""
     telemetry: Sequence[TelemetryRecord] = ()
     """Records that describe only these turns: stored with them, or not at all."""

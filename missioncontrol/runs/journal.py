@@ -270,7 +270,7 @@ class RunTransaction:
                 transaction.on_commit(lambda: broadcast.wake(woken))
             # The groups are named after the commit: until then others wait for our locks.
             transaction.on_commit(
-                lambda: broadcast.to_groups(
+                lambda: broadcast.send_to_groups(
                     {broadcast.board_group(run.project_id) for run in self.runs.values()}.union(
                         map(broadcast.run_group, self.runs)
                     ),
@@ -415,7 +415,7 @@ def record_for_project(
         row.save(force_insert=True)
         news = News(at=at, of_projects={project.id: [event]})
         groups = {broadcast.board_group(project.id)}
-        transaction.on_commit(lambda: broadcast.to_groups(groups, news.frames))
+        transaction.on_commit(lambda: broadcast.send_to_groups(groups, news.frames))
     return event
 
 

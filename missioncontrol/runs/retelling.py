@@ -46,7 +46,7 @@ def tell_again(*, since: datetime, until: datetime) -> None:
     news = News(at=until, of_projects=of_projects, of_runs=of_runs, metered=metered)
     groups = {*map(broadcast.board_group, of_projects), *map(broadcast.run_group, of_runs)}
     if groups:
-        broadcast.to_groups(groups, news.frames)
+        broadcast.send_to_groups(groups, news.frames)
 
 
 def _event_of(row: JournalRow) -> EventHead:

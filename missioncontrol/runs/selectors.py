@@ -252,7 +252,7 @@ def preview_redaction(project: UUID, own: Redaction, *, at: datetime) -> Redacti
             if latest.is_over():
                 break
             latest.is_whole = latest.is_whole and len(text) <= LONGEST_TEXT
-            for rule, start, end in own.found(text[:LONGEST_TEXT]):
+            for rule, start, end in own.find_matches(text[:LONGEST_TEXT]):
                 uses[rule] += 1
                 if uses[rule] <= EXAMPLES_OF_A_RULE and len(places) < SHOWN:
                     place = RedactedPlace(

@@ -20,7 +20,7 @@ from missioncontrol.accounts.selectors import KeyHolder, live_keys
 from missioncontrol.compiled import CompiledQuery
 from missioncontrol.errors import Forbidden, InvalidRequest, TooManyOpenRuns, existing
 from missioncontrol.ids import new_id
-from missioncontrol.redaction import NOTHING, Redaction
+from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs import journal, lineage, rows
 from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text
 from missioncontrol.runs.journal import RunTransaction
@@ -163,18 +163,18 @@ def join_run(
     return run
 
 
-def set_workspace(run_id: UUID, paths: Sequence[str], own: Redaction = NOTHING) -> None:
+def set_workspace(run_id: UUID, paths: Sequence[str], own: Redaction = NO_REDACTION) -> None:
     """Store the names of the files that an agent works with; names only."""
     Run.objects.filter(pk=run_id).update(workspace=masked_workspace(paths, own))
 
 
-def masked_workspace(paths: Sequence[str], own: Redaction = NOTHING) -> list[str]:
+def masked_workspace(paths: Sequence[str], own: Redaction = NO_REDACTION) -> list[str]:
     """Return the names of files as they are stored: masked, and not too many."""
     return [masked_text(path, own) or "" for path in paths[:WORKSPACE_LIMIT]]
 
 
 def describe_run(
-    run_id: UUID, *, name: str, goal: str, at: datetime, own: Redaction = NOTHING
+    run_id: UUID, *, name: str, goal: str, at: datetime, own: Redaction = NO_REDACTION
 ) -> None:
     """Give a run that was opened by a hook the name its first prompt suggests."""
     with journal.writing_run(run_id, at=at) as (tx, run):
@@ -193,7 +193,7 @@ def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> 
             another agent than its key's.
         InvalidRequest: `controller` is an address that may not be called.
     """
-    own = opener.redaction if opener else NOTHING
+    own = opener.redaction if opener else NO_REDACTION
     agent, capabilities = request.agent, request.capabilities
     # Its name is the key's, not the request's: a key for one agent must not speak as another.
     if opener is not None and opener.reach == Reach.AGENT:

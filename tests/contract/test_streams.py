@@ -24,7 +24,7 @@ from missioncontrol.costs import trees
 from missioncontrol.decisions import deadlines, interventions, permissions, sessions
 from missioncontrol.decisions.acts import Amount, Tap
 from missioncontrol.detection import judging
-from missioncontrol.live import sockets
+from missioncontrol.live import serve_socket
 from missioncontrol.projects.rules import NewPolicy, change_project
 from tests.build import NOON, a_call, a_proposal, a_run, after, carry, report
 
@@ -319,7 +319,7 @@ async def test_the_recorded_stream_is_what_the_sockets_say(name, project, owner)
 
 async def listen(stack, path, secret):
     headers = [(b"authorization", f"Bearer {secret}".encode())]
-    socket = WebsocketCommunicator(sockets, path, headers=[(b"host", b"testserver"), *headers])
+    socket = WebsocketCommunicator(serve_socket, path, headers=[(b"host", b"testserver"), *headers])
     await socket.connect(timeout=60)
     stack.push_async_callback(socket.disconnect)
     return socket, json.loads(await socket.receive_from(timeout=60))
@@ -329,7 +329,7 @@ def tell_the_end(*groups):
     """Tell meters of no run: on every socket what was told before comes before them."""
     meters = {LAST: {"turns": 0, "judged_turns": 0, "tape": []}}
     end = {**broadcast.new_frame(), "meters": meters, "at_once": True}
-    broadcast.to_groups(groups, lambda listened: dict.fromkeys(listened, end))
+    broadcast.send_to_groups(groups, lambda listened: dict.fromkeys(listened, end))
 
 
 async def all_frames(socket, *, known):

@@ -16,7 +16,7 @@ def nobody_else(monkeypatch):
 
 def test_a_wake_is_heard_in_this_process_without_the_broker():
     received, run = [], uuid4()
-    broadcast.hear_wakes(received.append)
+    broadcast.register_waker(received.append)
 
     broadcast.wake([run])
 
@@ -26,8 +26,8 @@ def test_a_wake_is_heard_in_this_process_without_the_broker():
 def test_a_waker_whose_loop_is_closed_is_forgotten():
     received, loop = [], asyncio.new_event_loop()
     loop.close()
-    broadcast.hear_wakes(lambda runs: loop.call_soon_threadsafe(received.append, runs))
-    broadcast.hear_wakes(received.append)
+    broadcast.register_waker(lambda runs: loop.call_soon_threadsafe(received.append, runs))
+    broadcast.register_waker(received.append)
 
     broadcast.wake([uuid4()])
     broadcast.wake([uuid4()])
@@ -43,7 +43,9 @@ async def test_a_prefix_may_hold_any_sign(settings, sign):
     subscriber, received = Subscriber(), asyncio.Queue()
     await subscriber.add(here, received.put_nowait)
 
-    broadcast.to_groups([here], lambda listened: {group: {"events": ["1"]} for group in listened})
+    broadcast.send_to_groups(
+        [here], lambda listened: {group: {"events": ["1"]} for group in listened}
+    )
 
     assert await asyncio.wait_for(received.get(), 60) == {"events": ["1"]}
     await subscriber.remove(here, received.put_nowait)
@@ -58,8 +60,8 @@ async def test_frames_are_made_for_those_who_listen_alone():
         made.append(set(listened))
         return {group: {"events": ["1"]} for group in listened}
 
-    broadcast.to_groups([nobody], build)
-    broadcast.to_groups([here, nobody], build)
+    broadcast.send_to_groups([nobody], build)
+    broadcast.send_to_groups([here, nobody], build)
 
     assert await received.get() == {"events": ["1"]}
     assert made == [{here}]
@@ -71,8 +73,8 @@ async def test_a_frame_that_cannot_be_made_keeps_no_other_from_its_screens():
     subscriber, received = Subscriber(), asyncio.Queue()
     await subscriber.add(here, received.put_nowait)
 
-    broadcast.to_groups([here], lambda _: {}[here])
-    broadcast.to_groups([here], lambda _: {here: {"events": ["1"]}})
+    broadcast.send_to_groups([here], lambda _: {}[here])
+    broadcast.send_to_groups([here], lambda _: {here: {"events": ["1"]}})
 
     assert await asyncio.wait_for(received.get(), 60) == {"events": ["1"]}
     await subscriber.remove(here, received.put_nowait)
@@ -84,7 +86,7 @@ async def test_what_waits_is_sent_in_the_order_of_the_commits():
     await subscriber.add(here, received.put_nowait)
 
     for number in range(20):
-        broadcast.to_groups([here], lambda _, number=number: {here: {"n": number}})
+        broadcast.send_to_groups([here], lambda _, number=number: {here: {"n": number}})
 
     assert [(await received.get())["n"] for _ in range(20)] == [*range(20)]
     await subscriber.remove(here, received.put_nowait)

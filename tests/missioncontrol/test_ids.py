@@ -3,16 +3,16 @@
 from datetime import timedelta
 from uuid import UUID
 
-from missioncontrol.ids import earlier, new_id
+from missioncontrol.ids import earlier_id, new_id
 
 
 def test_an_earlier_id_sorts_before_what_was_made_since():
     first = new_id()
     later = new_id()
 
-    assert earlier(later, by=timedelta(seconds=10)) < first < later
-    assert earlier(later, by=timedelta(0)) == later
+    assert earlier_id(later, by=timedelta(seconds=10)) < first < later
+    assert earlier_id(later, by=timedelta(0)) == later
 
 
 def test_nothing_is_earlier_than_the_first():
-    assert earlier(UUID(int=1), by=timedelta(days=1)) == UUID(int=0)
+    assert earlier_id(UUID(int=1), by=timedelta(days=1)) == UUID(int=0)

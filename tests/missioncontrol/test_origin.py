@@ -5,7 +5,7 @@ from ipaddress import ip_network
 import pytest
 
 from missioncontrol.api import endpoint
-from missioncontrol.origin import address_of
+from missioncontrol.origin import resolve_client_address
 
 TOLD = "198.51.100.1, 203.0.113.9, 10.0.0.5"
 """What the caller made up, the caller as our outer proxy saw it, and that proxy."""
@@ -25,19 +25,19 @@ TOLD = "198.51.100.1, 203.0.113.9, 10.0.0.5"
 def test_an_address_is_told_by_proxies_that_are_named(settings, trusted, peer, address):
     settings.TRUSTED_PROXIES = [ip_network(one) for one in trusted]
 
-    assert address_of(peer, TOLD) == address
+    assert resolve_client_address(peer, TOLD) == address
 
 
 def test_a_proxy_that_tells_nothing_is_who_asks(settings):
     settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
 
-    assert address_of("127.0.0.1", " , ") == "127.0.0.1"
+    assert resolve_client_address("127.0.0.1", " , ") == "127.0.0.1"
 
 
 def test_what_a_proxy_tells_may_stand_in_a_line_of_its_own(settings):
     settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
     headers = [(b"x-forwarded-for", b"198.51.100.1"), (b"x-forwarded-for", b"203.0.113.9")]
 
-    asks = endpoint.address_of({"client": ("127.0.0.1", 1), "headers": headers})
+    asks = endpoint.client_address({"client": ("127.0.0.1", 1), "headers": headers})
 
     assert asks == "203.0.113.9"

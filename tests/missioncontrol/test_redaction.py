@@ -7,17 +7,17 @@ import pytest
 
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.redaction import (
+    _CHUNK,
     _OVERLAP,
-    _PIECE,
-    LONGEST_RULE,
-    MOST_RULES,
+    MAX_RULE_LENGTH,
+    MAX_RULES,
     Redaction,
     read_rules,
 )
 
 
 def masked(text, *rules):
-    return read_rules(rules).text(text)
+    return read_rules(rules).mask_text(text)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_rule_masks_whole_words_and_nothing_else(rule, text, kept):
         ("K-", "at least 3"),
         ("*", "at least 3"),
         ("????*", "every word"),
-        ("x" * (LONGEST_RULE + 1), "at most"),
+        ("x" * (MAX_RULE_LENGTH + 1), "at most"),
         ("abc\u200bdef", "can be seen"),
     ],
 )
@@ -58,7 +58,7 @@ def test_a_rule_that_cannot_be_meant_is_refused_with_why(rule, why):
 
 def test_more_rules_than_a_person_overlooks_are_refused():
     with pytest.raises(InvalidRequest, match="At most"):
-        read_rules([f"K-{number:05}" for number in range(MOST_RULES + 1)])
+        read_rules([f"K-{number:05}" for number in range(MAX_RULES + 1)])
 
 
 def test_empty_lines_and_repeats_are_left_out():
@@ -68,7 +68,7 @@ def test_empty_lines_and_repeats_are_left_out():
 def test_json_is_masked_in_names_texts_and_numbers():
     own = Redaction(("K-##", "471100"))
 
-    masked = own.json({"K-12": [471100, 4711, True, None, "to K-34"]})
+    masked = own.mask_json({"K-12": [471100, 4711, True, None, "to K-34"]})
 
     assert masked == {"[masked]": ["[masked]", 4711, True, None, "to [masked]"]}
 
@@ -81,7 +81,7 @@ def test_a_space_is_any_blank_and_an_accent_may_stand_behind_its_letter():
     )
 
 
-@pytest.mark.parametrize("at", range(_PIECE - 12, _PIECE + 3))
+@pytest.mark.parametrize("at", range(_CHUNK - 12, _CHUNK + 3))
 def test_what_stands_where_a_long_text_is_parted_is_masked_all_the_same(at):
     for word, rule in (("K-1234", "K-####"), ("Muster" + "x" * 3 * _OVERLAP, "Muster*")):
         text = " " * at + word + " is gone"
@@ -90,7 +90,7 @@ def test_what_stands_where_a_long_text_is_parted_is_masked_all_the_same(at):
 
 
 def test_while_many_rules_are_tried_other_threads_go_on():
-    own = Redaction(tuple("-" * 20 + "#" * digits for digits in range(1, MOST_RULES + 1)))
+    own = Redaction(tuple("-" * 20 + "#" * digits for digits in range(1, MAX_RULES + 1)))
     ticks, over = [], threading.Event()
 
     def tick():
@@ -99,7 +99,7 @@ def test_while_many_rules_are_tried_other_threads_go_on():
 
     other = threading.Thread(target=tick)
     other.start()
-    own.text("-" * 12 * _PIECE)
+    own.mask_text("-" * 12 * _CHUNK)
     over.set()
     other.join()
 
@@ -108,37 +108,37 @@ def test_while_many_rules_are_tried_other_threads_go_on():
 
 def test_equal_words_leave_equal_marks_and_others_leave_others():
     own = Redaction(("K-####", "Muster*"), salt="one project")
-    marks = own.text("K-1234 k-1234 K-9999").split("] ")
+    marks = own.mask_text("K-1234 k-1234 K-9999").split("] ")
 
     assert marks[0] == marks[1] != marks[2]
-    assert "1234" not in own.text("K-1234")
-    assert own.text("K-1234") != Redaction(("K-####",), salt="another").text("K-1234")
+    assert "1234" not in own.mask_text("K-1234")
+    assert own.mask_text("K-1234") != Redaction(("K-####",), salt="another").mask_text("K-1234")
 
 
 @pytest.mark.parametrize("salt", ["", "one project"])
 def test_a_mark_is_never_masked_again(salt):
     own = Redaction(("masked", "K-####", *(f"{sign}?????" for sign in "abcdefghijklmnop")), salt)
-    once = own.text("K-1234, K-1235 and a word")
+    once = own.mask_text("K-1234, K-1235 and a word")
 
-    assert own.text(once) == once
-    assert [rule for rule, *_ in own.found(once)] == []
+    assert own.mask_text(once) == once
+    assert [rule for rule, *_ in own.find_matches(once)] == []
 
 
 def test_what_was_masked_is_masked_to_the_same():
     own = read_rules(["K-##*", "Muster*"])
-    once = own.text("K-12345 Mustermann")
+    once = own.mask_text("K-12345 Mustermann")
 
-    assert own.text(once) == once
+    assert own.mask_text(once) == once
 
 
 def test_no_text_takes_more_than_in_proportion_to_its_length():
-    own = read_rules([f"{'#' * 50}-{number:02}" for number in range(MOST_RULES)])
+    own = read_rules([f"{'#' * 50}-{number:02}" for number in range(MAX_RULES)])
 
     def took(text):
         began = perf_counter()
-        own.text(text)
+        own.mask_text(text)
         return perf_counter() - began
 
     short, long = "1" * 50 + "-x ", ("1" * 50 + "-x ") * 8
-    own.text(short)
+    own.mask_text(short)
     assert min(took(long * 200) for _ in range(3)) < 24 * min(took(short * 200) for _ in range(3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from missioncontrol.sealing import Unreadable, fingerprint, seal, unseal
+from missioncontrol.sealing import UnsealFailed, fingerprint, seal, unseal
 
 
 def test_what_was_sealed_is_read_again():
@@ -20,12 +20,12 @@ def test_another_secret_key_cannot_read_it_and_says_what_to_do(settings):
     sealed = seal("secret")
     settings.SECRET_KEY = "another one"
 
-    with pytest.raises(Unreadable, match="enter its address again"):
+    with pytest.raises(UnsealFailed, match="enter its address again"):
         unseal(sealed)
 
 
 def test_what_was_tampered_with_is_not_read():
     sealed = seal("secret")
 
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnsealFailed):
         unseal(sealed[:-4] + "AAA=")

@@ -16,7 +16,7 @@ from missioncontrol.api.agents import fault_of
 from missioncontrol.api.otlp import coding_agents, genai, openinference
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.record import CLIENTS, Record, RecordFacts
-from missioncontrol.redaction import NOTHING, Redaction
+from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs.cleaning import masked_text
 
 logger = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class Sessions:
 
 
 def understood(
-    batch: Batch, *, project: UUID, sessions: Sessions, own: Redaction = NOTHING
+    batch: Batch, *, project: UUID, sessions: Sessions, own: Redaction = NO_REDACTION
 ) -> list[Reading]:
     """Return what the records say, oldest first; an error refuses only its own record.
 

@@ -40,7 +40,7 @@ from missioncontrol.errors import (
     Unavailable,
     WrongMediaType,
 )
-from missioncontrol.redaction import NOTHING
+from missioncontrol.redaction import NO_REDACTION
 from missioncontrol.runs.ingest import LARGE, beside
 
 logger = logging.getLogger(__name__)
@@ -205,7 +205,7 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
     prompt = next((one.facts.prompt for one in ordered if one.facts.prompt), "")
     agent = next((one.facts.agent for one in ordered if one.facts.agent), ordered[0].facts.client)
     turns: list[Turn] = []
-    waiting = storing.Proposals(NOTHING)
+    waiting = storing.Proposals(NO_REDACTION)
     for one in ordered:
         for turn in one.facts.turns:
             if turn.is_proposed:

@@ -214,7 +214,7 @@ def setup_codes_read(code_id: UUID, projects: ReadableProjects) -> SetupCodeRow:
 
 
 def _hold_back(request: Request) -> None:
-    CODES_TRIED.check(origin.asked_from(request), at=now())
+    CODES_TRIED.check(origin.client_address_of(request), at=now())
 
 
 # Without a session or a key: the code itself proves who asks. The pace is checked before the body

@@ -199,7 +199,7 @@ def account_again_begin(user: Person) -> PasskeyOptions:
 def account_again(request: Request, user: Person, proof: Proof) -> None:
     """Confirm your identity; for some minutes you may then change keys and members."""
     # Counted apart from names typed at sign-in, which contain no NUL.
-    account, here = f"\0proof {user.pk}", origin.asked_from(request)
+    account, here = f"\0proof {user.pk}", origin.client_address_of(request)
     # Counted before the check, so that simultaneous tries are all counted.
     pace.count_sign_in(account, here, at=now())
     if proof.credential is not None:

@@ -116,7 +116,7 @@ def picture(request: HttpRequest, secret: str) -> HttpResponse:
 def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpResponse]:
     """Return the link, or the response to answer with if there is none."""
     try:
-        VISITS.check(origin.asked_from(request), at=now())
+        VISITS.check(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
         # Plain, because drawing a page is what this limits.
         refused = HttpResponse(status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")

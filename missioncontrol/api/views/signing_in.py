@@ -104,7 +104,7 @@ def pair(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return page(request, "accounts/pair.html", LINK_TEXTS, PAIR)
     try:
-        CODES.check(origin.asked_from(request), at=now())
+        CODES.check(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
         context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).too_many}
         return page(request, "accounts/pair.html", LINK_TEXTS, context, wait=error)
@@ -283,7 +283,7 @@ def join(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _join_page(request)
     try:
-        TRIES.check(origin.asked_from(request), at=now())
+        TRIES.check(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
         context = {"problem": texts_for(request, JOINING_TEXTS).too_many}
         return _join_page(request, context, wait=error)

@@ -95,7 +95,7 @@ def by_password(request: HttpRequest) -> HttpResponse:
         _note_failure(request, user, tries)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
     # A correct first factor clears its own count; the second has another.
-    pace.forget_sign_ins(name, origin.asked_from(request))
+    pace.forget_sign_ins(name, origin.client_address_of(request))
     return _go_on(request, user, "a password")
 
 
@@ -118,7 +118,7 @@ def by_second_factor(request: HttpRequest) -> HttpResponse:
     if kind is None:
         _note_failure(request, user, tries)
         return _second_page(request, user, _texts(request).wrong_code)
-    pace.forget_sign_ins(account, origin.asked_from(request))
+    pace.forget_sign_ins(account, origin.client_address_of(request))
     code = "a code" if kind == ways.Kind.APP else "a recovery code"
     return _enter(request, user, f"{way} and {code}")
 
@@ -138,7 +138,7 @@ def begin_passkey(request: HttpRequest) -> HttpResponse:
 def by_passkey(request: HttpRequest) -> HttpResponse:
     """Check a passkey's answer; it is both factors, or the second after a first one."""
     half_way, way = _half_way(request)
-    if not TRIES.may(origin.asked_from(request), at=clock.now()):
+    if not TRIES.may(origin.client_address_of(request), at=clock.now()):
         return _refused("too_many_requests", status=HTTPStatus.TOO_MANY_REQUESTS)
     if half_way is None and "passkey" not in settings.SIGN_IN:
         return _refused("no_passkey")
@@ -166,7 +166,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated and purpose not in {"connect", "again"}:
         return HttpResponseRedirect(signing_in.HOME)
     try:
-        TRIES.check(origin.asked_from(request), at=clock.now())
+        TRIES.check(origin.client_address_of(request), at=clock.now())
     except TooManyRequests as error:
         return _too_many(request, error)
     try:
@@ -275,7 +275,7 @@ def _count(request: HttpRequest, account: str) -> int:
     Raises:
         TooManyRequests: one too many, for this account from here, or from this address.
     """
-    here, at = origin.asked_from(request), clock.now()
+    here, at = origin.client_address_of(request), clock.now()
     TRIES.check(here, at=at)
     return pace.count_sign_in(account, here, at=at)
 
@@ -283,7 +283,8 @@ def _count(request: HttpRequest, account: str) -> int:
 def _note_failure(request: HttpRequest, user: User, tries: int) -> None:
     """Record a failure once a wait was imposed; a single typing error concerns nobody."""
     if tries >= FREE_SIGN_INS and NOTED.may(str(user.pk), at=clock.now()):
-        what = f"somebody at {origin.asked_from(request)} failed to sign in {tries} times in a row"
+        where = origin.client_address_of(request)
+        what = f"somebody at {where} failed to sign in {tries} times in a row"
         access.record_of_person(user, what, at=clock.now(), by="guard")
 
 

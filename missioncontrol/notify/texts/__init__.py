@@ -13,7 +13,7 @@ from importlib import resources
 from types import MappingProxyType
 
 from missioncontrol.notify.texts.english import Figures, ReportTexts, Texts
-from missioncontrol.translated import in_german, table_of
+from missioncontrol.translation import in_german, table_of
 
 
 class German(Texts):

@@ -8,7 +8,7 @@ from missioncontrol.accounts import services
 
 pytestmark = pytest.mark.django_db
 OURS = {"mc_session", "mc_csrf", "mc_browser"}
-HOST_ONLY = {f"__Host-{name}" for name in OURS}
+HOST_PREFIX = {f"__Host-{name}" for name in OURS}
 
 
 def a_link(*, on_get=False):
@@ -28,7 +28,7 @@ def test_over_https_they_are_of_this_host_alone():
 
     client.post(a_link(), secure=True)
 
-    assert set(client.cookies) == HOST_ONLY
+    assert set(client.cookies) == HOST_PREFIX
     for cookie in client.cookies.values():
         assert (cookie["secure"], cookie["path"], cookie["domain"]) == (True, "/", "")
     assert client.cookies["__Host-mc_session"]["httponly"]
@@ -52,7 +52,7 @@ def test_behind_a_proxy_with_https_they_are_too(settings):
 
     client.post(a_link())
 
-    assert set(client.cookies) == HOST_ONLY
+    assert set(client.cookies) == HOST_PREFIX
     assert client.get("/api/v1/me/").status_code == 200
 
 

@@ -85,7 +85,7 @@ def test_turns_and_the_runs_own_words_are_masked_before_they_are_stored(project,
     )
 
     run = Run.objects.get(pk=opened.json()["id"])
-    mark = project.redaction.text(CUSTOMER)
+    mark = project.redaction.mask_text(CUSTOMER)
     assert MARK.fullmatch(mark)
     assert (run.name, run.goal) == (f"for {mark}", f"help {mark}")
     assert run.metadata == {"of": mark}
@@ -93,7 +93,9 @@ def test_turns_and_the_runs_own_words_are_masked_before_they_are_stored(project,
 
 def test_a_call_that_was_allowed_under_its_mask_is_permitted_and_another_is_not(project):
     run, own = a_run(ruled(project), agent="claude-code"), project.redaction
-    allowed = call_text(replace(a_proposal(f"refund {CUSTOMER}"), args=own.json(args_of(CUSTOMER))))
+    allowed = call_text(
+        replace(a_proposal(f"refund {CUSTOMER}"), args=own.mask_json(args_of(CUSTOMER)))
+    )
     allowlist.add_entry(project.id, NewAllowlistEntry(pattern=allowed), by="ana", at=NOON)
 
     def grant(customer):

@@ -224,14 +224,14 @@ SOCKETS = {"projects": "project", "runs": "run"}
 
 def test_every_route_and_socket_is_in_a_table():
     classified = [write for table in TABLES for write in table]
-    sockets = {address.pattern.split("/")[2] for address, _ in live.ADDRESSES}
+    sockets = {address.pattern.split("/")[2] for address, _ in live.ROUTES}
     read = [path for table in READ_TABLES for path in table]
 
     assert sorted(classified) == sorted(WRITES)
     assert sorted(read) == sorted(path for verb, path in EVERY if verb == "get")
     assert {str(one.pattern) for one in urlpatterns} == set(PAGES)
     assert sockets == set(SOCKETS)
-    assert {(method, *ends_of(path.pattern)) for method, path, _ in asgi.THIN} == THIN
+    assert {(method, *ends_of(path.pattern)) for method, path, _ in asgi.THIN_ROUTES} == THIN
 
 
 def ends_of(pattern):

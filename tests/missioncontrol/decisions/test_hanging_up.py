@@ -15,7 +15,7 @@ from missioncontrol.api.hooks import waiting
 from missioncontrol.broadcast import wait_for_event
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection.dispatcher import Dispatcher
-from missioncontrol.redaction import NOTHING
+from missioncontrol.redaction import NO_REDACTION
 from tests.build import a_proposal, a_run
 from tests.installations import wait_for
 from tests.missioncontrol.taps import tap
@@ -68,7 +68,7 @@ async def test_who_hangs_up_as_the_card_opens_leaves_it():
     run = await sync_to_async(a_run)(agent="claude-code")
     event = HookEvent(client="claude-code", name="Ask", session="s", asks=a_proposal("rm -r build"))
     asked = asyncio.create_task(
-        waiting.ask(adapter_of("claude-code"), event, run.id, for_s=3600, own=NOTHING)
+        waiting.ask(adapter_of("claude-code"), event, run.id, for_s=3600, own=NO_REDACTION)
     )
     for _ in range(3):
         await asyncio.sleep(0)
@@ -93,7 +93,7 @@ async def test_an_answer_that_came_as_the_time_was_over_leaves_all_the_same():
         tap(run, "allow_once", decision=Decision.objects.get(run=run).id)
 
     asked = asyncio.create_task(
-        waiting.ask(adapter_of("claude-code"), event, run.id, for_s=0, own=NOTHING)
+        waiting.ask(adapter_of("claude-code"), event, run.id, for_s=0, own=NO_REDACTION)
     )
     for _ in range(3):
         await asyncio.sleep(0)

@@ -22,7 +22,7 @@ from missioncontrol.detection import judging
 from missioncontrol.errors import ActionUnavailable, InvalidRequest, StaleRun
 from missioncontrol.history.finding import totals
 from missioncontrol.notify.models import Notice
-from missioncontrol.redaction import NOTHING, Redaction
+from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.reports import loops
 from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from missioncontrol.runs.rows import run_row
@@ -281,7 +281,7 @@ def test_a_refusal_never_lists_a_call():
     assert not AllowlistEntry.objects.exists()
 
 
-def asked_for(command, own=NOTHING):
+def asked_for(command, own=NO_REDACTION):
     run = a_run()
     card = permissions.ask(run.id, a_proposal(command), for_s=60, at=NOON, own=own)
     return run, Decision.objects.get(pk=card)

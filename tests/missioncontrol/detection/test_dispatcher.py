@@ -86,7 +86,7 @@ async def test_what_comes_while_a_worker_is_busy_is_sent_together(broker, dispat
         dispatcher.dispatch(a_run_id(later))
     assert not await broker.llen(EVEN)
 
-    broadcast.to_channel(reply_to, {"type": "judged", "ring": number, "runs": {}})
+    broadcast.send_to_channel(reply_to, {"type": "judged", "ring": number, "runs": {}})
 
     assert first == {a_run_id(2)}
     assert (await taken(broker, EVEN))[0] == {a_run_id(2), a_run_id(4), a_run_id(6)}
@@ -103,7 +103,7 @@ async def rested(broker, dispatcher):
         woken.set()
 
     await subscriber.add(reply_to, note)
-    broadcast.to_channel(reply_to, {"type": "judged", "ring": number, "runs": {}})
+    broadcast.send_to_channel(reply_to, {"type": "judged", "ring": number, "runs": {}})
     await woken.wait()
     await subscriber.remove(reply_to, note)
     return dispatcher
@@ -170,7 +170,7 @@ async def test_a_reply_that_comes_while_another_is_recovered_stops_nothing(
     await sync_to_async(wait_for)(lambda: len(dispatcher._in_flight) == 1)
 
     (late,) = dispatcher._in_flight
-    broadcast.to_channel(reply_to, {"type": "judged", "ring": late, "runs": {}})
+    broadcast.send_to_channel(reply_to, {"type": "judged", "ring": late, "runs": {}})
     await sync_to_async(wait_for)(lambda: not dispatcher._in_flight)
     may_read.set()
     dispatcher.dispatch(run.id)

@@ -32,7 +32,7 @@ class Clockwork:
         self._may_go_on.clear()
 
     async def take(self, **brought):
-        self.audience.take({**new_frame(), **brought})
+        self.audience.add_frame({**new_frame(), **brought})
         await settled()
 
     async def go_on(self):
@@ -132,13 +132,13 @@ async def test_what_a_person_may_have_to_answer_does_not_wait():
         received.append(text)
 
     audience.sockets[hear] = None
-    audience.take({**new_frame(), "events": ["1"]})
+    audience.add_frame({**new_frame(), "events": ["1"]})
     await settled()
-    audience.take({**new_frame(), "events": ["2"]})
+    audience.add_frame({**new_frame(), "events": ["2"]})
     await settled()
     assert received == ["1"]
 
-    audience.take({**new_frame(), "events": ["3"], "at_once": True})
+    audience.add_frame({**new_frame(), "events": ["3"], "at_once": True})
     await settled()
     assert received == ["1", '{"type":"batch","events":[2,3]}']
     audience.close()

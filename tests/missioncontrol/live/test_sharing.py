@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from missioncontrol.live import SharedReading
+from missioncontrol.live import CoalescedReads
 
 
 class Reading:
@@ -26,7 +26,7 @@ async def settled():
 
 
 async def test_two_hundred_that_ask_at_once_are_read_for_once():
-    shared, reading = SharedReading(), Reading()
+    shared, reading = CoalescedReads(), Reading()
     asking = [asyncio.ensure_future(shared.read("board", reading)) for _ in range(200)]
     reading.may_end.set()
 
@@ -34,7 +34,7 @@ async def test_two_hundred_that_ask_at_once_are_read_for_once():
 
 
 async def test_who_asks_while_one_is_under_way_gets_the_next():
-    shared, reading = SharedReading(), Reading()
+    shared, reading = CoalescedReads(), Reading()
     first = asyncio.ensure_future(shared.read("board", reading))
     await settled()
     late = [asyncio.ensure_future(shared.read("board", reading)) for _ in range(3)]
@@ -46,7 +46,7 @@ async def test_who_asks_while_one_is_under_way_gets_the_next():
 
 
 async def test_boards_are_read_apart():
-    shared, reading = SharedReading(), Reading()
+    shared, reading = CoalescedReads(), Reading()
     asking = [asyncio.ensure_future(shared.read(name, reading)) for name in ("one", "two")]
     reading.may_end.set()
 
@@ -54,7 +54,7 @@ async def test_boards_are_read_apart():
 
 
 async def test_a_reading_that_fails_is_told_to_all_and_tried_again_by_the_next():
-    shared = SharedReading()
+    shared = CoalescedReads()
 
     async def fail():
         raise LookupError("gone")
@@ -65,7 +65,7 @@ async def test_a_reading_that_fails_is_told_to_all_and_tried_again_by_the_next()
 
 
 async def test_one_that_hangs_up_leaves_the_others_their_reading():
-    shared, reading = SharedReading(), Reading()
+    shared, reading = CoalescedReads(), Reading()
     gone, kept = (asyncio.ensure_future(shared.read("board", reading)) for _ in range(2))
     await settled()
     gone.cancel()

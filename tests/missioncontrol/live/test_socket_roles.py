@@ -16,7 +16,7 @@ from tests.missioncontrol.api.test_roles import SOCKETS
 
 async def first_of(place, path, headers):
     pairs = [(b"host", b"testserver"), *headers]
-    socket = WebsocketCommunicator(live.sockets, path, headers=pairs)
+    socket = WebsocketCommunicator(live.serve_socket, path, headers=pairs)
     await socket.connect(timeout=60)
     message = await socket.receive_output(timeout=60)
     await socket.disconnect(timeout=60)

@@ -18,7 +18,7 @@ from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import PersonalToken, Role
 from missioncontrol.decisions import interventions
 from missioncontrol.detection import tasks
-from missioncontrol.live import sockets
+from missioncontrol.live import serve_socket
 from missioncontrol.projects import access, members
 from missioncontrol.runs import journal, retelling
 from missioncontrol.runs.lifecycle import Move
@@ -33,7 +33,7 @@ def listening(path, token=None, **headers):
     if token:
         given["authorization"] = f"Bearer {token}"
     pairs = [(name.encode(), value.encode()) for name, value in given.items()]
-    return WebsocketCommunicator(sockets, path, headers=pairs)
+    return WebsocketCommunicator(serve_socket, path, headers=pairs)
 
 
 @pytest.fixture
@@ -354,7 +354,7 @@ async def test_a_database_that_was_away_leaves_no_socket_unguarded(
 
     with monkeypatch.context() as patched:
         patched.setattr(CursorWrapper, "execute", away)
-        await sync_to_async(broadcast.check_access)(owner.pk)
+        await sync_to_async(broadcast.recheck_access)(owner.pk)
         await asyncio.wait_for(refused.wait(), 60)
         await asyncio.sleep(0.2)
     await sync_to_async(members.remove)(project.id, owner.pk, by=bea, at=NOON)
@@ -406,7 +406,7 @@ async def test_who_may_still_look_goes_on_listening(project, owner, token):
 async def test_a_socket_on_which_nothing_happens_is_told_that_the_server_is_there(
     project, token, monkeypatch
 ):
-    monkeypatch.setattr(live, "CHECKED_EVERY_S", 0.05)
+    monkeypatch.setattr(live, "ACCESS_CHECK_INTERVAL_S", 0.05)
     socket = listening(f"/ws/projects/{project.id}/", token)
     await socket.connect(timeout=60)
     await socket.receive_from(timeout=60)

@@ -24,7 +24,7 @@ from missioncontrol.notify import content, services, wording
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import CATALOGUES, SENTENCES, sentence, texts_in
 from missioncontrol.notify.texts.english import Figures, ReportTexts, Texts
-from missioncontrol.translated import in_german
+from missioncontrol.translation import in_german
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, report
 from tests.guard.scenes import LOOPS
 from tests.installations import ROOT

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def both(english: T, table: str) -> Mapping[str, T]:
+def by_language(english: T, table: str) -> Mapping[str, T]:
     """Return texts by language."""
     return {"en": english, "de": in_german(english, table)}
 
@@ -23,32 +23,32 @@ def in_german(english: T, table: str) -> T:
     Raises:
         LookupError: the table lacks a text, or has one that English lacks.
     """
-    german: dict[str, Any] = _tables()[table]
+    german: dict[str, Any] = _load_tables()[table]
     own = {name for kind in type(english).__mro__[:-1] for name in vars(kind) if name[0] != "_"}
     texts = {name for name in own if isinstance(getattr(english, name), str | tuple | dict)}
     # Checked when the process starts: a forgotten text would be shown in English to somebody.
-    if odd := texts ^ german.keys():
-        raise LookupError(f"german.toml: [{table}] differs from English in {sorted(odd)}")
-    other = copy.copy(english)
-    vars(other).update({name: _fixed(text) for name, text in german.items()})
-    return other
+    if differing := texts ^ german.keys():
+        raise LookupError(f"german.toml: [{table}] differs from English in {sorted(differing)}")
+    translated = copy.copy(english)
+    vars(translated).update({name: _with_tuples(text) for name, text in german.items()})
+    return translated
 
 
 def table_of(name: str) -> dict[str, Any]:
     """Return a table of the file unchanged."""
-    found: dict[str, Any] = _tables()[name]
+    found: dict[str, Any] = _load_tables()[name]
     return found
 
 
 @cache
-def _tables() -> dict[str, Any]:
+def _load_tables() -> dict[str, Any]:
     return tomllib.loads(
         resources.files("missioncontrol").joinpath("german.toml").read_text("utf-8")
     )
 
 
-def _fixed(text: Any) -> Any:
+def _with_tuples(text: Any) -> Any:
     """Return lists as tuples, as they are in English."""
     if isinstance(text, dict):
-        return {name: _fixed(one) for name, one in text.items()}
+        return {name: _with_tuples(one) for name, one in text.items()}
     return tuple(text) if isinstance(text, list) else text
