@@ -66,10 +66,10 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
                 await endpoint.serve(handler, found.groupdict(), scope, receive, send)
                 return
         # Otherwise Django would answer with a screen.
-        if offered := [
+        if methods := [
             method for method, path, _ in SINGLE_METHOD_ROUTES if path.match(scope["path"])
         ]:
-            wrong = WrongMethod(scope["method"], offered=offered[0])
+            wrong = WrongMethod(scope["method"], allowed=methods[0])
             await endpoint.send_error(wrong, scope, send)
             return
         await django_application(scope, receive, send)

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, ClassVar, TypeVar
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 
 class MissionControlError(Exception):
@@ -84,13 +84,13 @@ class NotSignedIn(MissionControlError):
         self,
         detail: str = "Send a key, a token or a signed-in session.",
         *,
-        ways: Collection[str] = (),
+        methods: Collection[str] = (),
     ) -> None:
         super().__init__(detail)
-        self.ways = ways
+        self.methods = methods
 
     def extra(self) -> dict[str, Any]:
-        return {"sign_in": sorted(self.ways)} if self.ways else {}
+        return {"sign_in": sorted(self.methods)} if self.methods else {}
 
 
 class Forbidden(MissionControlError):
@@ -125,13 +125,13 @@ class SignInAgain(Forbidden):
     code = "sign_in_again"
     title = "Confirm your identity"
 
-    def __init__(self, ways: tuple[str, ...]) -> None:
+    def __init__(self, methods: tuple[str, ...]) -> None:
         super().__init__("You signed in some time ago: confirm your identity, then try again.")
-        self.ways = ways
+        self.methods = methods
 
     def extra(self) -> dict[str, Any]:
-        # Only the ways this person has: the page must offer none that leads to nothing.
-        return {"ways": list(self.ways)}
+        # Only the methods that this person has: the page must offer none that leads to nothing.
+        return {"ways": list(self.methods)}
 
 
 # Also for what exists but belongs to others: a stranger must not learn that it exists.
@@ -144,8 +144,8 @@ class NotFound(MissionControlError):
         super().__init__(f"{what} does not exist here.")
 
 
-def existing(found: Found | None, what: str) -> Found:
-    """Return what was looked up.
+def ensure_found(found: T | None, what: str) -> T:
+    """Return what was looked up, if it exists.
 
     Raises:
         NotFound: it is None; `what` names it in the sentence.
@@ -160,13 +160,13 @@ class WrongMethod(MissionControlError):
     status = 405
     title = "Method not allowed"
 
-    def __init__(self, method: str, *, offered: str) -> None:
+    def __init__(self, method: str, *, allowed: str) -> None:
         super().__init__(f"{method} is not offered here.")
-        self.offered = offered
+        self.allowed = allowed
 
     def headers(self) -> dict[str, str]:
         """Say which is: an answer 405 has to (RFC 9110)."""
-        return {"Allow": self.offered}
+        return {"Allow": self.allowed}
 
 
 class NoSuchMove(MissionControlError):
@@ -273,8 +273,8 @@ class TooManyOpenRuns(MissionControlError):
     # Only a run's end frees a place, so it is useless to try again at once.
     wait_s = 60
 
-    def __init__(self, whose: str, most: int) -> None:
-        super().__init__(f"At most {most} open runs of a {whose}; end some first.")
+    def __init__(self, whose: str, limit: int) -> None:
+        super().__init__(f"At most {limit} open runs of a {whose}; end some first.")
 
 
 class Unavailable(MissionControlError):

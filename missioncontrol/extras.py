@@ -17,11 +17,11 @@ from typing import Any
 from guard.sdk.keys import write_private
 
 FOLDER = "extras"
-AUTHORITY = "https/ca.crt"
+AUTHORITY_FILE = "https/ca.crt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemoAsked:
+class DemoRequest:
     """Whose demo runs, and the agent key of each of its projects."""
 
     owner: str
@@ -36,50 +36,50 @@ class PhoneStatus:
     problem: str = ""
 
 
-def demo_asked(data: Path) -> DemoAsked | None:
+def requested_demo(data: Path) -> DemoRequest | None:
     """Return the demo that should run; None if there is none."""
-    kept = _read(data, "demo.json")
-    return DemoAsked(owner=kept["owner"], keys=kept["keys"]) if kept else None
+    content = _read_file(data, "demo.json")
+    return DemoRequest(owner=content["owner"], keys=content["keys"]) if content else None
 
 
-def ask_for_demo(data: Path, asked: DemoAsked | None) -> None:
+def request_demo(data: Path, request: DemoRequest | None) -> None:
     """Have `up` run a demo's agents, or with None end them."""
-    _write(data, "demo.json", asdict(asked) if asked else None)
+    _write_file(data, "demo.json", asdict(request) if request else None)
 
 
-def phone_asked(data: Path) -> bool:
+def is_phone_requested(data: Path) -> bool:
     """Say whether phones should reach this installation by HTTPS."""
-    return _read(data, "phone.json") is not None
+    return _read_file(data, "phone.json") is not None
 
 
-def ask_for_phone(data: Path, *, on: bool) -> None:
+def request_phone(data: Path, *, on: bool) -> None:
     """Have `up` open HTTPS to the local network, or close it."""
     # Otherwise the screen would show the result of the previous request.
-    note_phone(data, PhoneStatus())
-    _write(data, "phone.json", {"on": True} if on else None)
+    record_phone_status(data, PhoneStatus())
+    _write_file(data, "phone.json", {"on": True} if on else None)
 
 
 def phone_status(data: Path) -> PhoneStatus:
     """Return the state that `up` recorded last."""
-    kept = _read(data, "phone-status.json") or {}
-    return PhoneStatus(url=kept.get("url", ""), problem=kept.get("problem", ""))
+    content = _read_file(data, "phone-status.json") or {}
+    return PhoneStatus(url=content.get("url", ""), problem=content.get("problem", ""))
 
 
-def note_phone(data: Path, status: PhoneStatus) -> None:
+def record_phone_status(data: Path, status: PhoneStatus) -> None:
     """Record the state of HTTPS for phones."""
-    _write(data, "phone-status.json", asdict(status))
+    _write_file(data, "phone-status.json", asdict(status))
 
 
-def _read(data: Path, name: str) -> dict[str, Any] | None:
+def _read_file(data: Path, name: str) -> dict[str, Any] | None:
     """Return a file's content; None if it is missing or unreadable."""
     try:
-        kept = json.loads((data / FOLDER / name).read_text())
+        content = json.loads((data / FOLDER / name).read_text())
     except (OSError, ValueError):
         return None
-    return kept if isinstance(kept, dict) else None
+    return content if isinstance(content, dict) else None
 
 
-def _write(data: Path, name: str, content: dict[str, Any] | None) -> None:
+def _write_file(data: Path, name: str, content: dict[str, Any] | None) -> None:
     file = data / FOLDER / name
     if content is None:
         # `up` reads a missing file as not asked for.
@@ -90,17 +90,17 @@ def _write(data: Path, name: str, content: dict[str, Any] | None) -> None:
     write_private(file, json.dumps(content).encode())
 
 
-def authority(data: Path) -> bytes | None:
+def authority_certificate(data: Path) -> bytes | None:
     """Return the certificate in DER, as phones take it; None if there is none."""
-    path = data / AUTHORITY
+    path = data / AUTHORITY_FILE
     return ssl.PEM_cert_to_DER_cert(path.read_text()) if path.is_file() else None
 
 
-def fingerprint(data: Path) -> str | None:
+def authority_fingerprint(data: Path) -> str | None:
     """Return its SHA-256, to compare with what the terminal printed."""
-    found = authority(data)
-    if found is None:
+    certificate = authority_certificate(data)
+    if certificate is None:
         return None
-    digest = hashlib.sha256(found).hexdigest().upper()
+    digest = hashlib.sha256(certificate).hexdigest().upper()
     # In pairs with colons, as browsers and phones show it.
     return ":".join(digest[at : at + 2] for at in range(0, len(digest), 2))

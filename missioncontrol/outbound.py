@@ -27,37 +27,37 @@ from urllib.request import getproxies
 from missioncontrol.clock import now
 
 # The width of the columns that store such an address.
-LONGEST_URL = 500
+MAX_URL_LENGTH = 500
 # How long the other side may stay silent.
 TIMEOUT_S = 10.0
 # The longest a call may take, even if the other side keeps sending a little.
-LONGEST_CALL_S = 15.0
-MOST_READ = 65_536
+CALL_TIMEOUT_S = 15.0
+MAX_RESPONSE_BYTES = 65_536
 # The last one comes some ten minutes after the first, unless the other side asks for more: after a
 # longer outage the delivery is reported as failed.
-MOST_TRIES = 8
-FIRST_PAUSE = timedelta(seconds=5)
+MAX_ATTEMPTS = 8
+FIRST_BACKOFF = timedelta(seconds=5)
 # Waiting longer than this would leave a card undelivered for days.
-LONGEST_RETRY_AFTER = timedelta(hours=4)
+MAX_RETRY_AFTER = timedelta(hours=4)
 # Statuses whose Retry-After says when to try again (RFC 9110, 10.2.3); a redirect's is no pause.
 BUSY_STATUSES = frozenset({429, 503})
 # How long other processes leave alone what was handed to a worker.
 LEASE = timedelta(seconds=60)
 # How long one attempt to send may take: less than that, so that no second one runs beside it.
-LONGEST_TRY_S = 40.0
+ATTEMPT_TIMEOUT_S = 40.0
 # Not 408, 425, 429 and 5xx, which may be temporary.
 FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 410, 413})
 NOT_PUBLIC = "it resolves to an address that is not public"
 # Addresses that a gateway translates to IPv4: they do not show where they lead.
-_OWN = ipaddress.ip_network("64:ff9b::/96")
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 # What `ipaddress` calls global but is not: IPv4 in other forms, a site's own addresses.
-_INSIDE = tuple(
+_PRIVATE_IPV6 = tuple(
     ipaddress.ip_network(block)
     for block in ("::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "fec0::/10")
 )
 
 
-class Unsendable(Exception):
+class RequestFailed(Exception):
     """The request may not be made, or it failed; says why."""
 
 
@@ -71,7 +71,7 @@ class Reply:
     """How long it asks to be left alone; 0 if it does not say."""
 
     @property
-    def is_good(self) -> bool:
+    def is_success(self) -> bool:
         """Whether the other side accepted it."""
         return 200 <= self.status < 300  # noqa: PLR2004 - successes
 
@@ -85,34 +85,36 @@ def check_url(url: str, *, private_hosts: Collection[str]) -> SplitResult:
             they are not public.
 
     Raises:
-        Unsendable: it may not be called.
+        RequestFailed: it may not be called.
     """
     try:
         parts = urlsplit(url)
-        is_private = is_named(parts.hostname or "", parts.port, private_hosts)
+        is_private = is_listed(parts.hostname or "", parts.port, private_hosts)
     except ValueError as error:
-        raise Unsendable("is no address") from error
+        raise RequestFailed("is no address") from error
     # Only ASCII: letters of other alphabets look like these and name another host.
-    if len(url) > LONGEST_URL or not url.isprintable() or " " in url or not url.isascii():
-        raise Unsendable(f"must be at most {LONGEST_URL} printable ASCII characters without spaces")
+    if len(url) > MAX_URL_LENGTH or not url.isprintable() or " " in url or not url.isascii():
+        raise RequestFailed(
+            f"must be at most {MAX_URL_LENGTH} printable ASCII characters without spaces"
+        )
     # The body contains an agent's words: it is sent unencrypted only within the private network.
     if parts.scheme != "https" and not (parts.scheme == "http" and is_private):
-        raise Unsendable("must begin with https://")
+        raise RequestFailed("must begin with https://")
     # A user name before the host misleads people about which host is called.
     if not parts.hostname or parts.username is not None or parts.password is not None:
-        raise Unsendable("must name a host and no user name")
+        raise RequestFailed("must name a host and no user name")
     if not is_private:
-        check_written(parts.hostname)
+        check_written_host(parts.hostname)
     return parts
 
 
-def check_written(host: str) -> None:
+def check_written_host(host: str) -> None:
     """Refuse a host that is written as this machine's name or as an address that is not public.
 
     Nothing is resolved: a name may lead elsewhere at each call.
 
     Raises:
-        Unsendable: it is such a host.
+        RequestFailed: it is such a host.
     """
     name = host.lower().rstrip(".")
     is_here = name == "localhost" or name.endswith(".localhost")
@@ -121,7 +123,7 @@ def check_written(host: str) -> None:
         found = socket.getaddrinfo(name, None, flags=socket.AI_NUMERICHOST)
         is_here = not all(is_public(str(info[4][0])) for info in found)
     if is_here:
-        raise Unsendable(f"{host} resolves to an address that is not public")
+        raise RequestFailed(f"{host} resolves to an address that is not public")
 
 
 def call(
@@ -130,7 +132,7 @@ def call(
     """Post a body to an address, or get it if `body` is None; read the first 64 kB of the answer.
 
     Raises:
-        Unsendable: the address may not be called, or nobody answered.
+        RequestFailed: the address may not be called, or nobody answered.
     """
     parts = check_url(url, private_hosts=private_hosts)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
@@ -138,23 +140,23 @@ def call(
         # Resolved once, here: before a second look-up a name could be changed to lead inside.
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise Unsendable(f"{host} cannot be resolved") from error
+        raise RequestFailed(f"{host} cannot be resolved") from error
     addresses = [str(info[4][0]) for info in found]
     # All of them: the call might go to whichever address leads inside.
-    is_private = is_named(host, parts.port, private_hosts)
+    is_private = is_listed(host, parts.port, private_hosts)
     if not is_private and not all(is_public(address) for address in addresses):
-        raise Unsendable(f"{host} resolves to an address that is not public")
+        raise RequestFailed(f"{host} resolves to an address that is not public")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    deadline = time.monotonic() + LONGEST_CALL_S
+    deadline = time.monotonic() + CALL_TIMEOUT_S
     try:
-        with _reach(parts.scheme, host, port, addresses[0], deadline) as connection:
+        with _connect(parts.scheme, host, port, addresses[0], deadline) as connection:
             method = "GET" if body is None else "POST"
             connection.request(method, path, body=body, headers=dict(headers))
             response = connection.getresponse()
             # No more than that: the other side may answer endlessly.
             return Reply(
                 status=response.status,
-                body=response.read(MOST_READ),
+                body=response.read(MAX_RESPONSE_BYTES),
                 retry_after=read_retry_after(
                     response.getheader("Retry-After"), response.getheader("Date")
                 ),
@@ -162,8 +164,8 @@ def call(
     except (OSError, http.client.HTTPException, ValueError) as error:
         # Past the deadline, the error is only the effect of our cutting the connection.
         if time.monotonic() >= deadline:
-            raise Unsendable(f"{host} took longer than {LONGEST_CALL_S:g} s") from error
-        raise Unsendable(f"{type(error).__name__}: {error}"[:300]) from error
+            raise RequestFailed(f"{host} took longer than {CALL_TIMEOUT_S:g} s") from error
+        raise RequestFailed(f"{type(error).__name__}: {error}"[:300]) from error
 
 
 def read_retry_after(text: str | None, date: str | None = None) -> timedelta:
@@ -174,7 +176,7 @@ def read_retry_after(text: str | None, date: str | None = None) -> timedelta:
         date: Its `Date`: the time of its own clock; without it, ours is used.
 
     Returns:
-        At most `LONGEST_RETRY_AFTER`; 0 for a time in the past or without a valid header.
+        At most `MAX_RETRY_AFTER`; 0 for a time in the past or without a valid header.
 
     >>> read_retry_after("120")
     datetime.timedelta(seconds=120)
@@ -182,11 +184,11 @@ def read_retry_after(text: str | None, date: str | None = None) -> timedelta:
     text = (text or "").strip()
     if text.isascii() and text.isdigit():
         # As a float, because `int` refuses thousands of digits.
-        return timedelta(seconds=min(float(text), LONGEST_RETRY_AFTER.total_seconds()))
+        return timedelta(seconds=min(float(text), MAX_RETRY_AFTER.total_seconds()))
     until = _read_date(text)
     if until is None:
         return timedelta()
-    return max(timedelta(), min(until - (_read_date(date or "") or now()), LONGEST_RETRY_AFTER))
+    return max(timedelta(), min(until - (_read_date(date or "") or now()), MAX_RETRY_AFTER))
 
 
 def _read_date(text: str) -> datetime | None:
@@ -198,7 +200,7 @@ def _read_date(text: str) -> datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
-def is_named(host: str, port: int | None, hosts: Collection[str]) -> bool:
+def is_listed(host: str, port: int | None, hosts: Collection[str]) -> bool:
     """Return whether a host is among these, which are named with or without a port."""
     known = {host.lower(), f"{host.lower()}:{port}"}
     return bool(host) and any(name.lower() in known for name in hosts)
@@ -212,11 +214,11 @@ def is_public(address: str) -> bool:
     """
     known = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(known, ipaddress.IPv6Address):
-        if any(known in block for block in _INSIDE):
+        if any(known in block for block in _PRIVATE_IPV6):
             return False
         # IPv4 within IPv6 is judged by where it finally leads.
         inner = known.ipv4_mapped or known.sixtofour or (known.teredo or (None, None))[1]
-        if known in _OWN:
+        if known in _NAT64:
             inner = ipaddress.IPv4Address(int(known) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
@@ -227,21 +229,21 @@ def is_public(address: str) -> bool:
 def check_host(host: str, port: int | None, *, private_hosts: Collection[str]) -> None:
     """Refuse a host inside the private network, as far as this machine can tell.
 
-    For calls that a proxy from the environment may make: our `Watch` sees only the proxy. For a
-    name that cannot be resolved here, the proxy decides.
+    For calls that a proxy from the environment may make: our `ConnectionGuard` sees only the
+    proxy. For a name that cannot be resolved here, the proxy decides.
 
     Raises:
-        Unsendable: it is an address that is not public, or a name of one.
+        RequestFailed: it is an address that is not public, or a name of one.
     """
-    if is_named(host, port, private_hosts):
+    if is_listed(host, port, private_hosts):
         return
     in_url = f"[{host}]" if ":" in host else host
     if not all(is_public(address) for address, _ in _addresses_of([in_url])):
-        raise Unsendable(NOT_PUBLIC)
+        raise RequestFailed(NOT_PUBLIC)
 
 
 @dataclass(slots=True)
-class Watch:
+class ConnectionGuard:
     """Where a library that makes its own calls may connect to, and what it was refused."""
 
     allowed: frozenset[tuple[str, int | None]]
@@ -261,38 +263,38 @@ class Watch:
         raise PermissionError(self.refused)
 
 
-_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
+_guard: ContextVar[ConnectionGuard | None] = ContextVar("connection_guard", default=None)
 
 
 @contextmanager
-def only_public(*, private_hosts: Collection[str]) -> Iterator[Watch]:
+def only_public(*, private_hosts: Collection[str]) -> Iterator[ConnectionGuard]:
     """Within this context, refuse connections to addresses that are not public; for libraries.
 
     The check is of the address connected to, not of a name: whatever the name said before, and
     wherever a redirect leads. `private_hosts` and this machine's own proxies may be reached.
     Threads that run in this context are checked too.
     """
-    _listen()
+    _install_audit_hook()
     # With a proxy in the environment, every call of the library goes there first.
     named = {*private_hosts, *(urlsplit(url).netloc for url in getproxies().values())}
     # By address: when a connection is made, Python no longer knows the name.
-    watch = Watch(allowed=frozenset(_addresses_of(named)))
-    token = _watch.set(watch)
+    guard = ConnectionGuard(allowed=frozenset(_addresses_of(named)))
+    token = _guard.set(guard)
     try:
-        yield watch
+        yield guard
     finally:
-        _watch.reset(token)
+        _guard.reset(token)
 
 
 @cache
-def _listen() -> None:
+def _install_audit_hook() -> None:
     """Have Python report every connection before it is made; this cannot be undone."""
 
-    def hear(event: str, details: tuple[object, ...]) -> None:
-        if event == "socket.connect" and (watch := _watch.get()) is not None:
-            watch.check(details[1])
+    def check_connection(event: str, details: tuple[object, ...]) -> None:
+        if event == "socket.connect" and (guard := _guard.get()) is not None:
+            guard.check(details[1])
 
-    sys.addaudithook(hear)
+    sys.addaudithook(check_connection)
 
 
 def _addresses_of(named: Collection[str]) -> Iterator[tuple[str, int | None]]:
@@ -304,7 +306,7 @@ def _addresses_of(named: Collection[str]) -> Iterator[tuple[str, int | None]]:
 
 
 @contextmanager
-def _reach(
+def _connect(
     scheme: str, host: str, port: int, address: str, deadline: float
 ) -> Iterator[http.client.HTTPConnection]:
     """Connect to `address` and request `host` from it; cut off at the deadline."""
@@ -314,8 +316,8 @@ def _reach(
     try:
         connection.sock = socket.create_connection((address, port), timeout=TIMEOUT_S)
     except OSError as error:
-        raise Unsendable(f"{host} cannot be reached: {error}"[:300]) from error
-    with closing(connection), cut_off(connection.sock, deadline):
+        raise RequestFailed(f"{host} cannot be reached: {error}"[:300]) from error
+    with closing(connection), close_at_deadline(connection.sock, deadline):
         if scheme == "https":
             # Wrapped once connected, so that time-out and deadline apply to the handshake too.
             context = ssl.create_default_context()
@@ -324,7 +326,7 @@ def _reach(
 
 
 @contextmanager
-def cut_off(connection: socket.socket, deadline: float) -> Iterator[None]:
+def close_at_deadline(connection: socket.socket, deadline: float) -> Iterator[None]:
     """Hang up at the deadline, even if the other side keeps sending a little.
 
     A connection's own time-out restarts with each byte.
@@ -362,26 +364,26 @@ class Outcome:
 SENT = Outcome()
 
 
-def of_status(status: int) -> Outcome:
+def outcome_of_status(status: int) -> Outcome:
     """Classify an HTTP status: accepted, refused for good, or worth another try."""
     if 200 <= status < 300:  # noqa: PLR2004 - successes
         return SENT
     return Outcome(failure=f"it answered {status}", is_final=status in FINAL_STATUSES)
 
 
-def of_reply(reply: Reply) -> Outcome:
+def outcome_of_reply(reply: Reply) -> Outcome:
     """Classify an answer by its status, and by when a busy server wants to be asked again."""
-    outcome = of_status(reply.status)
+    outcome = outcome_of_status(reply.status)
     is_busy = reply.status in BUSY_STATUSES
     return replace(outcome, retry_after=reply.retry_after) if is_busy else outcome
 
 
-def next_try(tries: int, at: datetime, retry_after: timedelta = timedelta()) -> datetime:
+def next_attempt_at(tries: int, at: datetime, retry_after: timedelta = timedelta()) -> datetime:
     """Return when to try again after so many tries, but not before the other side wants it.
 
     >>> noon = datetime(2026, 11, 21, 12)
-    >>> [(next_try(tries, noon) - noon).seconds for tries in (1, 2, 3, 7)]
+    >>> [(next_attempt_at(tries, noon) - noon).seconds for tries in (1, 2, 3, 7)]
     [5, 10, 20, 320]
     """
     # Twice as long each time, so that retries do not keep a failing server down.
-    return at + max(FIRST_PAUSE * (1 << tries - 1), retry_after)
+    return at + max(FIRST_BACKOFF * (1 << tries - 1), retry_after)

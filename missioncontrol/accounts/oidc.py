@@ -238,8 +238,8 @@ def _ask(
             {"Accept": "application/json", **(headers or {})},
             private_hosts=[urlsplit(provider.issuer).netloc],
         )
-        answer = json.loads(reply.body) if reply.is_good else None
-    except (outbound.Unsendable, ValueError) as error:
+        answer = json.loads(reply.body) if reply.is_success else None
+    except (outbound.RequestFailed, ValueError) as error:
         raise IdentityRefused(f"{urlsplit(url).path} was not answered: {error}"[:200]) from error
     if not isinstance(answer, dict):
         raise IdentityRefused(f"{urlsplit(url).path} answered {reply.status} and no object")

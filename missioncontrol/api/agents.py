@@ -28,7 +28,13 @@ from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.decisions import directives, sessions
 from missioncontrol.decisions.directives import ControlState
-from missioncontrol.errors import InvalidRequest, NotFound, NotSignedIn, ProjectArchived, existing
+from missioncontrol.errors import (
+    InvalidRequest,
+    NotFound,
+    NotSignedIn,
+    ProjectArchived,
+    ensure_found,
+)
 from missioncontrol.runs import selectors
 from missioncontrol.runs.cleaning import storable_text
 from missioncontrol.runs.ingest import Arrival, beside
@@ -129,7 +135,7 @@ async def get_directive(request: Request) -> Response:
         timeout_s=wait_s if after is not None else 0,
     )
     await (check_key_again(request, run_id) if as_agent else request.check_key())
-    control = existing(control, "The run")
+    control = ensure_found(control, "The run")
     if after is not None and control.version <= after:
         return Response(204)
     # A caller that names no call may be any of the run's agents.
@@ -175,7 +181,7 @@ async def _send_queued_texts(
         sent = await dispatcher.run(send)
         if sent is not None:
             return control, sent
-        control = existing(await dispatcher.control_state(run_id), "The run")
+        control = ensure_found(await dispatcher.control_state(run_id), "The run")
     return control, ()
 
 

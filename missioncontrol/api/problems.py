@@ -96,7 +96,7 @@ def allow_methods(*methods: str) -> Callable[[View], View]:
         def offered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if request.method in methods:
                 return checked(request, *args, **kwargs)
-            return problem_response(WrongMethod(str(request.method), offered=", ".join(methods)))
+            return problem_response(WrongMethod(str(request.method), allowed=", ".join(methods)))
 
         return offered
 
@@ -176,7 +176,7 @@ PROBLEM_OF_ERROR: tuple[tuple[Any, Callable[[Any], MissionControlError]], ...] =
     ),
     (Http404, lambda _: NotFound()),
     # The same that the page at /login/ shows to anybody.
-    (exceptions.NotAuthenticated, lambda _: NotSignedIn(ways=settings.SIGN_IN)),
+    (exceptions.NotAuthenticated, lambda _: NotSignedIn(methods=settings.SIGN_IN)),
     (exceptions.AuthenticationFailed, lambda _: NotSignedIn()),
     (exceptions.PermissionDenied, lambda error: Forbidden(str(error.detail))),
     (exceptions.APIException, _from_drf_error),

@@ -22,7 +22,7 @@ from pydantic_core import to_json
 from rest_framework.request import Request
 
 from missioncontrol.api.endpoint import first_fault, read_json_object
-from missioncontrol.errors import InvalidRequest, existing
+from missioncontrol.errors import InvalidRequest, ensure_found
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
@@ -83,7 +83,7 @@ def get_or_404(found: QuerySet[M], pk: Any, what: str) -> M:
     Raises:
         NotFound: it does not exist, or is not one of them.
     """
-    return existing(found.filter(pk=pk).first(), what)
+    return ensure_found(found.filter(pk=pk).first(), what)
 
 
 @dataclass(frozen=True, slots=True)

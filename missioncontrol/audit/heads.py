@@ -141,11 +141,11 @@ def send_heads(project_id: UUID) -> None:
         reply = outbound.call(
             settings.AUDIT_SEND_TO, b"".join(lines), kind, private_hosts=settings.NOTIFY_HOSTS
         )
-    except outbound.Unsendable as fault:
+    except outbound.RequestFailed as fault:
         logger.warning("heads of project %s were not sent: %s", project_id, fault)
         return
     # Stored after the answer: a crash in between sends them twice, but never loses them.
-    if reply.is_good:
+    if reply.is_success:
         mark.write_text(str(begin + sum(map(len, lines))))
     else:
         logger.warning("heads of project %s were refused: %s", project_id, reply.status)

@@ -13,7 +13,7 @@ from django.db.models import Q
 from guard.pricing import price
 from guard.turn import Turn as GuardTurn
 from guard.turn import Usage
-from missioncontrol.compiled import new_row
+from missioncontrol.columns import new_row
 from missioncontrol.costs.prices import own_price
 from missioncontrol.costs.spending import Use
 from missioncontrol.runs.journal import RunTransaction

@@ -21,7 +21,7 @@ from django.db.models import Q, Sum
 from guard.budget import Spent
 from missioncontrol.accounts.models import Project
 from missioncontrol.clock import zone_of
-from missioncontrol.compiled import new_row
+from missioncontrol.columns import new_row
 from missioncontrol.costs.models import Spend
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.statements import insert_rows

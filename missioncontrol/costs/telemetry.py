@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from missioncontrol.compiled import CompiledQuery
+from missioncontrol.compiled_queries import CompiledQuery
 from missioncontrol.costs.counting import count_agent, take_over
 from missioncontrol.costs.ledger import JUDGE, SOURCES, Call, enter, is_best_source
 from missioncontrol.costs.spending import Spending
@@ -92,12 +92,12 @@ def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:
     """
     run_ids = set(run_ids)
     # Read without a lock first: only the runs with such calls are locked.
-    waiting = {call.run_id for call in _LOOSE.rows(run_ids)}
+    waiting = {call.run_id for call in _LOOSE.fetch(run_ids)}
     if not waiting:
         return
     with journal.writing(waiting, at=at) as tx:
         for run in tx.runs.values():
-            calls = _NEWEST.rows([run.id])
+            calls = _NEWEST.fetch([run.id])
             loose = [call for call in calls if call.turn_seq is None]
             if not loose:
                 continue

@@ -21,7 +21,7 @@ from guard.signals import Signal
 from missioncontrol.accounts.models import Project
 from missioncontrol.costs import counting
 from missioncontrol.costs.spending import SHARED_UNITS, TREE, Spending, Use
-from missioncontrol.errors import InvalidRequest, NotFound, existing
+from missioncontrol.errors import InvalidRequest, NotFound, ensure_found
 from missioncontrol.runs import journal, lineage
 from missioncontrol.runs.lineage import ancestors
 from missioncontrol.runs.models import RECORDED, Run
@@ -54,7 +54,7 @@ def link_run(
         InvalidRequest: the run has another parent, or would be its own ancestor.
     """
     found = Run.objects.filter(~RECORDED, pk=run_id, project_id__in=projects)
-    child = existing(found.first(), "The run")
+    child = ensure_found(found.first(), "The run")
     with journal.holding_project(child.project_id) as project:
         below = Run.objects.filter(root=run_id).values_list("id", flat=True)
         with journal.writing({run_id, parent_id, *below}, at=at) as tx:

@@ -25,7 +25,7 @@ from missioncontrol.decisions.directives import UNDELIVERED, is_leaving, unsent_
 from missioncontrol.decisions.models import ControllerNote, Intervention, Message
 from missioncontrol.errors import ActionUnavailable
 from missioncontrol.notify import webhook
-from missioncontrol.outbound import LEASE, MOST_TRIES, Outcome, next_try
+from missioncontrol.outbound import LEASE, MAX_ATTEMPTS, Outcome, next_attempt_at
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run
@@ -159,7 +159,7 @@ def call_controller_webhook(note_id: UUID, *, claimed_at: datetime, at: datetime
     # After a long wait the claim may have expired, or the note was claimed again or settled.
     if note is None or note.due_at != leased_until or leased_until <= at:
         return
-    if note.tries >= MOST_TRIES:
+    if note.tries >= MAX_ATTEMPTS:
         _settle(note, Outcome(failure="nothing came of its last try"), at=at)
         return
     # Counted before the request: a try whose worker dies counts too.
@@ -173,7 +173,7 @@ def call_controller_webhook(note_id: UUID, *, claimed_at: datetime, at: datetime
     began = time.monotonic()
     try:
         reply = outbound.call(url, body, headers, private_hosts=settings.CONTROLLER_HOSTS)
-    except outbound.Unsendable as refused:
+    except outbound.RequestFailed as refused:
         outcome = Outcome(failure=str(refused))
     else:
         outcome = webhook.outcome_of(reply)
@@ -182,8 +182,8 @@ def call_controller_webhook(note_id: UUID, *, claimed_at: datetime, at: datetime
 
 
 def _settle(note: ControllerNote, outcome: Outcome, *, at: datetime) -> None:
-    again = outcome.failure and not outcome.is_final and note.tries < MOST_TRIES
-    due_at = next_try(note.tries, at, outcome.retry_after) if again else None
+    again = outcome.failure and not outcome.is_final and note.tries < MAX_ATTEMPTS
+    due_at = next_attempt_at(note.tries, at, outcome.retry_after) if again else None
     with journal.writing([note.run_id], at=at) as tx:
         # Only the newest try: a slow worker may return after its claim expired.
         mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at__isnull=False)

@@ -24,7 +24,7 @@ from guard.policy import DEFAULT_POLICY, Policy
 from guard.signals import Assessment
 from guard.turn import Turn
 from missioncontrol import memory
-from missioncontrol.compiled import CompiledQuery
+from missioncontrol.compiled_queries import CompiledQuery
 from missioncontrol.costs.counting import with_counted
 from missioncontrol.runs import rows
 from missioncontrol.runs.lifecycle import ENDED
@@ -116,7 +116,7 @@ def look_ahead(run_ids: Collection[UUID]) -> list[Observation]:
     only for what follows from this one. What the engine says does not depend on what others
     may write meanwhile; an engine for which it does (`looks_at_use`) is asked under the lock.
     """
-    new = list(_observations(_NEW.rows(run_ids)))
+    new = list(_observations(_NEW.fetch(run_ids)))
     for seen in new:
         cached = KEPT.get(seen.row.run_id)
         # It was asked already if its run was left out for a person: it is not asked twice.
@@ -173,7 +173,7 @@ def _observations(read: Iterable[TurnModel]) -> Iterator[Observation]:
 def _read(lags: dict[UUID, int]) -> Iterable[TurnModel]:
     """Read what these runs' engines have not seen; `lags`: how far each is behind its watermark."""
     if not any(lags.values()):
-        return _NEW.rows(lags.keys())
+        return _NEW.fetch(lags.keys())
     # One condition for all runs that are nearly up to date, and one for each other run.
     near = [run_id for run_id, lag in lags.items() if lag <= NEARLY]
     reach = max((lags[run_id] for run_id in near), default=0)

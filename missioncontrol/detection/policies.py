@@ -21,7 +21,7 @@ from missioncontrol.decisions import allowlist
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import PolicyVersion
 from missioncontrol.detection.renamed import write_toml
-from missioncontrol.errors import InvalidRequest, StalePolicy, existing
+from missioncontrol.errors import InvalidRequest, StalePolicy, ensure_found
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import AllowedCall
@@ -203,7 +203,7 @@ def find_version(project: UUID, number: int) -> PolicyVersion:
         NotFound: the project never had it.
     """
     found = versions(project).filter(number=number).first()
-    return existing(found, f"Version {number} of the policy")
+    return ensure_found(found, f"Version {number} of the policy")
 
 
 def version_row(version: PolicyVersion) -> PolicyVersionRow:
@@ -246,7 +246,7 @@ def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
         NotFound: no such run in the agent's project.
     """
     found = Run.objects.select_related("project").filter(pk=run_id, project_id=project)
-    run = existing(found.first(), "The run")
+    run = ensure_found(found.first(), "The run")
     try:
         # The project's too: they apply to the next run, which may open while we are away.
         of_project = Policy.from_mapping(run.project.policy)

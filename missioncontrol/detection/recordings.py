@@ -24,7 +24,7 @@ from missioncontrol.costs.ledger import Call
 from missioncontrol.detection import judging, reading
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import Recording
-from missioncontrol.errors import InvalidRequest, NotFound, existing
+from missioncontrol.errors import InvalidRequest, NotFound, ensure_found
 from missioncontrol.ids import earlier_id, new_id
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.cleaning import (
@@ -123,7 +123,7 @@ def show_recording(run_id: UUID, *, projects: Sequence[UUID]) -> RecordingRow:
     """
     run = find_run(run_id, projects=projects)
     found = Recording.objects.filter(run=run).select_related("run__meters")
-    return recording_row(existing(found.first(), "The recording"))
+    return recording_row(ensure_found(found.first(), "The recording"))
 
 
 def recording_row(recording: Recording, *, is_new: bool = False) -> RecordingRow:

@@ -15,7 +15,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.detection.engine_cache import corrections_of, policy_of, start_engine
 from missioncontrol.detection.policies import asks_from
-from missioncontrol.errors import existing
+from missioncontrol.errors import ensure_found
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import RECORDED, Run, Turn
 from missioncontrol.wire.decisions import PERMISSION
@@ -34,7 +34,7 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
     Raises:
         NotFound: the run has no such turn.
     """
-    turn = existing(Turn.objects.filter(run=run, seq=seq).first(), "The turn")
+    turn = ensure_found(Turn.objects.filter(run=run, seq=seq).first(), "The turn")
     policy = policy_of(run)
     # Replayed, not stored: parts would be written for every turn, and read for very few.
     # If a call ended later, the engine had seen only its proposal.

@@ -201,7 +201,7 @@ def _check_server(name: str, service: Any) -> None:
             field="address",
         )
     # Passwords and messages go unencrypted to the operator's own hosts only.
-    is_ours = outbound.is_named(host, port, settings.NOTIFY_HOSTS)
+    is_ours = outbound.is_listed(host, port, settings.NOTIFY_HOSTS)
     if is_clear and not is_ours:
         secure = "mailtos://" if name == "email" else "ntfys://"
         raise InvalidRequest(
@@ -211,7 +211,7 @@ def _check_server(name: str, service: Any) -> None:
         )
     if not is_ours:
         with _refused_at_once():
-            outbound.check_written(host)
+            outbound.check_written_host(host)
 
 
 @contextmanager
@@ -219,7 +219,7 @@ def _refused_at_once() -> Iterator[None]:
     """Refuse now what each call would refuse; calls check again, as names may lead elsewhere."""
     try:
         yield
-    except outbound.Unsendable as wrong:
+    except outbound.RequestFailed as wrong:
         raise InvalidRequest(f"address: {wrong}.", field="address") from None
 
 

@@ -21,7 +21,7 @@ from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.quiet import write_clock
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.notify.wording import words_of
-from missioncontrol.outbound import MOST_TRIES
+from missioncontrol.outbound import MAX_ATTEMPTS
 from missioncontrol.runs import journal
 from missioncontrol.runs.selectors import given
 from missioncontrol.sealing import UnsealFailed, seal, unseal
@@ -292,7 +292,7 @@ def delivery_row(delivery: Delivery, *, language: str) -> DeliveryRow:
         run_name=notice.run.name if notice.run else None,
         decision=notice.decision,
         title=words_of(message, t, step_minutes=delivery.step_minutes, at=at).title,
-        most_tries=MOST_TRIES,
+        most_tries=MAX_ATTEMPTS,
         error=delivery.last_error or None,
         can_retry=may_retry(delivery),
     )

@@ -15,7 +15,7 @@ from missioncontrol import outbound
 from missioncontrol.notify import addresses, content, mail, wording
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import Texts, texts_in
-from missioncontrol.outbound import LONGEST_TRY_S, SENT, Outcome, of_status
+from missioncontrol.outbound import ATTEMPT_TIMEOUT_S, SENT, Outcome, outcome_of_status
 from missioncontrol.sealing import unseal
 
 UNSEEN = "\u200b"
@@ -42,10 +42,10 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
         if addresses.CHATS[channel.kind].has_own_host:
             host, port, _ = addresses.destination(channel.kind, service)
             outbound.check_host(host, port, private_hosts=settings.NOTIFY_HOSTS)
-    except outbound.Unsendable as refused:
+    except outbound.RequestFailed as refused:
         return Outcome(failure=str(refused))
     # Apprise opens its connections itself, so they are watched instead of made here.
-    with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as watch:
+    with outbound.only_public(private_hosts=settings.NOTIFY_HOSTS) as connection_guard:
         text = body_of(channel.kind, words, t, where)
         title = literal(channel.kind, words.title)
         if channel.kind == "email":
@@ -57,11 +57,11 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
             carrier.add(service)
             outcome = _outcome(
                 carrier.notify(
-                    body=text, title=title, body_format=NotifyFormat.TEXT, timeout=LONGEST_TRY_S
+                    body=text, title=title, body_format=NotifyFormat.TEXT, timeout=ATTEMPT_TIMEOUT_S
                 )
             )
     # This reason wins: apprise and the mail client only know that a connection failed.
-    return Outcome(failure=watch.refused) if watch.refused else outcome
+    return Outcome(failure=connection_guard.refused) if connection_guard.refused else outcome
 
 
 def body_of(kind: str, words: wording.Words, t: Texts, where: str | None) -> str:
@@ -97,8 +97,8 @@ def _outcome(result: Any) -> Outcome:
     if result.status == AppriseResultStatus.SUCCESS:
         return SENT
     if result.status == AppriseResultStatus.TIMEOUT:
-        return Outcome(failure=f"it took longer than {LONGEST_TRY_S:g} s")
+        return Outcome(failure=f"it took longer than {ATTEMPT_TIMEOUT_S:g} s")
     log = " ".join(str(line) for line in result.logs())
     if found := STATUS.search(log):
-        return of_status(int(found[1]))
+        return outcome_of_status(int(found[1]))
     return REFUSED

@@ -68,7 +68,7 @@ def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
         raise InvalidRequest("vapid_key: not the key of this installation.", field="vapid_key")
     try:
         outbound.check_url(asked.endpoint, private_hosts=settings.NOTIFY_HOSTS)
-    except outbound.Unsendable as refused:
+    except outbound.RequestFailed as refused:
         raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
     try:
         # Checked now: an invalid key would fail at each push, unseen by the sender.

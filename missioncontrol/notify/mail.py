@@ -20,7 +20,7 @@ from typing import Any
 from uuid import UUID
 
 from missioncontrol import outbound
-from missioncontrol.outbound import LONGEST_TRY_S, SENT, Outcome
+from missioncontrol.outbound import ATTEMPT_TIMEOUT_S, SENT, Outcome
 
 # How long the server may be silent.
 TIMEOUT_S = 15.0
@@ -60,13 +60,13 @@ def send(service: Any, message: EmailMessage) -> Outcome:
     Only the status of the server's answer is reported: the text may contain the address.
     """
     recipients = [*(address for _, address in service.targets), *sorted(service.cc)]
-    deadline = time.monotonic() + LONGEST_TRY_S
+    deadline = time.monotonic() + ATTEMPT_TIMEOUT_S
     try:
         refused = _hand_over(service, recipients, message, deadline)
     except (OSError, UnicodeError, smtplib.SMTPException) as error:
         # After the deadline, whatever the cut connection raised means that time ran out.
         if time.monotonic() >= deadline:
-            return Outcome(failure=f"it took longer than {LONGEST_TRY_S:g} s")
+            return Outcome(failure=f"it took longer than {ATTEMPT_TIMEOUT_S:g} s")
         return _failed(error, recipients)
     return _not_for(refused, recipients, is_taken=True) if refused else SENT
 
@@ -108,7 +108,7 @@ def _hand_over(
     host, context = service.smtp_host, ssl.create_default_context()
     connection = socket.create_connection((host, service.port), TIMEOUT_S)
     # Its time-out starts again with each byte: a slow server would outlast our lease.
-    with connection, outbound.cut_off(connection, deadline):
+    with connection, outbound.close_at_deadline(connection, deadline):
         if service.secure_mode == "ssl":
             connection = context.wrap_socket(connection, server_hostname=host)
         with connection, closing(_Client(connection, host)) as client:

@@ -78,7 +78,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     if delivery is None or _skip_or_postpone(delivery, at=at):
         return
     # The last try was counted and never settled: its worker died.
-    if delivery.tries >= outbound.MOST_TRIES:
+    if delivery.tries >= outbound.MAX_ATTEMPTS:
         gave_up = Outcome(failure="nothing came of its last try", is_final=True)
         settle(delivery, gave_up, at=at)
         return
@@ -101,7 +101,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
 
 def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
     """Store the outcome of a try: sent, to be tried again, or failed."""
-    again = outcome.failure and not outcome.is_final and delivery.tries < outbound.MOST_TRIES
+    again = outcome.failure and not outcome.is_final and delivery.tries < outbound.MAX_ATTEMPTS
     # After sending: the run's lock is not held while another server takes its time.
     with _transaction_for(delivery, at=at) as record:
         # A card may have been answered meanwhile: this was sent nevertheless.
@@ -114,7 +114,7 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
             )
         elif again:
             mine.filter(status="waiting").update(
-                due_at=outbound.next_try(delivery.tries, at, outcome.retry_after),
+                due_at=outbound.next_attempt_at(delivery.tries, at, outcome.retry_after),
                 leased_until=None,
                 last_error=outcome.failure,
             )

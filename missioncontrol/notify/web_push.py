@@ -24,7 +24,7 @@ from missioncontrol.notify import content, vapid, wording
 from missioncontrol.notify.content import Announcement, Card
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.texts import Texts, texts_in
-from missioncontrol.outbound import Outcome, of_reply
+from missioncontrol.outbound import Outcome, outcome_of_reply
 from missioncontrol.sealing import unseal
 from missioncontrol.wire.decisions import PERMISSION
 
@@ -70,9 +70,9 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     # Final: another try would find no key either.
     except vapid.NoKey as missing:
         return Outcome(failure=str(missing), is_final=True)
-    except outbound.Unsendable as refused:
+    except outbound.RequestFailed as refused:
         return Outcome(failure=f"the push service could not be reached: {refused}")
-    outcome = of_reply(reply)
+    outcome = outcome_of_reply(reply)
     # The service does not say why: of the causes that people can fix, no contact is the likeliest.
     if reply.status in UNTRUSTED and vapid.contact().problem:
         return replace(outcome, failure=f"{outcome.failure}: {NO_CONTACT}")

@@ -19,7 +19,7 @@ from missioncontrol import outbound
 from missioncontrol.notify import content, wording
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import texts_in
-from missioncontrol.outbound import Outcome, Reply, of_reply
+from missioncontrol.outbound import Outcome, Reply, outcome_of_reply
 from missioncontrol.sealing import unseal
 
 # Fields that a program does not need.
@@ -44,7 +44,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
         reply = outbound.call(
             unseal(channel.address), body, headers, private_hosts=settings.NOTIFY_HOSTS
         )
-    except outbound.Unsendable as refused:
+    except outbound.RequestFailed as refused:
         return Outcome(failure=str(refused))
     return outcome_of(reply)
 
@@ -54,7 +54,7 @@ def outcome_of(reply: Reply) -> Outcome:
     if reply.status in REDIRECTS:
         moved = f"it redirects ({reply.status}): enter the address that it leads to"
         return Outcome(failure=moved, is_final=True)
-    return of_reply(reply)
+    return outcome_of_reply(reply)
 
 
 def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:

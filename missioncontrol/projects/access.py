@@ -30,7 +30,7 @@ from missioncontrol.accounts.people import checked_name
 from missioncontrol.accounts.selectors import live_keys
 from missioncontrol.accounts.services import Minted
 from missioncontrol.clock import check_in_future
-from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, existing
+from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, ensure_found
 from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
 from missioncontrol.notify.quiet import write_clock
@@ -214,7 +214,7 @@ def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
     Raises:
         NotFound: this person has no such token.
     """
-    token = existing(PersonalToken.objects.filter(pk=token_id, user=user).first(), "The token")
+    token = ensure_found(PersonalToken.objects.filter(pk=token_id, user=user).first(), "The token")
     if services.revoke(token, at=at):
         record_of_person(user, f"revoked the personal token {_named(token)}", by=by, at=at)
         broadcast.recheck_access(user.pk)

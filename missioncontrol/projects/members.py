@@ -20,7 +20,7 @@ from missioncontrol.accounts import people, sessions
 from missioncontrol.accounts.models import Invitation, Membership, Role, SetupCode
 from missioncontrol.accounts.services import Minted
 from missioncontrol.accounts.tokens import digest, new_token
-from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, existing
+from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, ensure_found
 from missioncontrol.notify import services as notices
 from missioncontrol.projects.access import record_of_person
 from missioncontrol.runs import journal
@@ -106,7 +106,7 @@ def revoke_invitation(invitation_id: UUID, *, project_id: UUID, by: str, at: dat
         NotFound: this project has no such invitation.
     """
     found = Invitation.objects.filter(pk=invitation_id, project_id=project_id)
-    invitation = existing(found.first(), "The invitation")
+    invitation = ensure_found(found.first(), "The invitation")
     if _unspent(found, at).update(revoked_at=at):
         what = f"revoked the invitation {_for(invitation)}as {invitation.role}"
         journal.record_access(project_id, what, by=by, at=at)
@@ -241,7 +241,7 @@ def rename_person(user: User, name: str, *, at: datetime) -> None:
 
 def _member(project_id: UUID, user_id: int) -> Membership:
     found = Membership.objects.filter(project_id=project_id, user_id=user_id)
-    return existing(found.select_related("user").first(), "The member")
+    return ensure_found(found.select_related("user").first(), "The member")
 
 
 def _keep_an_owner(member: Membership) -> None:

@@ -135,8 +135,8 @@ def start_demo(owner: User, *, at: datetime) -> None:
             )
             keys[name] = made.secret
     # After the commit: the agents use these keys at once.
-    asked = extras.DemoAsked(owner=owner.get_username(), keys=keys)
-    extras.ask_for_demo(settings.DATA_DIR, asked)
+    asked = extras.DemoRequest(owner=owner.get_username(), keys=keys)
+    extras.request_demo(settings.DATA_DIR, asked)
 
 
 def remove_demo(owner: User, *, at: datetime) -> None:
@@ -146,7 +146,7 @@ def remove_demo(owner: User, *, at: datetime) -> None:
         Forbidden: somebody else started the demo.
     """
     _check_whose(owner)
-    extras.ask_for_demo(settings.DATA_DIR, None)
+    extras.request_demo(settings.DATA_DIR, None)
     by = people.name_of(owner)
     for name in MODES:
         if project := _known(owner, name):
@@ -165,7 +165,7 @@ def remove_demo(owner: User, *, at: datetime) -> None:
 
 
 def _check_whose(owner: User) -> None:
-    running = extras.demo_asked(settings.DATA_DIR)
+    running = extras.requested_demo(settings.DATA_DIR)
     if running and running.owner != owner.get_username():
         raise Forbidden(f"{running.owner} started the demo; only they can change it.")
 

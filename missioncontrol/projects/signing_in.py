@@ -20,7 +20,7 @@ from missioncontrol import broadcast
 from missioncontrol.accounts import people, sessions, ways
 from missioncontrol.accounts.models import Identity, JoiningBy, JoiningRule, Membership, Role
 from missioncontrol.accounts.oidc import Known
-from missioncontrol.errors import Forbidden, InvalidRequest, existing
+from missioncontrol.errors import Forbidden, InvalidRequest, ensure_found
 from missioncontrol.projects.access import record_of_person
 from missioncontrol.runs import journal
 
@@ -111,7 +111,7 @@ def remove_factor(user: User, *, kind: ways.Kind, at: datetime, pk: int | None =
     Raises:
         NotFound: this person has none of this kind.
     """
-    row = existing(ways.remove_factor(user, kind=kind, pk=pk), "The second factor")
+    row = ensure_found(ways.remove_factor(user, kind=kind, pk=pk), "The second factor")
     is_app = kind == ways.Kind.APP
     what = "the authenticator app" if is_app else f"the passkey “{row}”"
     _changed(user, f"removed {what}", at=at)
@@ -234,7 +234,7 @@ def remove_rule(project_id: UUID, rule_id: UUID, *, by: str, at: datetime) -> No
         NotFound: the project has no such rule.
     """
     found = JoiningRule.objects.filter(pk=rule_id, project_id=project_id)
-    rule = existing(found.first(), "The rule")
+    rule = ensure_found(found.first(), "The rule")
     rule.delete()
     journal.record_access(project_id, f"no longer lets in {_described(rule)}", by=by, at=at)
 

@@ -24,7 +24,8 @@ from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
 from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.clock import now
-from missioncontrol.compiled import CompiledQuery, new_row
+from missioncontrol.columns import new_row
+from missioncontrol.compiled_queries import CompiledQuery
 from missioncontrol.errors import MissionControlError, NotFound
 from missioncontrol.proof import TURN_SIGNS, turn_digest
 from missioncontrol.redaction import NO_REDACTION, Redaction

@@ -23,7 +23,8 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from guard.wire import Mode
 from missioncontrol import broadcast
 from missioncontrol.accounts.models import Installation, Project
-from missioncontrol.compiled import CompiledQuery, Lists, new_row, read_together
+from missioncontrol.columns import new_row
+from missioncontrol.compiled_queries import CompiledQuery, ValueLists, read_together
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
@@ -286,7 +287,7 @@ def writing(
     at: datetime,
     with_projects: bool = True,
     ahead: bool = False,
-    beside: Sequence[tuple[CompiledQuery[Any], Lists]] = (),
+    beside: Sequence[tuple[CompiledQuery[Any], ValueLists]] = (),
 ) -> Iterator[RunTransaction]:
     """Lock runs in id order and yield them; write and publish at the end.
 
@@ -299,7 +300,7 @@ def writing(
         locks = _LOCKED_BY_RULES if with_projects else _LOCKED
         locked, *found = read_together((locks, [ids]), *beside)
         may_be_held = {run.id for run in locked if run.status not in NEVER_HELD}
-        holds = {hold.run_id: hold for hold in _HOLDS.rows(may_be_held)}
+        holds = {hold.run_id: hold for hold in _HOLDS.fetch(may_be_held)}
         for run in locked:
             run.hold = holds.get(run.id)
         if with_projects:
@@ -363,7 +364,7 @@ def _projects_of(runs: Iterable[Run]) -> dict[UUID, Project]:
             unknown.add(run.project_id)
         elif run.project_id not in found:
             found[run.project_id] = known
-    for project in _PROJECTS.rows(unknown):
+    for project in _PROJECTS.fetch(unknown):
         found[project.id] = _known_projects[project.id] = project
     for project_id, project in found.items():
         # A copy, as the transaction may change it; faster than `copy.copy`.

@@ -15,7 +15,7 @@ from django.db.models.functions import Left
 
 from guard.turn import Phase
 from missioncontrol.accounts.selectors import KeyHolder
-from missioncontrol.errors import NotFound, existing
+from missioncontrol.errors import NotFound, ensure_found
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs import rows
 from missioncontrol.runs.cleaning import texts_in
@@ -39,7 +39,7 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
     """
     # Filtered, not refused: a stranger must not learn that the run exists.
     found = Run.objects.filter(pk=run_id, project_id__in=projects)
-    return existing(found.select_related("project", "meters", "hold").first(), "The run")
+    return ensure_found(found.select_related("project", "meters", "hold").first(), "The run")
 
 
 def check_reach(run_id: UUID, key: KeyHolder) -> Run:

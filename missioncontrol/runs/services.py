@@ -17,8 +17,8 @@ from guard.wire import Mode
 from missioncontrol import outbound
 from missioncontrol.accounts.models import Project, Reach
 from missioncontrol.accounts.selectors import KeyHolder, live_keys
-from missioncontrol.compiled import CompiledQuery
-from missioncontrol.errors import Forbidden, InvalidRequest, TooManyOpenRuns, existing
+from missioncontrol.compiled_queries import CompiledQuery
+from missioncontrol.errors import Forbidden, InvalidRequest, TooManyOpenRuns, ensure_found
 from missioncontrol.ids import new_id
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs import journal, lineage, rows
@@ -147,7 +147,7 @@ def join_run(
     Raises:
         Forbidden: the agent key does not reach the run and may not take it over.
     """
-    found = _BY_KEY.rows([project], [key]) if key else []
+    found = _BY_KEY.fetch([project], [key]) if key else []
     if not found:
         return None
     (run,) = found
@@ -209,7 +209,7 @@ def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> 
     if isinstance(request.controller, str):
         try:
             outbound.check_url(request.controller, private_hosts=settings.CONTROLLER_HOSTS)
-        except outbound.Unsendable as refused:
+        except outbound.RequestFailed as refused:
             raise InvalidRequest(f"controller {refused}.", field="controller") from refused
     return replace(
         request,
@@ -337,4 +337,4 @@ def _run_of_project(project: Project, run_id: UUID | str | None) -> Run | None:
         return None
     # A recording has ended: it starts no runs and controls none.
     found = Run.objects.filter(~RECORDED, project=project, pk=run_id)
-    return existing(found.first(), f"The run {run_id}")
+    return ensure_found(found.first(), f"The run {run_id}")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import AutoField, Model, QuerySet
 
-from missioncontrol.compiled import writer
+from missioncontrol.columns import column_writer
 
 M = TypeVar("M", bound=Model)
 ROWS_AT_ONCE = 200
@@ -114,4 +114,4 @@ def _assignment(
 
 
 def _writers(fields: Iterable[Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple((field.attname, writer(field, connection)) for field in fields)
+    return tuple((field.attname, column_writer(field, connection)) for field in fields)

@@ -36,7 +36,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Cast, Coalesce, Lag, Left
 
-from missioncontrol.errors import existing
+from missioncontrol.errors import ensure_found
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import LONGEST_TEXT
@@ -129,7 +129,7 @@ def show_turn(run: Run, seq: int) -> TurnRow:
     Raises:
         NotFound: the run has no such turn.
     """
-    turn = existing(Turn.objects.filter(run=run, seq=seq).first(), "The turn")
+    turn = ensure_found(Turn.objects.filter(run=run, seq=seq).first(), "The turn")
     return rows.turn_row(turn, project=run.project_id)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from missioncontrol import clock, env, extras
-from missioncontrol.extras import DemoAsked, PhoneStatus
+from missioncontrol.extras import DemoRequest, PhoneStatus
 from missioncontrol.up import addresses, frontend, options, processes, valkey
 from missioncontrol.up.data_dir import (
     DataDir,
@@ -87,8 +87,10 @@ class Start:
         # From here on: others may read the built front end, but not data and logs.
         os.umask(0o077)
         self._set_environment()
-        if extras.phone_asked(self.data.path):  # it was open before this start, but is not yet
-            extras.note_phone(self.data.path, extras.PhoneStatus())
+        if extras.is_phone_requested(
+            self.data.path
+        ):  # it was open before this start, but is not yet
+            extras.record_phone_status(self.data.path, extras.PhoneStatus())
         processes.allow_open_files()
         supervisor = Supervisor(lock_fd=self.data.lock_fd, say=say)
         supervisor.catch_signals()
@@ -281,12 +283,12 @@ class OnRequest:
     url: str
     https_port: int
     serves_phones: bool
-    _demo: DemoAsked | None = None
+    _demo: DemoRequest | None = None
     _phone_url: str = ""
 
     def tend(self) -> None:
         """Start what is asked for, and end what no longer is."""
-        asked = extras.demo_asked(self.data.path)
+        asked = extras.requested_demo(self.data.path)
         if asked != self._demo:
             if self._demo is not None:
                 # Its keys are those of another demo, whose agents must not go on.
@@ -297,7 +299,7 @@ class OnRequest:
                 demo = processes.demo(self.data, url=self.url, keys=asked.keys, model_url=model)
                 self.supervisor.start(demo)
         if not self.serves_phones:
-            wanted, runs = extras.phone_asked(self.data.path), self.supervisor.has("phone")
+            wanted, runs = extras.is_phone_requested(self.data.path), self.supervisor.has("phone")
             if wanted and not runs:
                 self._open()
             elif runs and not wanted:
@@ -306,7 +308,7 @@ class OnRequest:
                 port = int(self._phone_url.rsplit(":", 1)[1])
                 # Reported only once it answers: before that, a phone's connection would be refused.
                 with suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
-                    extras.note_phone(self.data.path, PhoneStatus(url=self._phone_url))
+                    extras.record_phone_status(self.data.path, PhoneStatus(url=self._phone_url))
 
     def _open(self) -> None:
         """Serve HTTPS on every address of this machine, and record what prevents it."""
@@ -316,8 +318,8 @@ class OnRequest:
             reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
         except CannotStart as error:
             # Otherwise every tick would try again and report the problem again.
-            extras.ask_for_phone(self.data.path, on=False)
-            extras.note_phone(self.data.path, PhoneStatus(problem=str(error)))
+            extras.request_phone(self.data.path, on=False)
+            extras.record_phone_status(self.data.path, PhoneStatus(problem=str(error)))
             return
         # Opened to learn its number, and closed: web opens the address itself.
         with reserved:
@@ -326,5 +328,5 @@ class OnRequest:
             self._phone_url = addresses.url_of(reserved, at, scheme="https")
         names = addresses.certified_names(self.asked.host)
         served = tls.ensure(self.data.path, names=names, at=clock.now())
-        extras.note_phone(self.data.path, PhoneStatus())
+        extras.record_phone_status(self.data.path, PhoneStatus())
         self.supervisor.start(processes.phone_web(self.data, served, port))

@@ -137,7 +137,7 @@ def invite(
     owner = services.ensure_local_owner()
     key, secret = _ensure_key(data, owner=owner, at=clock.now())
     if asked.demo:
-        extras.ask_for_demo(data.path, None)  # end anybody's: this machine's person asks for theirs
+        extras.request_demo(data.path, None)  # end anybody's: this machine's person asks for theirs
         start_demo(owner, at=clock.now())
     # A phone needs an address in the network, and a link of its own; a script needs neither.
     is_for_phones = phone_url and (asked.lan or asked.https) and not asked.json
@@ -151,7 +151,7 @@ def invite(
         is_open=asked.lan,
         phone_url=_link(owner, phone_url) if is_for_phones else None,
         https_url=phone_url if asked.https else None,
-        fingerprint=extras.fingerprint(data.path) if asked.https else None,
+        fingerprint=extras.authority_fingerprint(data.path) if asked.https else None,
     )
 
 

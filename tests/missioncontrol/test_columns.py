@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 from psycopg.types.numeric import Int4, Int8
 
-from missioncontrol.compiled import new_row, reader, writer
+from missioncontrol.columns import column_reader, column_writer, new_row
 from missioncontrol.costs.models import Spend
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
@@ -47,7 +47,7 @@ json_values = st.recursive(
 def test_a_column_is_written_as_django_writes_it(field):
     target = getattr(field, "target_field", field)
     value = EXAMPLES[target.get_internal_type()]
-    write = writer(field, connection)
+    write = column_writer(field, connection)
 
     written = value if write is None else write(value)
 
@@ -61,11 +61,11 @@ def test_a_column_is_written_as_django_writes_it(field):
     assert type(written) is (int if isinstance(theirs, WIDTHS) else type(theirs))
 
 
-@pytest.mark.parametrize("field", [one for one in FIELDS if reader(one, "sqlite")], ids=str)
+@pytest.mark.parametrize("field", [one for one in FIELDS if column_reader(one, "sqlite")], ids=str)
 def test_a_column_is_read_as_it_was_written(field):
     target = getattr(field, "target_field", field)
     value = EXAMPLES[target.get_internal_type()]
-    read = reader(field, "sqlite")
+    read = column_reader(field, "sqlite")
     stored = {
         "UUIDField": lambda: value.hex,
         "DateTimeField": lambda: value.astimezone(UTC).replace(tzinfo=None),
@@ -78,7 +78,7 @@ def test_a_column_is_read_as_it_was_written(field):
 
 @given(json_values)
 def test_any_json_is_read_as_python_reads_it(value):
-    read = reader(Run._meta.get_field("budget"), "sqlite")
+    read = column_reader(Run._meta.get_field("budget"), "sqlite")
     text = json.dumps(value)
 
     assert json.dumps(read(text)) == json.dumps(json.loads(text))
@@ -87,14 +87,14 @@ def test_any_json_is_read_as_python_reads_it(value):
 @given(json_values)
 def test_any_json_is_written_as_it_is_read(value):
     field = Run._meta.get_field("budget")
-    write = writer(field, connection) if connection.vendor == "sqlite" else json.dumps
+    write = column_writer(field, connection) if connection.vendor == "sqlite" else json.dumps
 
     assert json.loads(write(value)) == value
 
 
 def test_json_with_half_a_character_is_still_written():
     field = Run._meta.get_field("budget")
-    write = writer(field, connection) if connection.vendor == "sqlite" else json.dumps
+    write = column_writer(field, connection) if connection.vendor == "sqlite" else json.dumps
 
     assert json.loads(write(["\ud800"])) == ["\ud800"]
 
@@ -102,7 +102,7 @@ def test_json_with_half_a_character_is_still_written():
 @pytest.mark.parametrize("key", [None, True, 1, 1.5, float("inf")], ids=str)
 def test_a_key_is_written_as_django_writes_it(key):
     field = Run._meta.get_field("budget")
-    write = writer(field, connection) if connection.vendor == "sqlite" else json.dumps
+    write = column_writer(field, connection) if connection.vendor == "sqlite" else json.dumps
 
     assert json.loads(write([{key: 1}])) == json.loads(json.dumps([{key: 1}]))
 
@@ -111,7 +111,7 @@ def test_json_that_holds_itself_is_refused():
     endless = []
     endless.append(endless)
     field = Run._meta.get_field("budget")
-    write = writer(field, connection) if connection.vendor == "sqlite" else json.dumps
+    write = column_writer(field, connection) if connection.vendor == "sqlite" else json.dumps
 
     with pytest.raises(ValueError, match="Circular reference"):
         write(endless)
@@ -135,7 +135,7 @@ def test_what_is_no_json_is_refused_as_django_refuses_it(value):
 
 
 def test_json_with_half_a_character_is_still_read():
-    read = reader(Run._meta.get_field("budget"), "sqlite")
+    read = column_reader(Run._meta.get_field("budget"), "sqlite")
 
     assert read('["\\ud800"]') == ["\ud800"]
 

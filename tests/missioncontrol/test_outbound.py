@@ -12,7 +12,7 @@ import pytest
 
 from missioncontrol import outbound
 from missioncontrol.clock import now
-from missioncontrol.outbound import Unsendable
+from missioncontrol.outbound import RequestFailed
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from missioncontrol.outbound import Unsendable
     ],
 )
 def test_an_address_that_may_not_be_called_is_refused(url):
-    with pytest.raises(Unsendable):
+    with pytest.raises(RequestFailed):
         outbound.check_url(url, private_hosts=())
 
 
@@ -51,19 +51,19 @@ def test_an_address_that_may_not_be_called_is_refused(url):
     ],
 )
 def test_an_address_that_is_written_as_one_inside_is_refused_at_once(host):
-    with pytest.raises(Unsendable, match="not public"):
+    with pytest.raises(RequestFailed, match="not public"):
         outbound.check_url(f"https://{host}/x", private_hosts=())
 
 
 def test_a_named_host_with_a_port_that_is_none_is_refused():
-    with pytest.raises(Unsendable):
+    with pytest.raises(RequestFailed):
         outbound.check_url("http://hooks.lan:port/", private_hosts=["hooks.lan"])
 
 
 def test_a_named_host_may_be_called_without_encryption():
     assert outbound.check_url("http://hooks.lan/x", private_hosts=["hooks.lan"]).hostname
     assert outbound.check_url("http://hooks.lan:81/x", private_hosts=["hooks.lan:81"]).port == 81
-    with pytest.raises(Unsendable):
+    with pytest.raises(RequestFailed):
         outbound.check_url("http://hooks.lan:82/x", private_hosts=["hooks.lan:81"])
 
 
@@ -103,12 +103,12 @@ def test_an_address_outside_is(address):
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0x7f.1", "2130706433"])
 def test_a_public_looking_name_that_leads_inside_is_refused(host):
-    with pytest.raises(Unsendable):
+    with pytest.raises(RequestFailed):
         outbound.call(f"https://{host}/", b"{}", {}, private_hosts=())
 
 
 def test_a_name_that_leads_nowhere_is_refused():
-    with pytest.raises(Unsendable, match="cannot be resolved"):
+    with pytest.raises(RequestFailed, match="cannot be resolved"):
         outbound.call("https://nowhere.invalid/", b"{}", {}, private_hosts=())
 
 
@@ -118,7 +118,7 @@ def test_the_body_and_its_headers_arrive(server):
     )
 
     ((path, headers, body),) = server.received
-    assert reply.is_good
+    assert reply.is_success
     assert (path, headers["X-Mine"], body) == ("/hook?x=1", "yes", b'{"a": 1}')
     assert headers["Host"] == server.host
 
@@ -128,7 +128,7 @@ def test_a_redirect_is_not_followed(server):
 
     reply = outbound.call(server.url, b"", {}, private_hosts=[server.host])
 
-    assert (reply.status, reply.is_good, len(server.received)) == (307, False, 1)
+    assert (reply.status, reply.is_success, len(server.received)) == (307, False, 1)
 
 
 A_DATE = "Sat, 21 Nov 2026 12:00:00 GMT"
@@ -184,7 +184,7 @@ def test_a_reply_says_when_to_come_again(server):
 def test_only_who_is_busy_is_left_alone_longer(status, seconds):
     reply = outbound.Reply(status=status, retry_after=timedelta(minutes=2))
 
-    assert outbound.of_reply(reply).retry_after.total_seconds() == seconds
+    assert outbound.outcome_of_reply(reply).retry_after.total_seconds() == seconds
 
 
 def test_nobody_there_is_told():
@@ -192,7 +192,7 @@ def test_nobody_there_is_told():
         free.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{free.getsockname()[1]}"
 
-    with pytest.raises(Unsendable, match="cannot be reached"):
+    with pytest.raises(RequestFailed, match="cannot be reached"):
         outbound.call(f"http://{host}/", b"", {}, private_hosts=[host])
 
 
@@ -222,20 +222,20 @@ def a_drip(first: bytes):
 
 
 def test_a_server_that_answers_a_byte_at_a_time_is_hung_up_on(monkeypatch):
-    monkeypatch.setattr(outbound, "LONGEST_CALL_S", 0.5)
+    monkeypatch.setattr(outbound, "CALL_TIMEOUT_S", 0.5)
 
-    with a_drip(b"HTTP/1.1 2") as host, pytest.raises(Unsendable, match="took longer"):
+    with a_drip(b"HTTP/1.1 2") as host, pytest.raises(RequestFailed, match="took longer"):
         outbound.call(f"http://{host}/", b"", {}, private_hosts=[host])
 
 
 def test_so_is_one_that_drips_its_side_of_a_handshake(monkeypatch):
-    monkeypatch.setattr(outbound, "LONGEST_CALL_S", 0.5)
+    monkeypatch.setattr(outbound, "CALL_TIMEOUT_S", 0.5)
     a_record_of_16_kb = b"\x16\x03\x03\x40\x00"
 
-    with a_drip(a_record_of_16_kb) as host, pytest.raises(Unsendable, match="took longer"):
+    with a_drip(a_record_of_16_kb) as host, pytest.raises(RequestFailed, match="took longer"):
         outbound.call(f"https://{host}/", b"", {}, private_hosts=[host])
 
 
 def test_what_cannot_be_written_into_a_request_is_told(server):
-    with pytest.raises(Unsendable, match="UnicodeEncodeError"):
+    with pytest.raises(RequestFailed, match="UnicodeEncodeError"):
         outbound.call(server.url, b"", {"X-Mine": "\u2713"}, private_hosts=[server.host])

@@ -115,9 +115,9 @@ def test_its_authority_is_limited_to_this_house(served, name, allowed):
 def test_the_fingerprint_is_the_authoritys(served, tmp_path):
     import hashlib
 
-    der = extras.authority(tmp_path)
+    der = extras.authority_certificate(tmp_path)
 
-    assert extras.fingerprint(tmp_path).replace(":", "").lower() == (
+    assert extras.authority_fingerprint(tmp_path).replace(":", "").lower() == (
         hashlib.sha256(der).hexdigest()
     )
-    assert extras.fingerprint(tmp_path / "nowhere") is None
+    assert extras.authority_fingerprint(tmp_path / "nowhere") is None

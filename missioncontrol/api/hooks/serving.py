@@ -33,7 +33,13 @@ from missioncontrol.costs import telemetry
 from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import allowlist, directives, sessions
 from missioncontrol.decisions.directives import ControlState
-from missioncontrol.errors import InvalidRequest, NotFound, NotSignedIn, ProjectArchived, existing
+from missioncontrol.errors import (
+    InvalidRequest,
+    NotFound,
+    NotSignedIn,
+    ProjectArchived,
+    ensure_found,
+)
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs import selectors
 from missioncontrol.runs import services as runs
@@ -120,7 +126,7 @@ async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> Con
         moved = await dispatcher.moved(
             run_id, after=control.version, timeout_s=max(until - monotonic(), 1.0)
         )
-        control = existing(moved, "The run")
+        control = ensure_found(moved, "The run")
     try:
         await check_key_again(request, run_id)
     except (NotSignedIn, ProjectArchived) as error:
@@ -132,7 +138,7 @@ async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> Con
 
 async def _control_state(run_id: UUID) -> ControlState:
     # The run may have been deleted while its agent waited.
-    return existing(await dispatcher.control_state(run_id), "The run")
+    return ensure_found(await dispatcher.control_state(run_id), "The run")
 
 
 async def _directive(

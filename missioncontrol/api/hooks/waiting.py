@@ -40,7 +40,7 @@ from missioncontrol.decisions import directives, permissions, sessions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.decisions.models import Message
 from missioncontrol.decisions.permissions import Outcome
-from missioncontrol.errors import NotFound, existing
+from missioncontrol.errors import NotFound, ensure_found
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs.ingest import Stored
 from missioncontrol.runs.lifecycle import ENDED, Status
@@ -203,7 +203,7 @@ async def stand_by(run: Run, request: Request) -> Response:
         return _tell(over=not is_live)
     until = monotonic() + read_wait_s(str(asked.get("wait", 0)))
     while True:
-        control = existing(await dispatcher.control_state(run.id), "The run")
+        control = ensure_found(await dispatcher.control_state(run.id), "The run")
         left_s = until - monotonic()
         # A stop before texts: an agent that is to end is told nothing more.
         if control.status == Status.STOPPING:

@@ -23,7 +23,7 @@ from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.reading import Reading
 from missioncontrol.api.otlp.record import Record
-from missioncontrol.compiled import CompiledQuery
+from missioncontrol.compiled_queries import CompiledQuery
 from missioncontrol.costs import telemetry
 from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import sessions
@@ -110,7 +110,7 @@ def visits(
         # Of a record that occurs twice in one request, the first is new.
         unknown = {one.record.key: one for one in reversed(of_run)}
         # Exporters send a batch again when its answer was lost.
-        for record in _KEPT.rows([run.id], unknown.keys()):
+        for record in _KEPT.fetch([run.id], unknown.keys()):
             del unknown[record.key]
         new = [one for one in of_run if unknown.get(one.record.key) is one]
         # If hooks or the SDK report the run, they report its turns too, in more detail.

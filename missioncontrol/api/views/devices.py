@@ -21,7 +21,7 @@ from missioncontrol.api.auth import By, Person
 from missioncontrol.api.rest import Depends, changes_in, get_or_404
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
-from missioncontrol.errors import InvalidRequest, NotFound, Unavailable, existing
+from missioncontrol.errors import InvalidRequest, NotFound, Unavailable, ensure_found
 from missioncontrol.notify import devices, vapid
 from missioncontrol.notify import services as notices
 from missioncontrol.notify.devices import NewPush, Tried
@@ -107,7 +107,7 @@ def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) ->
         auth.check_fresh_proof(request)
     # Opening and closing restarts a listener, so it must not follow every tap.
     DOORS.check(str(person.pk), at=now())
-    extras.ask_for_phone(settings.DATA_DIR, on=asked.is_open)
+    extras.request_phone(settings.DATA_DIR, on=asked.is_open)
     access.record_phones(person, on=asked.is_open, by=by, at=now())
     return _reach(request)
 
@@ -115,7 +115,9 @@ def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) ->
 @api.get("devices/certificate/", files=("application/x-x509-ca-cert",))
 def devices_certificate() -> HttpResponse:
     """Download the certificate that a phone has to trust, made by this machine."""
-    found = existing(extras.authority(settings.DATA_DIR), "A certificate of this machine")
+    found = ensure_found(
+        extras.authority_certificate(settings.DATA_DIR), "A certificate of this machine"
+    )
     response = HttpResponse(found, content_type="application/x-x509-ca-cert")
     response["Content-Disposition"] = 'attachment; filename="mission-control.crt"'
     return response
@@ -201,7 +203,7 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
 @api.get("pairings/<uuid:pairing_id>/")
 def pairings_read(pairing_id: UUID, person: Person, this: ThisBrowser) -> PairingRow:
     """Get whether the phone has signed in."""
-    link = existing(services.find_pairing(pairing=pairing_id, user=person), "The pairing")
+    link = ensure_found(services.find_pairing(pairing=pairing_id, user=person), "The pairing")
     if link.used_at is not None:
         device = _row(link.browser, this) if link.browser else None
         return PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
@@ -244,7 +246,7 @@ def _reach(request: Request) -> Reach:
     door: Literal["closed", "opening", "open", "failed"] | None = None
     if auth.owned_projects(request) and _has_door():
         status = extras.phone_status(settings.DATA_DIR)
-        if not extras.phone_asked(settings.DATA_DIR):
+        if not extras.is_phone_requested(settings.DATA_DIR):
             door = "failed" if status.problem else "closed"
         else:
             door = "open" if status.url else "opening"
@@ -255,7 +257,7 @@ def _reach(request: Request) -> Reach:
     return Reach(
         url=url,
         is_secure=is_secure,
-        certificate=extras.fingerprint(settings.DATA_DIR) if is_own else None,
+        certificate=extras.authority_fingerprint(settings.DATA_DIR) if is_own else None,
         push_key=_push_key(),
         door=door,
         door_port=settings.HTTPS_PORT,
@@ -282,7 +284,7 @@ def address_for_phones(request: Request) -> str:
     """Return the address for phones, or else the one this page was reached at, if not loopback."""
     if settings.PHONE_URL:
         return str(settings.PHONE_URL).rstrip("/")
-    if _has_door() and extras.phone_asked(settings.DATA_DIR):
+    if _has_door() and extras.is_phone_requested(settings.DATA_DIR):
         return extras.phone_status(settings.DATA_DIR).url
     here = request.build_absolute_uri("/").rstrip("/")
     # Browsers resolve every name under `localhost` to their own machine, so a phone cannot use it.

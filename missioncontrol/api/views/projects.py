@@ -229,7 +229,7 @@ def demo_state(request: Request) -> Literal["off", "running"] | None:
     """Say whether the caller's demo runs; None if they cannot start or remove one."""
     if not settings.IS_SUPERVISED or not auth.owned_projects(request):
         return None
-    running = extras.demo_asked(settings.DATA_DIR)
+    running = extras.requested_demo(settings.DATA_DIR)
     if running is None:
         return "off"
     # Another person's demo is theirs to end.

@@ -33,7 +33,7 @@ def state_of(client):
 def test_a_tap_makes_three_projects_and_asks_for_their_agents(ana, tmp_path):
     assert ana.post("/api/v1/demo/").status_code == 202
 
-    asked = extras.demo_asked(tmp_path)
+    asked = extras.requested_demo(tmp_path)
     assert set(asked.keys) == {"npm-minded", "ping-pong", "healthy"}
     assert demo_projects().count() == 3
     assert state_of(ana) == "running"
@@ -42,7 +42,7 @@ def test_a_tap_makes_three_projects_and_asks_for_their_agents(ana, tmp_path):
 def test_its_keys_open_runs_in_its_projects_until_it_is_removed(ana, tmp_path):
     ana.post("/api/v1/demo/")
     agent = APIClient()
-    key = extras.demo_asked(tmp_path).keys["ping-pong"]
+    key = extras.requested_demo(tmp_path).keys["ping-pong"]
     agent.credentials(HTTP_AUTHORIZATION=f"Bearer {key}")
     opened = agent.post("/api/v1/runs/", {"name": "release notes"}, format="json")
 
@@ -50,14 +50,14 @@ def test_its_keys_open_runs_in_its_projects_until_it_is_removed(ana, tmp_path):
 
     assert opened.status_code == 201
     assert not AgentKey.objects.filter(project__in=demo_projects(), revoked_at=None).exists()
-    assert extras.demo_asked(tmp_path) is None
+    assert extras.requested_demo(tmp_path) is None
 
 
 def test_removing_it_ends_who_waits_and_puts_its_projects_away(ana, tmp_path):
     ana.post("/api/v1/demo/")
     project = demo_projects().get(name="demo-ping-pong")
     agent = APIClient()
-    key = extras.demo_asked(tmp_path).keys["ping-pong"]
+    key = extras.requested_demo(tmp_path).keys["ping-pong"]
     agent.credentials(HTTP_AUTHORIZATION=f"Bearer {key}")
     run = agent.post("/api/v1/runs/", {"name": "waits"}, format="json").json()["id"]
     ana.post(f"/api/v1/runs/{run}/interventions/", {"key": "k", "action": "pause"}, format="json")
@@ -72,13 +72,13 @@ def test_removing_it_ends_who_waits_and_puts_its_projects_away(ana, tmp_path):
 
 def test_started_again_it_brings_its_projects_back_with_other_keys(ana, tmp_path):
     ana.post("/api/v1/demo/")
-    first = extras.demo_asked(tmp_path).keys
+    first = extras.requested_demo(tmp_path).keys
     ana.delete("/api/v1/demo/")
 
     ana.post("/api/v1/demo/")
 
     assert demo_projects().filter(archived_at=None).count() == 3
-    assert not set(first.values()) & set(extras.demo_asked(tmp_path).keys.values())
+    assert not set(first.values()) & set(extras.requested_demo(tmp_path).keys.values())
 
 
 def test_another_owner_can_neither_take_it_over_nor_remove_it(ana, as_person):

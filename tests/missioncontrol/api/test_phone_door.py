@@ -42,9 +42,9 @@ def test_it_is_closed_until_an_owner_opens_it_and_says_its_port(ana):
 
 def test_an_owner_asks_for_it_and_it_is_opening_until_it_answers(ana, tmp_path):
     assert turn(ana, on=True).json()["door"] == "opening"
-    assert extras.phone_asked(tmp_path)
+    assert extras.is_phone_requested(tmp_path)
 
-    extras.note_phone(tmp_path, PhoneStatus(url="https://10.0.0.7:8766"))
+    extras.record_phone_status(tmp_path, PhoneStatus(url="https://10.0.0.7:8766"))
 
     body = reach(ana)
     assert (body["door"], body["url"], body["is_secure"]) == ("open", "https://10.0.0.7:8766", True)
@@ -53,11 +53,11 @@ def test_an_owner_asks_for_it_and_it_is_opening_until_it_answers(ana, tmp_path):
 
 def test_it_is_closed_again_and_both_are_on_record(ana, tmp_path):
     turn(ana, on=True)
-    extras.note_phone(tmp_path, PhoneStatus(url="https://10.0.0.7:8766"))
+    extras.record_phone_status(tmp_path, PhoneStatus(url="https://10.0.0.7:8766"))
 
     body = turn(ana, on=False).json()
 
-    assert (body["door"], extras.phone_asked(tmp_path)) == ("closed", False)
+    assert (body["door"], extras.is_phone_requested(tmp_path)) == ("closed", False)
     entries = [json.loads(row.payload)["what"] for row in JournalRow.objects.order_by("id")]
     assert entries == [
         "opened HTTPS to the local network",
@@ -66,7 +66,7 @@ def test_it_is_closed_again_and_both_are_on_record(ana, tmp_path):
 
 
 def test_what_stood_in_its_way_is_said(ana, tmp_path):
-    extras.note_phone(tmp_path, PhoneStatus(problem="Port 8766 on 0.0.0.0 is taken."))
+    extras.record_phone_status(tmp_path, PhoneStatus(problem="Port 8766 on 0.0.0.0 is taken."))
 
     body = reach(ana)
 
@@ -76,7 +76,7 @@ def test_what_stood_in_its_way_is_said(ana, tmp_path):
 def test_only_an_owner_opens_it_and_sees_that_it_could_be(as_person, operator, tmp_path):
     assert turn(as_person(operator), on=True).status_code == 403
     assert reach(as_person(operator))["door"] is None
-    assert not extras.phone_asked(tmp_path)
+    assert not extras.is_phone_requested(tmp_path)
 
 
 def test_a_token_opens_nothing(ana, owner, client, tmp_path):
@@ -90,7 +90,7 @@ def test_a_token_opens_nothing(ana, owner, client, tmp_path):
     )
 
     assert refused.status_code == 403
-    assert not extras.phone_asked(tmp_path)
+    assert not extras.is_phone_requested(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_a_letter_that_was_taken_is_sent_whatever_follows(mailbox, told):
 
 
 def test_a_slow_server_is_hung_up_on_before_another_worker_may_try(mailbox, told, monkeypatch):
-    monkeypatch.setattr(mail, "LONGEST_TRY_S", 0.5)
+    monkeypatch.setattr(mail, "ATTEMPT_TIMEOUT_S", 0.5)
     mailbox.drips = True
 
     delivery = told(mailbox)

@@ -414,7 +414,7 @@ def test_what_is_new_of_long_runs_is_read_alone():
         # Tables as small as these it would read whole.
         connection.cursor().execute("SET LOCAL enable_seqscan = off")
         before = rows_read()
-        assert [turn.seq for turn in _NEW.rows([run.id for run in runs])] == [30] * 6
+        assert [turn.seq for turn in _NEW.fetch([run.id for run in runs])] == [30] * 6
 
         assert rows_read() - before <= 6
 

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from missioncontrol.compiled import LONGEST, CompiledQuery
+from missioncontrol.compiled_queries import MAX_LIST_LENGTH, CompiledQuery
 from missioncontrol.ids import new_id
 from missioncontrol.runs.journal import LONG_COLUMNS
 from missioncontrol.runs.models import Run, Turn
@@ -26,7 +26,7 @@ def by_id(ids):
 def test_it_reads_the_rows_that_the_queryset_reads(number, runs):
     ids = {run.id for run in runs[:number]}
 
-    read = CompiledQuery(by_id).rows(ids)
+    read = CompiledQuery(by_id).fetch(ids)
 
     assert [one.__dict__ | {"_state": None} for one in read] == [
         one.__dict__ | {"_state": None} for one in by_id(ids)
@@ -35,13 +35,13 @@ def test_it_reads_the_rows_that_the_queryset_reads(number, runs):
 
 def test_without_a_value_nothing_is_asked(django_assert_num_queries):
     with django_assert_num_queries(0):
-        assert CompiledQuery(by_id).rows([]) == []
+        assert CompiledQuery(by_id).fetch([]) == []
 
 
 def test_values_of_the_same_number_are_each_their_own(runs):
     query = CompiledQuery(by_id)
 
-    assert [[run.name for run in query.rows([one.id])] for one in runs] == [
+    assert [[run.name for run in query.fetch([one.id])] for one in runs] == [
         [one.name] for one in runs
     ]
 
@@ -51,7 +51,7 @@ def test_two_lists_keep_apart(runs):
         put(run, a_call(key="a"), a_call(key="b"), a_call(key="c"))
     query = CompiledQuery(lambda ids, keys: Turn.objects.filter(run__in=ids, key__in=keys))
 
-    found = query.rows([runs[0].id, runs[3].id], {"a", "c", "x"})
+    found = query.fetch([runs[0].id, runs[3].id], {"a", "c", "x"})
 
     assert {(turn.run_id, turn.key) for turn in found} == {(runs[0].id, "a"), (runs[0].id, "c")}
 
@@ -61,7 +61,7 @@ def test_what_is_annotated_beside_a_joined_row_is_read_too(runs):
         lambda ids: by_id(ids).select_related("meters").annotate(of=F("project__name"))
     )
 
-    found = query.rows([runs[0].id])[0]
+    found = query.fetch([runs[0].id])[0]
 
     assert (found.of, found.meters.lineage_forgotten) == (runs[0].project.name, {})
 
@@ -69,14 +69,14 @@ def test_what_is_annotated_beside_a_joined_row_is_read_too(runs):
 def test_what_is_deferred_is_read_when_it_is_asked_for(runs):
     query = CompiledQuery(lambda ids: by_id(ids).defer(*LONG_COLUMNS))
 
-    run = query.rows([runs[4].id])[0]
+    run = query.fetch([runs[4].id])[0]
 
     assert run.get_deferred_fields() == set(LONG_COLUMNS)
     assert run.metadata == {"n": 4}
 
 
 def test_a_row_is_saved_like_any_other(runs):
-    run = CompiledQuery(by_id).rows([runs[0].id])[0]
+    run = CompiledQuery(by_id).fetch([runs[0].id])[0]
     run.name = "renamed"
 
     run.save(update_fields=["name"])
@@ -90,7 +90,7 @@ def test_it_is_compiled_once_for_lengths_up_to_a_power_of_two(runs):
     query = CompiledQuery(lambda ids: built.append(len(ids)) or by_id(ids))
 
     for number in (1, 1, 3, 4, 3, 5):
-        assert len(query.rows([run.id for run in runs[:number]])) == number
+        assert len(query.fetch([run.id for run in runs[:number]])) == number
 
     # An array of PostgreSQL's is one value, however many it has.
     assert built == ([1] if connection.vendor == "postgresql" else [1, 4, 8])
@@ -99,9 +99,9 @@ def test_it_is_compiled_once_for_lengths_up_to_a_power_of_two(runs):
 def test_a_very_long_list_is_read_too_and_no_statement_kept_for_it(runs):
     built = []
     query = CompiledQuery(lambda ids: built.append(len(ids)) or by_id(ids))
-    many = [run.id for run in runs] + [new_id() for _ in range(LONGEST)]
+    many = [run.id for run in runs] + [new_id() for _ in range(MAX_LIST_LENGTH)]
 
-    assert query.rows(many) == runs
-    assert query.rows(many) == runs
+    assert query.fetch(many) == runs
+    assert query.fetch(many) == runs
 
-    assert built == ([1] if connection.vendor == "postgresql" else [LONGEST + 5] * 2)
+    assert built == ([1] if connection.vendor == "postgresql" else [MAX_LIST_LENGTH + 5] * 2)
