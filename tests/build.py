@@ -16,7 +16,7 @@ from missioncontrol.costs import counting
 from missioncontrol.decisions import sessions
 from missioncontrol.detection import judging, pipeline
 from missioncontrol.runs import journal
-from missioncontrol.runs.ingest import Arrival, Stored, store
+from missioncontrol.runs.ingest import Arrival, IngestResult, store
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.services import OpenRun, open_run
 
@@ -57,7 +57,7 @@ def a_proposal(command: str = "pytest -q", **fields: Any) -> Turn:
     return a_call(command, phase=Phase.PROPOSED, **fields)
 
 
-def put(run: Run, *turns: Turn, at: datetime = NOON) -> Stored:
+def put(run: Run, *turns: Turn, at: datetime = NOON) -> IngestResult:
     """Store turns and look at none of them."""
     (stored,) = store([Arrival(run=run.id, project=run.project_id, turns=turns)], at=at)
     if isinstance(stored, Exception):
@@ -77,7 +77,7 @@ def judged(run: Run, usd: str | None, *, at: datetime = NOON, **fields: Any) -> 
     """Have a judge asked about a run, for so many dollars; None: it has no price."""
     charge = {"call_id": "j", "usage": Usage(input=5), "model": "judge-1", **fields}
     cost = None if usd is None else Decimal(usd)
-    with journal.writing([run.id], at=at) as tx:
+    with journal.lock_runs([run.id], at=at) as tx:
         counting.charge_judge(tx, tx.run(run.id), cost=cost, **charge)
 
 

@@ -36,9 +36,9 @@ from missioncontrol.errors import (
     ensure_found,
 )
 from missioncontrol.runs import selectors
-from missioncontrol.runs.cleaning import storable_text
-from missioncontrol.runs.ingest import Arrival, beside
+from missioncontrol.runs.ingest import Arrival, offload_large
 from missioncontrol.runs.models import Turn
+from missioncontrol.runs.sanitizing import storable_text
 
 _replies: TypeAdapter[TurnsReply] = TypeAdapter(TurnsReply)
 _directives: TypeAdapter[Directive] = TypeAdapter(Directive)
@@ -59,7 +59,7 @@ async def post_turns(request: Request) -> Response:
     """Store turns; with `Prefer: wait=S`, answer once they have been judged."""
     run_id = run_id_of(request)
     size = len(request.body)
-    turns, refused = await beside(lambda: read_turns(request.body), size=size)
+    turns, refused = await offload_large(lambda: read_turns(request.body), size=size)
     arrival = Arrival(
         run=run_id,
         project=request.key.project,
@@ -153,7 +153,7 @@ async def get_directive(request: Request) -> Response:
 async def post_presence(request: Request) -> Response:
     """Note that an agent's process is alive; it counts as gone when it stops reporting."""
     run_id = run_id_of(request)
-    await dispatcher.read(lambda: selectors.check_reach(run_id, request.key))
+    await dispatcher.read(lambda: selectors.find_run_for_key(run_id, request.key))
     await request.note_use(run_id)
     await dispatcher.run(lambda: _record_presence(run_id, for_s=sessions.PROMISE_S, witness="sdk"))
     return Response(200, json.dumps({"again_within_s": sessions.PROMISE_S}).encode())
@@ -262,7 +262,7 @@ def _record_presence(run_id: UUID, *, for_s: float, witness: str) -> None:
 
 def _asked_seq(run_id: UUID, request: Request) -> int | None:
     """Return the `seq` of the turn asked about: the one whose key is `call`, or else the last."""
-    last_seq = selectors.check_reach(run_id, request.key).meters.last_seq
+    last_seq = selectors.find_run_for_key(run_id, request.key).meters.last_seq
     # Cleaned as the turn's own key was: PostgreSQL accepts no NUL in a text, not even in a query.
     key = storable_text(request.query("call") or "")
     named = Turn.objects.filter(run_id=run_id, key=key) if key else Turn.objects.none()

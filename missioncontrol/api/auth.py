@@ -180,7 +180,7 @@ def check_reach(request: Request, run_id: UUID) -> None:
         NotFound: it is another key's run, or there is none.
     """
     if isinstance(request.user, KeyHolder):
-        runs.check_reach(run_id, request.user)
+        runs.find_run_for_key(run_id, request.user)
         record_key_use(request, run_id)
 
 
@@ -308,7 +308,7 @@ def locked_as_owner(
     """
     # Checked before the lock too: nobody may lock the row of a project that is not theirs.
     check_owner(request, project, refusal, even_archived=even_archived)
-    with journal.holding_project(project):
+    with journal.lock_project(project):
         check_owner(request, project, refusal, even_archived=even_archived)
         yield
 

@@ -36,7 +36,7 @@ from missioncontrol.errors import (
     MissionControlError,
     NotSignedIn,
 )
-from missioncontrol.runs.cleaning import storable
+from missioncontrol.runs.sanitizing import storable_json
 
 logger = logging.getLogger(__name__)
 
@@ -249,10 +249,10 @@ def read_json_object(body: bytes) -> dict[str, Any]:
         # PostgreSQL stores neither NUL nor half of a surrogate pair in a text: mended here, for
         # all.
         try:
-            value = storable(json.loads(body))
+            value = storable_json(json.loads(body))
         except RecursionError:
             # If it were refused, such a call would run unseen where its agent fails open.
-            value = storable(json.loads(limit_depth(body)))
+            value = storable_json(json.loads(limit_depth(body)))
     except (ValueError, RecursionError):  # RecursionError: nested deep and never closed
         packed = body.startswith(GZIP_MAGIC)
         what = "gzip, which only telemetry may be. Send plain JSON." if packed else "not JSON."

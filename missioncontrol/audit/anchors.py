@@ -101,7 +101,7 @@ def verify(*, projects: Collection[UUID]) -> Verification:
 
 def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> None:
     tied: Heads = {str(run.pk): (run.event_seq, run.head) for run in runs}
-    with journal.holding_project(project_id) as project:
+    with journal.lock_project(project_id) as project:
         # Under the lock, because two beats at once must not give one number twice.
         anchors = JournalRow.objects.filter(project=project, run=None, type=ANCHORED)
         last = anchors.order_by("-seq").first()

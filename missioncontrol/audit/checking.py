@@ -139,7 +139,7 @@ class Walk:
             length, faults = _run_faults(run, chain)
         else:
             # It keeps moving: nobody writes while it is read under its lock.
-            with journal.writing([run.id], at=run.started_at) as tx:
+            with journal.lock_runs([run.id], at=run.started_at) as tx:
                 length, faults = _run_faults(tx.run(run.id), chain)
         self.rows += length
         return faults

@@ -87,7 +87,7 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
     run = find_run(run_id, projects=[project_id] if project_id else [])
     # The event that allows it goes on the project's chain, whose end nothing else may move
     # meanwhile.
-    with journal.holding_project(run.project_id), journal.writing([run_id], at=at) as tx:
+    with journal.lock_project(run.project_id), journal.lock_runs([run_id], at=at) as tx:
         run = tx.run(run_id)
         # An agent that goes on would write new words at once.
         if run.status not in ENDED:
@@ -108,7 +108,7 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
         run.reason = ""
         run.name, run.goal = ERASED, ""
         Run.objects.filter(pk=run.pk).update(name=ERASED, goal="", metadata={}, workspace=[])
-        tx.moved(run, by=by, reason=ERASED, name=ERASED, goal="")
+        tx.record_state(run, by=by, reason=ERASED, name=ERASED, goal="")
 
 
 def erase_old_words(*, at: datetime) -> int:
@@ -136,7 +136,7 @@ def erase_old_words(*, at: datetime) -> int:
 def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> bool:
     """Erase the next turns of a run, unless it came back meanwhile."""
     # The project's lock first, as everywhere; the run was read before it, and may have come back.
-    with journal.holding_project(project_id), journal.writing([run_id], at=at) as tx:
+    with journal.lock_project(project_id), journal.lock_runs([run_id], at=at) as tx:
         run = tx.run(run_id)
         if run.ended_at is None or run.ended_at >= at - timedelta(days=days):
             return False
@@ -196,7 +196,7 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     mine = Membership.objects.filter(user=user).values_list("project_id", flat=True)
     for project_id in sorted({*mine, *found.values_list("project_id", flat=True)}):
         # Always in the order of ids: two erasures at once must not wait for each other.
-        with journal.holding_project(project_id):
+        with journal.lock_project(project_id):
             members.let_go(project_id, user.pk, at=at)
             rows = JournalRow.objects.filter(named, project=project_id, run=None, type=ACCESS)
             seqs = tuple(rows.order_by("seq").values_list("seq", flat=True))

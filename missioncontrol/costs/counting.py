@@ -89,7 +89,7 @@ class CostTotals:
         """Store the new calls; the shared sums are added to at the transaction's very end."""
         insert_rows(ModelCall, self._new)
         # All runs of a project add to the same rows: they are locked last, for the commit alone.
-        tx.last.append(self.spending.write)
+        tx.before_commit.append(self.spending.write)
 
 
 def count(
@@ -160,7 +160,7 @@ def charge_judge(
         usage=usage,
         priced_by=pricer,
     )
-    tx.last.append(spending.write)
+    tx.before_commit.append(spending.write)
 
 
 def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
@@ -255,7 +255,7 @@ def set_price(
     Calls are priced in batches of runs, each under its own locks: after an interruption some
     stay unpriced, and setting the same price again continues. Priced calls keep their price.
     """
-    with journal.holding_project(project_id) as project:
+    with journal.lock_project(project_id) as project:
         before = project.prices.get(model)
         rest = {name: kept for name, kept in project.prices.items() if name != model}
         project.prices = rest if table is None else {**rest, model: table}
@@ -268,7 +268,7 @@ def set_price(
         unpriced = ModelCall.objects.filter(project_id=project_id, model=model, cost_usd=None)
         runs = sorted(set(unpriced.values_list("run_id", flat=True)))
         for first in range(0, len(runs), RUNS_AT_ONCE):
-            with journal.writing(runs[first : first + RUNS_AT_ONCE], at=at) as tx:
+            with journal.lock_runs(runs[first : first + RUNS_AT_ONCE], at=at) as tx:
                 priced += _count_again(tx, model, by=by)
     return PriceSet(model=model, calls=len(priced), usd=sum(priced, Decimal(0)))
 

@@ -18,8 +18,8 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.clock import zone_of
 from missioncontrol.costs.ledger import JUDGE
 from missioncontrol.runs.models import RECORDED, ModelCall, Run
-from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
-from missioncontrol.runs.selectors import given
+from missioncontrol.runs.rows import USAGE_COLUMNS, round_dollars
+from missioncontrol.runs.selectors import non_empty
 from missioncontrol.wire.costs import CostRow, UsualRow
 
 JUDGES = Q(source=JUDGE)
@@ -65,7 +65,7 @@ def costs(
 def _costs_in(
     project: Project, group_by: str, since: datetime | None, until: datetime | None
 ) -> Iterator[CostRow]:
-    calls = ModelCall.objects.filter(project=project, **given(at__gte=since, at__lt=until))
+    calls = ModelCall.objects.filter(project=project, **non_empty(at__gte=since, at__lt=until))
     # A day starts in the project's time zone: one instant may be two days in two projects.
     day = TruncDate("at", tzinfo=zone_of(project.time_zone))
     grouped_by: Any = day if group_by == "day" else F(COLUMNS[group_by])
@@ -103,7 +103,7 @@ def names_of(project: Project, group_by: str, keys: Collection[Any]) -> dict[str
 
 def _known(summed: Decimal | None, *, calls: int) -> Decimal | None:
     """Return a sum of money; None if there are calls but no price for any: that is not 0."""
-    return None if summed is None and calls else dollars(summed)
+    return None if summed is None and calls else round_dollars(summed)
 
 
 def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[UsualRow]:

@@ -33,7 +33,7 @@ def count_calls(calls_of: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int
     """
     if not calls_of:
         return 0
-    with journal.writing(calls_of, at=at) as tx:
+    with journal.lock_runs(calls_of, at=at) as tx:
         spending = Spending((), at=at)
         new = [
             row
@@ -41,7 +41,7 @@ def count_calls(calls_of: Mapping[UUID, Sequence[Call]], *, at: datetime) -> int
             for row in _enter_new(tx, run, calls_of[run.id], spending)
         ]
         ModelCall.objects.bulk_create(new)
-        tx.last.append(spending.write)
+        tx.before_commit.append(spending.write)
     return len(new)
 
 
@@ -95,7 +95,7 @@ def place_calls(run_ids: Iterable[UUID], *, at: datetime) -> None:
     waiting = {call.run_id for call in _LOOSE.fetch(run_ids)}
     if not waiting:
         return
-    with journal.writing(waiting, at=at) as tx:
+    with journal.lock_runs(waiting, at=at) as tx:
         for run in tx.runs.values():
             calls = _NEWEST.fetch([run.id])
             loose = [call for call in calls if call.turn_seq is None]

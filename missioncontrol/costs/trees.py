@@ -23,7 +23,7 @@ from missioncontrol.costs import counting
 from missioncontrol.costs.spending import SHARED_UNITS, TREE, Spending, Use
 from missioncontrol.errors import InvalidRequest, NotFound, ensure_found
 from missioncontrol.runs import journal, lineage
-from missioncontrol.runs.lineage import ancestors
+from missioncontrol.runs.lineage import ancestor_ids
 from missioncontrol.runs.models import RECORDED, Run
 from missioncontrol.runs.rows import ceilings_of
 from missioncontrol.wire.events import RunLinked
@@ -55,9 +55,9 @@ def link_run(
     """
     found = Run.objects.filter(~RECORDED, pk=run_id, project_id__in=projects)
     child = ensure_found(found.first(), "The run")
-    with journal.holding_project(child.project_id) as project:
+    with journal.lock_project(child.project_id) as project:
         below = Run.objects.filter(root=run_id).values_list("id", flat=True)
-        with journal.writing({run_id, parent_id, *below}, at=at) as tx:
+        with journal.lock_runs({run_id, parent_id, *below}, at=at) as tx:
             child, parent = tx.run(run_id), tx.runs.get(parent_id)
             if parent is None or parent.project_id != project.id or parent.imported:
                 raise NotFound(f"The run {parent_id}")
@@ -83,8 +83,8 @@ def link_run(
 def link_awaited(*, at: datetime) -> None:
     """Link the runs whose named parent has become known since."""
     # Unlocked: most of them still wait, and `link_run` checks again under the locks.
-    for run_id, project_id, key in lineage.awaited_parents(since=at - PATIENCE):
-        parent = lineage.named_parent(Project(pk=project_id), key)
+    for run_id, project_id, key in lineage.runs_awaiting_parent(since=at - PATIENCE):
+        parent = lineage.find_parent(Project(pk=project_id), key)
         if parent is None:
             continue
         try:
@@ -106,7 +106,7 @@ class Ancestors:
         """Read them once; runs that are locked here are not read again."""
         self._known = {run.id: run for run in runs}
         linked = [run for run in self._known.values() if run.lineage]
-        wanted = {one for run in linked for one in ancestors(run)}
+        wanted = {one for run in linked for one in ancestor_ids(run)}
         missing = wanted - self._known.keys()
         if missing:
             found = Run.objects.select_related("project", "meters").filter(pk__in=missing)
@@ -114,7 +114,7 @@ class Ancestors:
 
     def of(self, run: Run) -> list[Run]:
         """Return the runs above this one, outermost first, without deleted ones."""
-        return [self._known[one] for one in ancestors(run) if one in self._known]
+        return [self._known[one] for one in ancestor_ids(run) if one in self._known]
 
     def named(self, run_id: UUID) -> Run | None:
         """Return one of them or of the transaction's runs, None: it is neither."""

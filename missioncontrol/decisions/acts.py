@@ -34,7 +34,7 @@ from missioncontrol.decisions.models import Decision, Intervention, LetGo
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
+from missioncontrol.runs.lifecycle import ENDED, MUST_STOP
 from missioncontrol.runs.models import Hold, Run
 from missioncontrol.runs.rows import ceilings_of
 from missioncontrol.runs.services import open_successor
@@ -141,9 +141,9 @@ def terminate(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> Non
     sessions.stop(tx, run, by=made.by, reason=reason)
     # The runs it started end with it, at any depth.
     below = f'Ended with "{run.name}", which started it: {reason}'
-    # They are locked with it: `interventions` chose them by `lineage.started_by`.
+    # They are locked with it: `interventions` chose them by `lineage.live_descendant_ids`.
     for other in [one for one in tx.runs.values() if one is not run]:
-        if other.status in ENDED | FORBIDDEN or "terminate" in rows.unavailable(other):
+        if other.status in ENDED | MUST_STOP or "terminate" in rows.unavailable(other):
             continue
         cards.close_card(tx, other, resolution="terminate", by=made.by)
         sessions.stop(tx, other, by=made.by, reason=below)
@@ -312,7 +312,7 @@ def _lower(
 
 def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) -> None:
     """Reopen the card that the answer closed; if it held the agent, the agent is held again."""
-    if run.status in FORBIDDEN or run.open_decision is not None:
+    if run.status in MUST_STOP or run.open_decision is not None:
         return
     if run.status in ENDED:
         # A hold that was lifted after the session ended waits again for the session's return.
@@ -320,7 +320,7 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
         if lifted and undone.at >= (run.ended_at or tx.at):
             run.hold = Hold(run=run, since=tx.at, from_seq=run.meters.last_seq + 1, stands=True)
             run.reason = f"Paused by {by}."
-            tx.moved(run, by=by, reason="undo")
+            tx.record_state(run, by=by, reason="undo")
         return
     # If the answer has not left, the calls it let go still wait: the hold starts at them again.
     is_undelivered = undone.status in directives.UNDELIVERED
@@ -372,7 +372,7 @@ def restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
         raise InvalidRequest("restart needs a message for the new run.", field="message")
     _check_available(run, "terminate")
     # A run that is already stopping is not stopped again: it keeps its first reason.
-    if run.status not in FORBIDDEN:
+    if run.status not in MUST_STOP:
         sessions.stop(tx, run, by=made.by, reason=f"Restarted by {made.by}.")
     fresh = open_successor(tx, run, key=f"restart:{made.id}", by=made.by)
     messages.say(tx, fresh, tap.message or "", by=made.by, made=made)

@@ -1,7 +1,7 @@
 """Ceilings: a run's own, and those that the runs of a project share.
 
 Locks: to change a project's ceilings, lock the project's row first, then its runs in id
-order (`spending` describes the rest). `journal.holding_project` locks the project;
+order (`spending` describes the rest). `journal.lock_project` locks the project;
 `organisation.holding` comes before it if the ceiling is that of all projects.
 """
 
@@ -45,7 +45,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
-from missioncontrol.runs.rows import ceilings_of, dollars
+from missioncontrol.runs.rows import ceilings_of, round_dollars
 from missioncontrol.wire.events import BudgetCrossed
 from missioncontrol.wire.runs import BudgetState
 
@@ -238,10 +238,10 @@ def ceilings_moved(tx: RunTransaction, *, by: str, of: Run | None = None) -> Non
     for run in runs:
         states = run.meters.notified_budgets
         if of is None or run is of or any(one["whose"] == str(of.id) for one in states):
-            tx.bump(run)
+            tx.raise_version(run)
             # What people were told of the old ceilings is obsolete.
             run.meters.notified_budgets = []
-            tx.moved(run, by="policy", reason="budget changed", budget=ceilings_of(run))
+            tx.record_state(run, by="policy", reason="budget changed", budget=ceilings_of(run))
         if run.open_decision is not None:
             _let_go(tx, run, spending, ancestors, by=by)
 
@@ -254,7 +254,7 @@ def begin_day(*, at: datetime) -> None:
         evidence = decision.evidence
         if evidence["whose"] == name_in(evidence["scope"], decision.run.project, "", at=at):
             continue
-        with journal.writing_run(decision.run_id, at=at) as (tx, run):
+        with journal.lock_run(decision.run_id, at=at) as (tx, run):
             # It was answered while this waited for the run's lock.
             if run.open_decision != decision.id:
                 continue
@@ -324,7 +324,7 @@ def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
     """
     raised: dict[str, Any] = {}
     for unit, value in more.items():
-        used, step = dollars(Decimal(str(getattr(spent, unit)))), Decimal(str(value))
+        used, step = round_dollars(Decimal(str(getattr(spent, unit)))), Decimal(str(value))
         ceiling = max(Decimal(str(now.get(unit) or 0)), used) + step
         raised[unit] = str(ceiling) if unit == "usd" else int(ceiling)
     return raised

@@ -44,7 +44,7 @@ def open_card(
     If not `judged`, the card waits for no verdict; it may already have one.
     """
     # The version is raised first: the card carries the version that a tap on it must name.
-    tx.bump(run)
+    tx.raise_version(run)
     turns = turns_of(run, signal)
     shown = _evidence_of(run, signal, turns, at=tx.at)
     waits = judged and signal.kind != Kind.BUDGET  # a spent sum needs no judge
@@ -119,7 +119,7 @@ def close_card(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> Dec
     if run.open_decision is None:
         return None
     decision = Decision.objects.get(pk=run.open_decision)
-    tx.bump(run)
+    tx.raise_version(run)
     run.open_decision = None
     resolve(tx, run, decision, resolution=resolution, by=by)
     # Only what a person let go on counts towards an offer to allow it for good.

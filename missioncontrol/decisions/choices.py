@@ -24,10 +24,10 @@ from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical
 from missioncontrol.runs import journal
-from missioncontrol.runs.cleaning import masked_json, masked_text
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import Status
 from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.sanitizing import masked_json, masked_text
 from missioncontrol.wire.decisions import InterventionRow
 from missioncontrol.wire.events import InterventionMade
 
@@ -65,13 +65,13 @@ def take_choice(
         NotFound: no such run in the agent's project.
         KeyReused: the key was used before for another choice.
     """
-    with journal.writing_run(run_id, at=at) as (tx, run):
+    with journal.lock_run(run_id, at=at) as (tx, run):
         if run.project_id != project:
             raise NotFound("The run")
         body = canonical(_choices.dump_python(choice, mode="json"))
         if known := directives.find_repeated(run, choice.key, body=body):
             return rows.intervention_row(known, run), False
-        tx.bump(run)
+        tx.raise_version(run)
         by = SPOKE[choice.by]
         card = _card_of(run, choice)
         if choice.action == "terminate":

@@ -17,7 +17,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.selectors import ids_of
+from missioncontrol.runs.selectors import matching_ids
 from missioncontrol.wire.decisions import PERMISSION
 
 # An agent whose last request closed less than this ago is still waiting.
@@ -39,8 +39,8 @@ JUDGE_LATE = timedelta(seconds=5)
 
 def _act_on_each(which: Q, act: Callable[[RunTransaction, Run], object], *, at: datetime) -> None:
     """Act on the runs one by one, each under its lock."""
-    for run_id in ids_of(which):
-        with journal.writing([run_id], at=at) as tx:
+    for run_id in matching_ids(which):
+        with journal.lock_runs([run_id], at=at) as tx:
             # Checked again: the run may have spoken or ended while this waited for its lock.
             if Run.objects.filter(which, pk=run_id).exists():
                 act(tx, tx.run(run_id))
@@ -69,7 +69,7 @@ def miss_unheard(*, at: datetime) -> None:
         run__parked=False,
     )
     for made in late.order_by("run_id"):
-        with journal.writing_run(made.run_id, at=at) as (tx, run):
+        with journal.lock_run(made.run_id, at=at) as (tx, run):
             made.refresh_from_db()  # it may have been delivered while this waited for the lock
             has_spoken = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
             awaited = (

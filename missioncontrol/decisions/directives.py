@@ -18,7 +18,7 @@ from guard.wire import Message as WireMessage
 from missioncontrol.decisions.models import Intervention, Message
 from missioncontrol.errors import KeyReused
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import FORBIDDEN, Status
+from missioncontrol.runs.lifecycle import MUST_STOP, Status
 from missioncontrol.runs.models import Run, Turn
 
 
@@ -42,7 +42,7 @@ class ControlState:
     @property
     def forbidden(self) -> bool:
         """The agent must stop."""
-        return self.status in FORBIDDEN
+        return self.status in MUST_STOP
 
 
 OF_METERS = (
@@ -296,7 +296,7 @@ def _unconfirmed(run: Run) -> Intervention | None:
 def _tell_intervention(
     tx: RunTransaction, run: Run, made: Intervention, *, by: str = "agent", reason: str = ""
 ) -> None:
-    tx.moved(
+    tx.record_state(
         run,
         by=by,
         reason=reason or f"answer {made.status}",

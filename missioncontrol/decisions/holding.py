@@ -9,9 +9,9 @@ from missioncontrol.costs import counting
 from missioncontrol.decisions import directives
 from missioncontrol.runs import lineage
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import FORBIDDEN, ON_HOLD, Move, Status
+from missioncontrol.runs.lifecycle import MUST_STOP, ON_HOLD, Move, Status
 from missioncontrol.runs.models import Hold, Run, Turn
-from missioncontrol.runs.rows import capabilities_of, outlives_session
+from missioncontrol.runs.rows import capabilities_of, hold_outlives_session
 from missioncontrol.wire.events import HoldAbandoned
 
 # A hold lasts at least this long, whatever patience the agent reports: a person needs time to see
@@ -27,7 +27,7 @@ def hold(tx: RunTransaction, run: Run, *, by: str, reason: str, from_seq: int) -
     The hold expires before the agent's own time-out, unless that leaves people no time to
     answer.
     """
-    if run.status in FORBIDDEN:
+    if run.status in MUST_STOP:
         return
     run.reason = reason
     # A second hold continues the first: the time between them is no run time either.
@@ -44,22 +44,25 @@ def hold(tx: RunTransaction, run: Run, *, by: str, reason: str, from_seq: int) -
 
 def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     """Let the agent go on; its streaks start afresh. A stop wins over a release."""
-    if run.status in FORBIDDEN:
+    if run.status in MUST_STOP:
         return
-    stood = outlives_session(run)
+    stood = hold_outlives_session(run)
     run.reason, run.meters.finish_seq = "", None
     # An ended run's status does not change, so `move` would not lift the hold.
-    tx.lift(run)
+    tx.lift_hold(run)
     tx.move(run, Move.RELEASE, by=by, reason=reason)
     # For the same reason `move` records no event about the lifted hold.
     if stood:
-        tx.moved(run, by=by, reason=reason)
+        tx.record_state(run, by=by, reason=reason)
     start_afresh(run)
 
 
 def start_afresh(run: Run) -> None:
     """Forget every observation so far: all streaks start afresh."""
-    run.meters.streak_obs, run.meters.lineage_forgotten = run.meters.last_obs, lineage.observed(run)
+    run.meters.streak_obs, run.meters.lineage_forgotten = (
+        run.meters.last_obs,
+        lineage.observations_of_relatives(run),
+    )
     run.meters.corrected = []
     counting.reset_failures(run)
 

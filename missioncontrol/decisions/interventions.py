@@ -31,7 +31,7 @@ from missioncontrol.errors import (
 from missioncontrol.proof import canonical
 from missioncontrol.runs import journal, lineage
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move
+from missioncontrol.runs.lifecycle import ENDED, MUST_STOP, ON_HOLD, Move
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import run_row
 from missioncontrol.wire.decisions import PERMISSION, DecisionRow, InterventionRow
@@ -106,24 +106,24 @@ def _locked(
     in_tree = run is not None and run.root is not None and (moves_ceiling or ends)
     concerns_others = in_tree or (moves_ceiling and scope != "run")
     if run is None or run.project_id not in projects or not concerns_others:
-        with journal.writing([run_id], at=at, ahead=True) as tx:
+        with journal.lock_runs([run_id], at=at, priority=True) as tx:
             yield tx, scope
         return
     if scope == ORGANISATION:
-        with organisation.holding(), journal.writing({run_id, *budgets.live_runs()}, at=at) as tx:
+        with organisation.holding(), journal.lock_runs({run_id, *budgets.live_runs()}, at=at) as tx:
             yield tx, scope
         return
-    with journal.holding_project(run.project_id, ahead=True) as project:
+    with journal.lock_project(run.project_id, priority=True) as project:
         # Read under the project's lock: no run is added while it is held.
         if ends:
-            others = lineage.started_by(run)
+            others = lineage.live_descendant_ids(run)
         elif card is not None and scope == TREE:
-            others = [*lineage.live_relatives(run.root), UUID(card.evidence["whose"])]
+            others = [*lineage.live_relative_ids(run.root), UUID(card.evidence["whose"])]
         elif scope == "run":
-            others = lineage.live_relatives(run.root)
+            others = lineage.live_relative_ids(run.root)
         else:
             others = budgets.live_runs(project.id)
-        with journal.writing({run_id, *others}, at=at) as tx:
+        with journal.lock_runs({run_id, *others}, at=at) as tx:
             yield tx, scope
 
 
@@ -202,7 +202,7 @@ def _perform(
     if run.status in ENDED and not lifts and tap.action not in AFTER_THE_END:
         raise NoSuchMove(run.status, tap.action)
     # Before the tap is stored and the card closed: both carry the new version.
-    tx.bump(run)
+    tx.raise_version(run)
     made = Intervention(
         run=run,
         decision=decision,
@@ -254,7 +254,7 @@ def _follow(
         made.status = "unreachable" if made.new_run_id is None else "acknowledged"
         made.acknowledged_at = made.at if made.new_run_id else None
         made.save(update_fields=["status", "acknowledged_at"])
-    elif made.action in {"terminate", "restart"} or run.status not in FORBIDDEN:
+    elif made.action in {"terminate", "restart"} or run.status not in MUST_STOP:
         is_beside = to_one or made.action in directives.ON_THEIR_OWN_REQUEST
         if not is_beside or run.meters.unconfirmed is None:
             # One answer is followed at a time. An answer to a permission is confirmed by its own
@@ -271,14 +271,14 @@ def _follow(
 
 def set_mode(run_id: UUID, mode: str, *, projects: Container[UUID], by: str, at: datetime) -> Run:
     """Change what the server does when this run loops."""
-    with journal.writing([run_id], at=at) as tx:
+    with journal.lock_runs([run_id], at=at) as tx:
         run = _own(tx, run_id, projects)
         _check_is_live(run)
         # No change, no event: a new version would make open taps stale.
         if run.mode != mode:
-            tx.bump(run)
+            tx.raise_version(run)
             run.mode = mode
-            tx.moved(run, by=by, reason=f"mode set to {mode}")
+            tx.record_state(run, by=by, reason=f"mode set to {mode}")
     return run
 
 
@@ -287,7 +287,7 @@ def report_end(
 ) -> Run:
     """Accept the agent's report that its run has completed or failed."""
     move = Move.COMPLETE if status == "completed" else Move.FAIL
-    with journal.writing([run_id], at=at) as tx:
+    with journal.lock_runs([run_id], at=at) as tx:
         run = _own(tx, run_id, projects)
         sessions.end(tx, run, move, by=by, reason=f"the agent reported {status}")
     return run

@@ -130,12 +130,12 @@ def tell_controlling_runs(*, at: datetime, of: Collection[UUID] | None = None) -
     for note in due.order_by("id").select_related("run"):
         if note.run.controller_id is None:
             continue
-        with journal.writing([note.run.controller_id], at=at) as tx:
+        with journal.lock_runs([note.run.controller_id], at=at) as tx:
             mine = ControllerNote.objects.filter(pk=note.pk, due_at__isnull=False)
             if mine.update(due_at=None):  # else another worker told it
                 controller = tx.run(note.run.controller_id)
                 # Its next directive is new, which wakes a waiting controller.
-                tx.bump(controller)
+                tx.raise_version(controller)
                 say(tx, controller, note.text, by="guard")
 
 
@@ -184,7 +184,7 @@ def call_controller_webhook(note_id: UUID, *, claimed_at: datetime, at: datetime
 def _settle(note: ControllerNote, outcome: Outcome, *, at: datetime) -> None:
     again = outcome.failure and not outcome.is_final and note.tries < MAX_ATTEMPTS
     due_at = next_attempt_at(note.tries, at, outcome.retry_after) if again else None
-    with journal.writing([note.run_id], at=at) as tx:
+    with journal.lock_runs([note.run_id], at=at) as tx:
         # Only the newest try: a slow worker may return after its claim expired.
         mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at__isnull=False)
         if not mine.update(due_at=due_at) or again:

@@ -70,7 +70,7 @@ def set_day_budget(usd: Decimal | None, *, by: str, at: datetime) -> None:
         before, installation.day_budget = installation.day_budget, after
         installation.save(update_fields=["day_budget"])
         _record("organisation_budget", before, after, by=by, at=at)
-        with journal.writing(budgets.live_runs(), at=at) as tx:
+        with journal.lock_runs(budgets.live_runs(), at=at) as tx:
             budgets.ceilings_moved(tx, by=by)
 
 

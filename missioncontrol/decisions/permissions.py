@@ -27,10 +27,10 @@ from missioncontrol.decisions.cards import publish, resolve
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs import journal
-from missioncontrol.runs.cleaning import storable_turn
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN
+from missioncontrol.runs.lifecycle import ENDED, MUST_STOP
 from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.sanitizing import storable_turn
 from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence, EvidenceTurn
 
 # A request not heard from for this long is gone: it ended while the server was away.
@@ -79,8 +79,8 @@ def ask(
     """
     # Before any lock: masking a long call takes time.
     to_grant, call = allowlist.call_to_grant(call, own), storable_turn(call, own)
-    with journal.writing_run(run_id, at=at) as (tx, run):
-        if run.status in ENDED | FORBIDDEN or run.meters.open_permissions >= MOST_OPEN:
+    with journal.lock_run(run_id, at=at) as (tx, run):
+        if run.status in ENDED | MUST_STOP or run.meters.open_permissions >= MOST_OPEN:
             return None
         if keeps:
             # Nobody answered the last question either: this agent must not wait in vain again.
@@ -125,7 +125,7 @@ def hear(card_id: UUID, *, at: datetime) -> None:
 
 def settle(run_id: UUID, card_id: UUID, *, resolution: str, at: datetime) -> None:
     """Close a card whose request has ended, unless it is already closed."""
-    with journal.writing([run_id], at=at) as tx:
+    with journal.lock_runs([run_id], at=at) as tx:
         _settle_one(tx, tx.run(run_id), card_id, resolution=resolution)
 
 
@@ -147,7 +147,7 @@ def leave(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
 
     This ends the agent's turn, and no hook of its own reports that.
     """
-    with journal.writing_run(run_id, at=at) as (tx, run):
+    with journal.lock_run(run_id, at=at) as (tx, run):
         if _settle_one(tx, run, card_id, resolution="answered"):
             run.meters.presence = "waiting" if run.meters.open_permissions else "idle"
 
@@ -157,7 +157,7 @@ def follow(run_id: UUID, *, done_seq: int | None, rests: str, at: datetime) -> N
 
     `done_seq` is a turn that has ended; `rests` is an agent that is idle or was given a prompt.
     """
-    with journal.writing_run(run_id, at=at) as (tx, run):
+    with journal.lock_run(run_id, at=at) as (tx, run):
         for card in open_cards(run):
             if card.signal["turns"] == [done_seq] or (rests and card.agent == rests):
                 _settle(tx, run, card, resolution="answered")
@@ -165,7 +165,7 @@ def follow(run_id: UUID, *, done_seq: int | None, rests: str, at: datetime) -> N
 
 def note_delivered(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
     """Note that people's answer left on its open request."""
-    with journal.writing([run_id], at=at) as tx:
+    with journal.lock_runs([run_id], at=at) as tx:
         made = Intervention.objects.filter(decision=card_id, action__in=ANSWERS).first()
         if made is not None:
             directives.deliver_one(tx, tx.run(run_id), made)
@@ -200,7 +200,7 @@ def _open_card(
 
     `same`: if the call is asked for again, it can be recognised.
     """
-    tx.bump(run)
+    tx.raise_version(run)
     shown = _evidence(run, call, turn, same=same, at=tx.at)
     decision = Decision(
         run=run,
@@ -228,7 +228,7 @@ def close_card(
     tx: RunTransaction, run: Run, decision: Decision, *, resolution: str, by: str
 ) -> None:
     """Close an open permission card."""
-    tx.bump(run)
+    tx.raise_version(run)
     run.meters.open_permissions -= 1
     resolve(tx, run, decision, resolution=resolution, by=by)
 

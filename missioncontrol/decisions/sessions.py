@@ -22,7 +22,7 @@ from missioncontrol.decisions.models import Message
 from missioncontrol.errors import NotFound
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Move, Source, Status
+from missioncontrol.runs.lifecycle import ENDED, MUST_STOP, ON_HOLD, Move, Source, Status
 from missioncontrol.runs.models import Hold, Run, RunMeters, Turn
 from missioncontrol.wire.events import MessageDelivered, SessionTerminated
 
@@ -32,7 +32,7 @@ PROMISE_S = 45.0
 
 def note_waiting(run_ids: Iterable[UUID], *, at: datetime) -> None:
     """Note that these runs' agents have a request open."""
-    with journal.writing(run_ids, at=at) as tx:
+    with journal.lock_runs(run_ids, at=at) as tx:
         for run in tx.runs.values():
             holding.wait(tx, run)
 
@@ -54,7 +54,7 @@ def note_answered(
 
     `texts`: the messages that left with it, claimed before.
     """
-    with journal.writing_run(run_id, at=at) as (tx, run):
+    with journal.lock_run(run_id, at=at) as (tx, run):
         _deliver(tx, run, texts)
         if answer is not None:
             directives.deliver(tx, run, answer, agent=_agent_of(run_id, asked_by))
@@ -68,7 +68,7 @@ def send_texts(
     `asked_by`: the turn whose agent asks; None: it may be any agent of the run.
     Returns None if the run has moved on from this version: the directive is obsolete.
     """
-    with journal.writing_run(run_id, at=at) as (tx, run):
+    with journal.lock_run(run_id, at=at) as (tx, run):
         if run.version != version:
             return None
         agent = _agent_of(run_id, asked_by)
@@ -87,7 +87,7 @@ def _agent_of(run_id: UUID, seq: int | None) -> str | None:
 
 def note_unheard(run_id: UUID, *, at: datetime) -> None:
     """Note that a waiting request does not get the newest answer: its key was revoked."""
-    with journal.writing([run_id], at=at) as tx:
+    with journal.lock_runs([run_id], at=at) as tx:
         directives.miss_followed(tx, tx.run(run_id))
 
 
@@ -97,7 +97,7 @@ def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: dateti
     Raises:
         NotFound: no such message in the project's run.
     """
-    with journal.writing_run(run_id, at=at) as (tx, run):
+    with journal.lock_run(run_id, at=at) as (tx, run):
         known = Message.objects.filter(pk=message_id, run=run).exists()
         # The same error for both: this agent must not learn which runs other projects have.
         if run.project_id != project or not known:
@@ -113,7 +113,7 @@ def claim_messages(
     Returns None if other answers that are about to leave have claimed them. A claim expires if
     its answer never leaves because its caller hung up or its process was killed.
     """
-    with journal.writing_run(run_id, at=at):
+    with journal.lock_run(run_id, at=at):
         # Under the run's lock: of two answers made at once, only one gets the messages.
         waiting = unsent_texts(run_id)
         if agents is not None:
@@ -141,7 +141,7 @@ def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) 
 
     A run that only telemetry had reported counts as an agent's own from now on.
     """
-    with journal.writing_run(run_id, at=at) as (tx, run):
+    with journal.lock_run(run_id, at=at) as (tx, run):
         known = dict(found) if run.source == Source.TELEMETRY else {**run.capabilities, **found}
         run.source = Source.AGENT
         if known != run.capabilities:
@@ -150,7 +150,7 @@ def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) 
             Run.objects.filter(pk=run_id).update(capabilities=known)
             # The capabilities may have changed what the open card offers.
             card = run.decisions.filter(pk=run.open_decision).first() if run.open_decision else None
-            tx.moved(
+            tx.record_state(
                 run,
                 by="agent",
                 reason="it told what it can do",
@@ -163,14 +163,14 @@ def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) 
 
 def end_session(run_id: UUID, *, at: datetime, failed: bool = False) -> None:
     """Note that the agent's process reported the end of its session."""
-    with journal.writing_run(run_id, at=at) as (tx, run):
+    with journal.lock_run(run_id, at=at) as (tx, run):
         if not run.parked:  # a parked session's process ends, the session does not
             end(tx, run, Move.FAIL if failed else Move.END, by="agent", reason="the session ended")
 
 
 def park(run_id: UUID, *, at: datetime) -> None:
     """Note that the agent postpones its held call: its process ends until it is resumed."""
-    with journal.writing([run_id], at=at) as tx:
+    with journal.lock_runs([run_id], at=at) as tx:
         holding.park(tx, tx.run(run_id))
 
 
@@ -179,7 +179,7 @@ def unpark(run_id: UUID, *, at: datetime) -> None:
 
     A session that is still held comes back by waiting again.
     """
-    with journal.writing_run(run_id, at=at) as (_, run):
+    with journal.lock_run(run_id, at=at) as (_, run):
         run.parked = run.parked and run.status in ON_HOLD
         run.meters.witness = ""  # the process that parked it no longer counts
 
@@ -198,9 +198,9 @@ def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
             RunMeters.objects.filter(pk=run_id).update(expected_by=promised, witness=witness)
     # The run's lock is taken only if needed: a client vouches every twenty seconds.
     if live.filter(meters__presence="gone").exists():
-        with journal.writing_run(run_id, at=at) as (tx, run):
+        with journal.lock_run(run_id, at=at) as (tx, run):
             if run.status == Status.LOST:
-                tx.come_back(run, reason="its process was heard of again")
+                tx.revive(run, reason="its process was heard of again")
                 cards.resume_hold(tx, run)
             if run.status not in ENDED:
                 run.meters.presence, run.meters.expected_by = "working", promised
@@ -212,7 +212,7 @@ def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
 
     If another process has taken up the session since, it is not lost.
     """
-    with journal.writing_run(run_id, at=at) as (tx, run):
+    with journal.lock_run(run_id, at=at) as (tx, run):
         if run.meters.witness == witness:
             lose(tx, run, reason="its process ended without a word")
 
@@ -222,7 +222,7 @@ def expire(tx: RunTransaction, run: Run) -> None:
     unanswered = run.project.unanswered
     cards.close_card(tx, run, resolution=unanswered, by="policy")
     if unanswered == "proceed":
-        tx.bump(run)
+        tx.raise_version(run)
         holding.release(tx, run, by="policy", reason="nobody answered")
     else:
         stop(tx, run, by="policy", reason="Nobody answered in time.")
@@ -230,14 +230,14 @@ def expire(tx: RunTransaction, run: Run) -> None:
 
 def stop(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     """Ask the agent to end; a run that had already ended can never come back."""
-    tx.bump(run)
+    tx.raise_version(run)
     run.reason = reason
     # A stopping run is permitted nothing more.
     permissions.close_all(tx, run, resolution="terminate", by=by)
     # Read before the move: the controller is told only once of a repeated stop.
     before = run.status
     moved = tx.move(run, Move.STOP, by=by, reason=reason)
-    if before not in FORBIDDEN:
+    if before not in MUST_STOP:
         messages.tell_controller(tx, run, "session.terminated", reason)
     # The tap terminates a run that had ended; any other is terminated when its agent stops.
     if moved and run.status == Status.TERMINATED:

@@ -29,7 +29,7 @@ from missioncontrol.detection.policies import read_policy
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.rows import unfold
+from missioncontrol.runs.rows import observations_of
 from missioncontrol.wire.policies import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
 from missioncontrol.wire.rows import row_of
 
@@ -170,7 +170,7 @@ def _finish(backtest: Backtest, status: str, *, at: datetime, error: str = "") -
 
 def _flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, Any] | None:
     """Replay one run in the order in which it was observed; None: the policy does not flag it."""
-    seen = sorted((one for row in rows for one in unfold(row)), key=lambda one: one[0])
+    seen = sorted((one for row in rows for one in observations_of(row)), key=lambda one: one[0])
     turns = [turn for _, turn in seen]
     recording = Recording(
         run=run.name, turns=tuple(turns), workspace=tuple(run.workspace), goal=run.goal or None

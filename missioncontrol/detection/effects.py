@@ -24,7 +24,7 @@ from missioncontrol.detection.engine_cache import CachedEngine, Observation
 from missioncontrol.notify import services as notices
 from missioncontrol.runs import lineage
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, Move
+from missioncontrol.runs.lifecycle import ENDED, MUST_STOP, Move
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import capabilities_of, guard_turn
 from missioncontrol.wire.events import EscalationAsked
@@ -83,7 +83,7 @@ def _follow_up(
         case FollowUp.SETTLE_CORRECTION:
             cards.judge_autofix(tx, run)
         case FollowUp.STOP_FINISHED:
-            if run.status not in ENDED | FORBIDDEN:
+            if run.status not in ENDED | MUST_STOP:
                 reason = f"It had {holding.LAST_TURNS} turns to finish."
                 sessions.stop(tx, run, by="policy", reason=reason)
         case FollowUp.STOP_WITH_PARENT:
@@ -97,13 +97,13 @@ def _follow_up(
         case FollowUp.FOLLOW_POLICY:
             run.policy_version = version = run.project.policy_version
             reason = f"policy version {version}"
-            tx.moved(run, by="policy", reason=reason, policy_version=version)
+            tx.record_state(run, by="policy", reason=reason, policy_version=version)
         case FollowUp.COUNT_AFRESH:
             # Not `holding.start_afresh`: forget only up to this turn; later ones are judged next.
             cached.engine.reset()
             run.meters.corrected = []
             run.meters.streak_obs = cached.streak_obs = seen.obs
-            run.meters.lineage_forgotten = lineage.observed(run)
+            run.meters.lineage_forgotten = lineage.observations_of_relatives(run)
 
 
 def _note(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn) -> None:

@@ -167,7 +167,7 @@ def unseen(runs: list[Run], ahead: Iterable[Observation] = ()) -> dict[UUID, lis
 
 
 def _observations(read: Iterable[TurnModel]) -> Iterator[Observation]:
-    return (Observation(obs, turn, row) for row in read for obs, turn in rows.unfold(row))
+    return (Observation(obs, turn, row) for row in read for obs, turn in rows.observations_of(row))
 
 
 def _read(lags: dict[UUID, int]) -> Iterable[TurnModel]:

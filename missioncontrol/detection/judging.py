@@ -85,7 +85,7 @@ def answer(question_id: UUID, *, at: datetime) -> None:
         return
     case = _case(question.run, rows.signals.validate_python(question.signal))
     ruling, answered_at = _ask(model, case, at=at)
-    with journal.writing_run(question.run_id, at=answered_at) as (tx, run):
+    with journal.lock_run(question.run_id, at=answered_at) as (tx, run):
         question.judge = ruling.verdict.judge if ruling.verdict else ruling.asked
         question.failure = ruling.failure or ""
         if ruling.verdict is not None:
@@ -114,7 +114,7 @@ def rule_on(
     The calls are charged even if somebody else has ruled meanwhile.
     """
     run_id = Decision.objects.values_list("run_id", flat=True).get(pk=decision_id)
-    with journal.writing_run(run_id, at=at) as (tx, run):
+    with journal.lock_run(run_id, at=at) as (tx, run):
         decision = Decision.objects.get(pk=decision_id)
         # Meanwhile a person may have answered, or the sweeper may have let another judge rule.
         if decision.status == "judging":
@@ -147,7 +147,7 @@ def _take_up(asked: Decision | Question, judge: str, *, at: datetime) -> bool:
     """Claim a case and record who is asked; False: it was claimed already."""
     is_card = isinstance(asked, Decision)
     rows_of_it = Decision.objects if is_card else Question.objects
-    with journal.writing([asked.run_id], at=at) as tx:
+    with journal.lock_runs([asked.run_id], at=at) as tx:
         if not rows_of_it.filter(pk=asked.pk, asked_at__isnull=True).update(asked_at=at):
             return False
         asked.asked_at = at

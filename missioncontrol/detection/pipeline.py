@@ -33,7 +33,7 @@ from missioncontrol.detection import effects, engine_cache, tree_engines
 from missioncontrol.detection.engine_cache import CachedEngine, Observation, policy_of
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import ENDED, FORBIDDEN, ON_HOLD, Source, Status
+from missioncontrol.runs.lifecycle import ENDED, MUST_STOP, ON_HOLD, Source, Status
 from missioncontrol.runs.models import TAPE_POINTS, Run
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.rows import capabilities_of
@@ -80,7 +80,7 @@ def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
     with _engines:
         try:
             ahead = engine_cache.look_ahead(wanted)
-            with journal.writing(wanted, at=at) as tx:
+            with journal.lock_runs(wanted, at=at) as tx:
                 return _detect(tx, ahead)
         except BaseException:
             # What these engines saw was not committed: they are dropped and rebuilt.
@@ -110,7 +110,7 @@ def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
         # Only if it was counted now: telemetry may have added a cost since the turn was read,
         # without an event.
         row.cost_usd = batch.cost_totals.costs.get(row.id)
-    update_columns(TurnModel, VERDICT, judged, where_known=("cost_usd",))
+    update_columns(TurnModel, VERDICT, judged, unless_null=("cost_usd",))
     # Rows that many runs share come last and in a fixed order: they are locked briefly, and no
     # two transactions deadlock.
     if batch.hit_totals:
@@ -224,8 +224,8 @@ def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> Run
         asks = Card.TELLS if signal.severity is Severity.ESCALATE else Card.ASKS
     # People are told of a ceiling once; after that it does not ask them again.
     crossings = budgets.new_crossings(run, assessment.signals) if assessment.signals else ()
-    is_at_work = run.status not in ENDED | FORBIDDEN
-    is_forbidden_above = run.relation == "child" and parent and parent.status in FORBIDDEN
+    is_at_work = run.status not in ENDED | MUST_STOP
+    is_forbidden_above = run.relation == "child" and parent and parent.status in MUST_STOP
     return RunState(
         mode=Mode(run.mode),
         control=control,

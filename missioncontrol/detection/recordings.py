@@ -27,18 +27,18 @@ from missioncontrol.detection.models import Recording
 from missioncontrol.errors import InvalidRequest, NotFound, ensure_found
 from missioncontrol.ids import earlier_id, new_id
 from missioncontrol.runs import journal, rows
-from missioncontrol.runs.cleaning import (
+from missioncontrol.runs.ingest import number_recording
+from missioncontrol.runs.journal import RunTransaction
+from missioncontrol.runs.lifecycle import Source, Status
+from missioncontrol.runs.models import TAPE_POINTS, Run, RunMeters, Turn
+from missioncontrol.runs.sanitizing import (
     masked_name,
     masked_text,
     storable_moment,
     storable_turn,
 )
-from missioncontrol.runs.ingest import number_recording
-from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import Source, Status
-from missioncontrol.runs.models import TAPE_POINTS, Run, RunMeters, Turn
 from missioncontrol.runs.selectors import find_run
-from missioncontrol.runs.services import UNSPENT, masked_workspace, out_of_reach
+from missioncontrol.runs.services import ZERO_COST, masked_workspace, no_capabilities
 from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import RunImported, RunOpened
 from missioncontrol.wire.policies import RecordedAlarm, RecordingRow
@@ -47,7 +47,7 @@ from missioncontrol.wire.rows import row_of
 NAME_LENGTH = 60
 # Formats that a single agent writes; in others the turns name their agents.
 AGENTS = frozenset({"claude-code", "codex", "gemini"})
-RECORDED = out_of_reach("This is an imported recording: there is no agent to reach.")
+RECORDED = no_capabilities("This is an imported recording: there is no agent to reach.")
 
 # A turn as it was read, and its row.
 Numbered = tuple[GuardTurn, Turn]
@@ -92,13 +92,13 @@ def import_recording(
         by=by,
         at=at,
     )
-    # Outside `journal.writing`: no lock is held while a long recording is judged.
+    # Outside `journal.lock_runs`: no lock is held while a long recording is judged.
     tx = RunTransaction({}, at=at)
     tx.is_silent = True
     numbered = _enter(tx, recording, turns, calls)
     recording.alarms = _alarms.dump_python(_judge(tx, run, numbered), mode="json")
     try:
-        with journal.holding_project(project.id):
+        with journal.lock_project(project.id):
             if project.id not in projects:
                 raise NotFound("The project")
             run.save(force_insert=True)
@@ -106,7 +106,7 @@ def import_recording(
             recording.save(force_insert=True)
             # By id: a proposal and its outcome share a row, which is inserted once.
             insert_rows(Turn, {row.id: row for _, row in numbered}.values())
-            tx.close()
+            tx.flush()
     except IntegrityError:  # the same file was sent twice at once
         earlier_id = known(project.id, sha256)
         if earlier_id is None:
@@ -198,8 +198,8 @@ def _run_of(
     )
     RunMeters(
         run=run,
-        cost_usd=UNSPENT,
-        judge_cost_usd=UNSPENT,
+        cost_usd=ZERO_COST,
+        judge_cost_usd=ZERO_COST,
         last_turn_at=max(times),
         presence="gone",
         final_ceilings=rows.shared_ceilings(run),
@@ -212,7 +212,7 @@ def _enter(
 ) -> Sequence[Numbered]:
     """Add the turns to the run's chain and meters, and each model call once."""
     run, by, sha256 = recording.run, recording.by, recording.sha256
-    tx.adopt(run)
+    tx.add_run(run)
     tx.record(run, RunOpened, by=by, row=rows.run_row(run, at=tx.at))
     form, file, count = recording.form, recording.file, len(turns)
     tx.record(run, RunImported, by=by, file=file, form=form, sha256=sha256, turns=count)

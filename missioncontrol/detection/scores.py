@@ -42,7 +42,7 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
     seen = [
         (obs, one)
         for row in remembered[: Engine.WINDOW]
-        for obs, one in rows.unfold(row)
+        for obs, one in rows.observations_of(row)
         if obs <= turn.obs
     ]
     engine, assessment = start_engine(policy), None

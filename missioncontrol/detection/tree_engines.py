@@ -121,7 +121,7 @@ class TreeEngine:
             # Ids are UUIDv7: the lower one came first, be it a run or a turn.
             while starts and starts[0].id < row.id:
                 self._start(starts.pop(0))
-            for obs, turn in rows.unfold(row):
+            for obs, turn in rows.observations_of(row):
                 # A row holds a proposal and its outcome, of which one may be known already.
                 if self._seen(member := members[row.run_id]) < obs <= member.detected_obs:
                     self.show(row, turn)

@@ -20,7 +20,7 @@ from guard.reading.normalize import call_text, lasting_args, meant_args, write_c
 from guard.reading.volatile import mask_scratch
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.rows import LONGEST_TEXT
+from missioncontrol.runs.rows import MAX_TEXT
 from missioncontrol.wire.history import ComparedStep, RunComparison, Stretch
 
 # Squared, this is the size of the aligned table: a million bits.
@@ -111,9 +111,7 @@ def _read(run: Run) -> list[_Read]:
     # Texts are cut to their beginning by the database: whole results of a thousand turns would be
     # megabytes that no step shows.
     turns = Turn.objects.filter(run=run).order_by("seq").defer("content", "result", "error")
-    turns = turns.annotate(opening=Left("content", LONGEST_TEXT), fault=Left("error", 1))[
-        :MOST_TURNS
-    ]
+    turns = turns.annotate(opening=Left("content", MAX_TEXT), fault=Left("error", 1))[:MOST_TURNS]
     read: list[_Read] = []
     for turn in turns.iterator(chunk_size=50):
         turn.content, turn.result, turn.error = turn.opening, None, turn.fault

@@ -45,7 +45,7 @@ from missioncontrol.history.words import AGENT, TOOL, placed_words, tag
 from missioncontrol.reports.texts import lines_of
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import RECORDED, Run, Turn
-from missioncontrol.runs.rows import dollars, run_row
+from missioncontrol.runs.rows import round_dollars, run_row
 from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.history import HistoryRow, HistoryTotals, MatchRow, WhyRow
 from missioncontrol.wire.rows import row_of
@@ -127,15 +127,15 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     return HistoryTotals(
         runs=sums["runs"],
         turns=sums["turns"],
-        cost_usd=dollars(sums["cost"]),
-        judge_cost_usd=dollars(sums["judge"]),
+        cost_usd=round_dollars(sums["cost"]),
+        judge_cost_usd=round_dollars(sums["judge"]),
         unpriced_runs=sums["unpriced_runs"],
         flagged=cards.values("run_id").distinct().count(),
         loops=answered.values("run_id").distinct().count(),
         loop_cost_usd=sum(known, Decimal(0)),
         unpriced_loops=len(loop_costs) - len(known),
         imported=sums["recordings"],
-        imported_cost_usd=dollars(sums["recorded_cost"]),
+        imported_cost_usd=round_dollars(sums["recorded_cost"]),
         **fixes,
     )
 

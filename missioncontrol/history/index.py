@@ -21,8 +21,8 @@ from django.db.models.expressions import RawSQL
 from missioncontrol.decisions.models import Decision, Intervention, Message
 from missioncontrol.history.language import Words
 from missioncontrol.history.words import AGENT, TOOL, cut_middle, tag, words_of
-from missioncontrol.runs.cleaning import texts_in
 from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.sanitizing import texts_in
 
 # A run has fewer turns than 2 ** 32, and there are fewer runs than 2 ** 31.
 BITS = 32
@@ -160,7 +160,7 @@ Field = tuple[str, str]
 def turn_texts(turn: Turn) -> Iterator[Field]:
     """Yield the texts of a turn, in the order in which a match is shown."""
     yield "tool", turn.tool or ""
-    yield "args", "\n".join(texts_in(turn.args, deepest=DEEPEST))
+    yield "args", "\n".join(texts_in(turn.args, max_depth=DEEPEST))
     yield "content", turn.content or ""
     yield "error", turn.error or ""
     yield "result", turn.result or ""

@@ -131,7 +131,7 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
     # No prefix: it is part of an address, and cannot be confused with a key.
     token = new_token("")
     # Under the project's lock: two requests at once must not both take the last free place.
-    with journal.holding_project(project_id):
+    with journal.lock_project(project_id):
         if shares(projects=[project_id], at=at).count() >= MOST_OPEN:
             raise InvalidRequest(f"At most {MOST_OPEN} open links; revoke some first.", field="run")
         row = Share.objects.create(

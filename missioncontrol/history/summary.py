@@ -37,8 +37,8 @@ from guard.turn import Turn as GuardTurn
 from missioncontrol.history.finding import NO_CARD, whys_of
 from missioncontrol.runs.lifecycle import ON_HOLD
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.rows import dollars
-from missioncontrol.runs.timeline import JsonMember, place_moments
+from missioncontrol.runs.rows import round_dollars
+from missioncontrol.runs.timeline import JsonMember, locate_moments
 from missioncontrol.wire.history import (
     CallCount,
     CommitRow,
@@ -92,7 +92,7 @@ def summarize(run: Run) -> RunSummary:
     # turn's own time, like the others: the agent's clock may be hours off ours.
     newest = Turn.objects.filter(run=run, seq=run.meters.last_seq)
     until = newest.values_list("ts", flat=True).first()
-    moments = place_moments(run, [until - HOUR, until - TEN_MINUTES]) if until else ()
+    moments = locate_moments(run, [until - HOUR, until - TEN_MINUTES]) if until else ()
     hour_seq, minutes_seq = [moment.seq for moment in moments] or (0, 0)
     return RunSummary(
         run=run.id,
@@ -166,7 +166,7 @@ def _work(run: Run, from_seq: int) -> Work | None:
         # Ties are sorted by kind, so that the same run looks the same at each visit.
         calls=tuple(sorted(calls, key=lambda call: (-call.count, call.kind))),
         # For the whole run, its meter, which includes calls that belong to no turn.
-        cost_usd=dollars(spent) if from_seq else run.meters.cost_usd,
+        cost_usd=round_dollars(spent) if from_seq else run.meters.cost_usd,
         details_from_seq=details_from,
     )
 

@@ -23,7 +23,7 @@ from missioncontrol.notify.texts import texts_in
 from missioncontrol.notify.wording import words_of
 from missioncontrol.outbound import MAX_ATTEMPTS
 from missioncontrol.runs import journal
-from missioncontrol.runs.selectors import given
+from missioncontrol.runs.selectors import non_empty
 from missioncontrol.sealing import UnsealFailed, seal, unseal
 from missioncontrol.wire.projects import (
     ChannelHears,
@@ -246,7 +246,7 @@ def deliveries(
     run: UUID | None = None,
 ) -> QuerySet[Delivery]:
     """Return deliveries, newest first."""
-    asked = given(
+    asked = non_empty(
         status__in=statuses,
         kind__in=kinds,
         channel=channel,

@@ -119,7 +119,7 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         # what makes the call harmful.
         is_complete = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
         is_whole = is_complete and bool(line) and line == asks.text
-    meters = rows.meters(run, new_points=0, at=at)
+    meters = rows.meters_row(run, new_points=0, at=at)
     return row_of(
         Card,
         row,

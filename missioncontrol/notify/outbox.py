@@ -239,5 +239,5 @@ def _transaction_for(delivery: Delivery, *, at: datetime) -> Iterator[Callable[.
         with transaction.atomic():
             yield partial(journal.record_for_project, project, by="guard", at=at)
     else:
-        with journal.writing([run_id], at=at) as tx:
+        with journal.lock_runs([run_id], at=at) as tx:
             yield lambda event, **fields: tx.record(tx.run(run_id), event, by="guard", **fields)

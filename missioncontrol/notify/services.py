@@ -171,7 +171,7 @@ def _cost(run: Run, t: Texts) -> str:
 def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
     """Tell people that a ceiling is nearly reached; of a shared one only once for all runs."""
     scope = ceiling["scope"]
-    burn = rows.meters(run, new_points=0, at=at).burn_usd_per_hour
+    burn = rows.meters_row(run, new_points=0, at=at).burn_usd_per_hour
     # Shared ceilings are on the page of costs, whichever run came near.
     path = f"/runs/{run.id}" if scope in {"run", "tree"} else "/costs"
     announcement = content.in_every_language(

@@ -59,7 +59,7 @@ def invite(
     if not at < expires_at <= at + LONGEST_INVITATION_LIFE:
         days = LONGEST_INVITATION_LIFE.days
         raise InvalidRequest(f"expires_at: expected a time within {days} days.", field="expires_at")
-    with journal.holding_project(project_id):
+    with journal.lock_project(project_id):
         # Under the lock: a person who lost the role while waiting for it invites nobody.
         _check_owns(project_id, by, "Only an owner invites.")
         open_now = usable_invitations(at).filter(project_id=project_id).count()
@@ -124,7 +124,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
     offered = find_invitation(secret, at=at)
     if offered is None:
         raise invitation_over()
-    with journal.holding_project(offered.project_id) as project:
+    with journal.lock_project(offered.project_id) as project:
         # Inside the transaction: no account stays behind if the person does not join.
         joining = user or people.make_person(name)
         if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
@@ -161,7 +161,7 @@ def change_role(
         NotFound: the project has no such member.
         LastOwner: nobody else owns the project.
     """
-    with journal.holding_project(project_id):
+    with journal.lock_project(project_id):
         _check_owns(project_id, by, "Only an owner changes roles.")
         member = _member(project_id, user_id)
         before = member.role
@@ -191,7 +191,7 @@ def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
         NotFound: the project has no such member.
         LastOwner: nobody else owns the project.
     """
-    with journal.holding_project(project_id) as project:
+    with journal.lock_project(project_id) as project:
         leaves = user_id == by.pk
         if not leaves:
             _check_owns(project_id, by, "Only an owner removes others.")

@@ -65,7 +65,7 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
     Raises:
         AgentsWaiting: the project cannot be archived while an agent in it waits for an answer.
     """
-    with journal.holding_project(project_id) as project:
+    with journal.lock_project(project_id) as project:
         ceilings = _ceilings(project)
         for name, value in changes.items():
             before: Any = getattr(project, name, None)
@@ -101,7 +101,7 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
         # A policy may hold budgets by task, so both can change the ceilings of live runs.
         if _ceilings(project) != ceilings:
             # After the project's row, which is locked: the lock order of `budgets`.
-            with journal.writing(budgets.live_runs(project_id), at=at) as tx:
+            with journal.lock_runs(budgets.live_runs(project_id), at=at) as tx:
                 budgets.ceilings_moved(tx, by=by)
 
 

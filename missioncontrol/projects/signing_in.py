@@ -148,7 +148,7 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
     # In one order of projects, because two people at once lock their rows. Of two rules, the
     # stronger role comes first, because a member's role is not changed.
     for rule in sorted(rules, key=lambda rule: (str(rule.project_id), -_STRENGTH[Role(rule.role)])):
-        with journal.holding_project(rule.project_id) as project:
+        with journal.lock_project(rule.project_id) as project:
             members = Membership.objects.filter(project=project, user=identity.user)
             # No rule lets in a person whom an owner removed: an owner must invite them.
             if members.exists() or project.kept_out.filter(pk=identity.user.pk).exists():
@@ -206,7 +206,7 @@ def add_rule(
         raise InvalidRequest("value: expected a domain such as example.com.", field="value")
     if role not in _STRENGTH:
         raise InvalidRequest("role: a rule cannot make people owners.", field="role")
-    with journal.holding_project(project_id):
+    with journal.lock_project(project_id):
         rules = JoiningRule.objects.filter(project_id=project_id)
         if rules.count() >= MAX_RULES:
             raise InvalidRequest(f"At most {MAX_RULES} rules; remove one first.")

@@ -30,7 +30,7 @@ from missioncontrol.reports.periods import (
 )
 from missioncontrol.reports.savings import Lasted
 from missioncontrol.runs.models import JournalRow, ModelCall
-from missioncontrol.runs.rows import dollars
+from missioncontrol.runs.rows import round_dollars
 from missioncontrol.wire.costs import CostBudget
 
 Group = Literal["agent", "model", "project", "run"]
@@ -149,7 +149,7 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
         period=period,
         before=before,
         groups=groups,
-        earlier={str(one["key"]): dollars(one["cost"]) for one in cast(Any, earlier)},
+        earlier={str(one["key"]): round_dollars(one["cost"]) for one in cast(Any, earlier)},
         models=models,
         loops=chosen(loops.loops(project.id, since=since, until=period.until), asked),
         stops=chosen(loops.stopped(project.id, since=period.since, until=period.until), asked),
@@ -159,7 +159,9 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
     )
     # A budget is for a day and all agents: beside one agent's costs it would mislead.
     if asked.kind == "day" and asked.agent is None and asked.model is None:
-        costs = (dollars(one["cost"]) + dollars(one["judge_cost"]) for one in groups.values())
+        costs = (
+            round_dollars(one["cost"]) + round_dollars(one["judge_cost"]) for one in groups.values()
+        )
         part.budget = budget_of(project, period.first, sum(costs, NOTHING))
     return part
 
@@ -203,7 +205,7 @@ def minute_sums(calls: QuerySet[ModelCall], period: Period) -> list[tuple[dateti
     found = between(calls, period.since, period.until).filter(cost_usd__isnull=False)
     minutes = found.annotate(minute=TruncMinute("at", tzinfo=UTC)).values("minute")
     sums = minutes.annotate(cost=Sum("cost_usd")).order_by("minute")
-    return [(one["minute"], dollars(one["cost"])) for one in cast(Any, sums)]
+    return [(one["minute"], round_dollars(one["cost"])) for one in cast(Any, sums)]
 
 
 def day_sums(
@@ -215,4 +217,4 @@ def day_sums(
     day = TruncDate("at", tzinfo=period.zone)
     found = between(calls, whole.since, whole.until).annotate(day=day)
     sums = found.values("day", "agent").annotate(cost=Sum("cost_usd")).order_by()
-    return [(one["day"], one["agent"], dollars(one["cost"])) for one in cast(Any, sums)]
+    return [(one["day"], one["agent"], round_dollars(one["cost"])) for one in cast(Any, sums)]

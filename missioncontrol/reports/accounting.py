@@ -39,7 +39,7 @@ from missioncontrol.reports.loops import Loop
 from missioncontrol.reports.periods import MINUTE, Period, PeriodKind, period_of, today
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import ModelCall, Run
-from missioncontrol.runs.rows import USAGE_COLUMNS, dollars
+from missioncontrol.runs.rows import USAGE_COLUMNS, round_dollars
 from missioncontrol.wire.costs import (
     CostAccount,
     CostBudget,
@@ -117,8 +117,8 @@ def _loops(parts: Iterable[Part]) -> Iterator[tuple[Part, Loop]]:
 
 
 def _sum(rows: Sequence[dict[str, Any]], *, loops: int, stops: int) -> CostSum:
-    agents = sum((dollars(one["cost"]) for one in rows), NOTHING)
-    judge = sum((dollars(one["judge_cost"]) for one in rows), NOTHING)
+    agents = sum((round_dollars(one["cost"]) for one in rows), NOTHING)
+    judge = sum((round_dollars(one["judge_cost"]) for one in rows), NOTHING)
     return CostSum(
         total_usd=agents + judge,
         agents_usd=agents,
@@ -262,7 +262,7 @@ def spent_today(*, projects: Collection[UUID], at: datetime) -> list[TodayRow]:
         sums = between(calls, day.since, day.until).aggregate(
             usd=Sum("cost_usd"), calls=Count("id"), unpriced=Count("id", filter=Q(cost_usd=None))
         )
-        spent = dollars(sums["usd"])
+        spent = round_dollars(sums["usd"])
         # The costs of others are on every screen by now.
         moving = Q(status__in=set(Status) - ENDED) | Q(ended_at__gt=at - MINUTE)
         runs = Run.objects.filter(moving, project=project).values_list(
@@ -275,7 +275,7 @@ def spent_today(*, projects: Collection[UUID], at: datetime) -> list[TodayRow]:
             at=at,
             until=day.until,
             spent_usd=spent,
-            counted={str(run): dollars(usd) for run, usd in runs},
+            counted={str(run): round_dollars(usd) for run, usd in runs},
             calls=sums["calls"],
             unpriced_calls=sums["unpriced"],
             budget=budget_of(project, day.first, spent),

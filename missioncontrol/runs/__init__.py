@@ -5,5 +5,5 @@ rows, writes events and columns in one transaction, and publishes after the comm
 and moves are defined in `lifecycle`. May import `accounts` and what is below it; knows no cards,
 no detection and no HTTP.
 
-Begin with `lifecycle`, then `journal.writing`, then `ingest`, which stores turns.
+Begin with `lifecycle`, then `journal.lock_runs`, then `ingest`, which stores turns.
 """

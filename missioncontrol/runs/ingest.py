@@ -1,7 +1,8 @@
 """Store turns as they arrive: number them, drop repeats, commit in groups.
 
 `store` is one transaction over everything that arrived together. `Writer` is the
-one thread of a web process that calls it (group commit); `beside` masks large bodies elsewhere.
+one thread of a web process that calls it (group commit); `offload_large` masks large bodies
+in another thread.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from missioncontrol.errors import MissionControlError, NotFound
 from missioncontrol.proof import TURN_SIGNS, turn_digest
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs import journal, rows
-from missioncontrol.runs.cleaning import storable_moment, storable_turn
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run, TelemetryRecord, Turn
+from missioncontrol.runs.sanitizing import storable_moment, storable_turn
 from missioncontrol.runs.statements import insert_rows, update_columns
 from missioncontrol.wire.events import TurnCompleted, TurnRecorded
 from missioncontrol.wire.runs import Presence
@@ -42,7 +43,7 @@ T = TypeVar("T")
 
 BATCH_LIMIT = 64
 # Bytes from which reading and masking a body takes longer than switching threads.
-LARGE = 64 * 1024
+LARGE_BYTES = 64 * 1024
 # Two threads: large bodies are rare, and more threads would only share the interpreter.
 _large = ThreadPoolExecutor(2, thread_name_prefix="large")
 
@@ -58,7 +59,7 @@ class Arrival:
     project: UUID
     turns: Sequence[GuardTurn]
     presence: Presence | None = None
-    is_clean: bool = False
+    is_sanitized: bool = False
     """Its turns are masked and storable already."""
     key: KeyHolder | None = None
     """The agent key that sent the turns; None: its access to the run was already checked."""
@@ -69,7 +70,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class IngestResult:
     """What became of an Arrival. `run` is the row as it was committed;
     `obs` the run's newest observation; `asked_seq` the turn a directive answers.
     """
@@ -82,26 +83,26 @@ class Stored:
     run: Run
 
 
-def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[Stored | MissionControlError]:
+def store(arrivals: Sequence[Arrival], *, at: datetime) -> list[IngestResult | MissionControlError]:
     """Store what arrived together in one transaction, under the runs' row locks.
 
     Return the outcome of each arrival; if a person waits, of the first ones only.
     A refused arrival (no such run in its project) does not spoil the others.
     """
-    arrivals = [clean(arrival) for arrival in arrivals]
+    arrivals = [sanitize(arrival) for arrival in arrivals]
     keys = [(arrival.run, turn.key) for arrival in arrivals for turn in arrival.turns if turn.key]
     # Read under the locks: a repeat then finds what another request has just stored.
-    beside = [(_KNOWN, ([run for run, _ in keys], [key for _, key in keys]))]
+    queries = [(_TURNS_BY_KEY, ([run for run, _ in keys], [key for _, key in keys]))]
     runs = {arrival.run for arrival in arrivals}
-    with journal.writing(runs, at=at, with_projects=False, beside=beside) as tx:
-        known = tx.beside[0]
-        batch = _Batch(tx, {(turn.run_id, turn.key or ""): turn for turn in known})
+    with journal.lock_runs(runs, at=at, with_projects=False, extra_queries=queries) as tx:
+        known = tx.extra_rows[0]
+        batch = _TurnBatch(tx, {(turn.run_id, turn.key or ""): turn for turn in known})
         # Always take the first: people who tap continuously must not keep every turn out.
-        outcomes = [batch.take(arrivals[0])]
+        outcomes = [batch.add_arrival(arrivals[0])]
         for arrival in arrivals[1:]:
             if journal.should_yield():
                 break
-            outcomes.append(batch.take(arrival))
+            outcomes.append(batch.add_arrival(arrival))
         insert_rows(Turn, batch.new)
         # A turn that this batch both records and completes is inserted complete.
         fresh = {turn.id for turn in batch.new}
@@ -120,24 +121,24 @@ def number_recording(
 
     The turns are clean and have their times; nothing is written yet.
     """
-    batch, found = _Batch(tx, {}), []
+    batch, found = _TurnBatch(tx, {}), []
     for turn in turns:
-        row, is_new = batch.add(run, turn)
+        row, is_new = batch.add_turn(run, turn)
         if is_new:
             row.done_at = None if turn.is_proposed else turn.ts
             found.append((turn, row))
     return found
 
 
-def clean(arrival: Arrival) -> Arrival:
+def sanitize(arrival: Arrival) -> Arrival:
     """Mask the turns and make them storable, once; large bodies before they reach `store`."""
-    if arrival.is_clean:
+    if arrival.is_sanitized:
         return arrival
     turns = [storable_turn(turn, arrival.redaction) for turn in arrival.turns]
-    return replace(arrival, turns=turns, is_clean=True)
+    return replace(arrival, turns=turns, is_sanitized=True)
 
 
-class _Batch:
+class _TurnBatch:
     """One transaction's new and completed turns."""
 
     def __init__(self, tx: journal.RunTransaction, known: dict[tuple[UUID, str], Turn]) -> None:
@@ -147,7 +148,7 @@ class _Batch:
         self.completed: dict[UUID, Turn] = {}
         self.telemetry: list[TelemetryRecord] = []
 
-    def take(self, arrival: Arrival) -> Stored | MissionControlError:
+    def add_arrival(self, arrival: Arrival) -> IngestResult | MissionControlError:
         run, key = self._tx.runs.get(arrival.run), arrival.key
         if run is None or run.project_id != arrival.project or run.imported:
             return NotFound("The run")
@@ -156,7 +157,7 @@ class _Batch:
         before, asked_seq, duplicates = run.meters.last_obs, run.meters.last_seq, 0
         first_seq = run.meters.last_seq + 1
         for turn in arrival.turns:
-            row, is_new = self.add(run, turn)
+            row, is_new = self.add_turn(run, turn)
             duplicates += not is_new
             asked_seq = row.seq
         if arrival.turns:
@@ -168,12 +169,12 @@ class _Batch:
                 if run.hold is not None:
                     run.hold.from_seq = first_seq
                 # Held before detection runs, so that the answer to this request says so.
-                self._tx.come_back(run, reason="the agent spoke again")
+                self._tx.revive(run, reason="the agent spoke again")
         # After the turns, which set `working`: the client knows better whether it rests.
         if arrival.presence is not None and run.status not in ENDED:
             run.meters.presence = arrival.presence
         self.telemetry += arrival.telemetry
-        return Stored(
+        return IngestResult(
             accepted=run.meters.last_obs - before,
             duplicates=duplicates,
             last_seq=run.meters.last_seq,
@@ -182,7 +183,7 @@ class _Batch:
             run=run,
         )
 
-    def add(self, run: Run, turn: GuardTurn) -> tuple[Turn, bool]:
+    def add_turn(self, run: Run, turn: GuardTurn) -> tuple[Turn, bool]:
         """Record a turn, or complete the one it completes; False: it is a repeat."""
         # Without a key a repeat looks like a second, equal turn: it counts as new.
         row = self._known.get((run.id, turn.key)) if turn.key else None
@@ -193,7 +194,7 @@ class _Batch:
             row.obs = run.meters.last_obs
             _fill_outcome(row, turn, at=self._tx.at)
             self.completed[row.id] = row
-            self._announce(run, row, TurnCompleted)
+            self._record_event(run, row, TurnCompleted)
             return row, True
         # Incremented under the run's row lock: no number is used twice or left out.
         run.meters.last_seq += 1
@@ -222,10 +223,10 @@ class _Batch:
         run.meters.model = row.model or run.meters.model
         # A run that was opened without an agent's name takes that of its first turn.
         run.agent = run.agent or row.agent
-        self._announce(run, row, TurnRecorded)
+        self._record_event(run, row, TurnRecorded)
         return row, True
 
-    def _announce(self, run: Run, row: Turn, kind: type[TurnRecorded | TurnCompleted]) -> None:
+    def _record_event(self, run: Run, row: Turn, kind: type[TurnRecorded | TurnCompleted]) -> None:
         self._tx.record(
             run,
             kind,
@@ -257,7 +258,7 @@ COMPLETION_COLUMNS = (
 
 # The filter matches any key in any run, and other runs rarely have the same keys. PostgreSQL would
 # look for each key in each run, so there the query pairs each key with its run.
-_KNOWN = CompiledQuery(
+_TURNS_BY_KEY = CompiledQuery(
     lambda runs, keys: Turn.objects.filter(run_id__in=runs, key__in=keys),
     postgresql_from="""
         FROM unnest(%s::uuid[], %s::text[]) AS asked (run, key) CROSS JOIN LATERAL (
@@ -283,9 +284,9 @@ def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
     row.digest = turn_digest({name: getattr(row, name) for name in TURN_SIGNS})
 
 
-async def beside(work: Callable[[], T], *, size: int) -> T:
+async def offload_large(work: Callable[[], T], *, size: int) -> T:
     """Do the work for a small body here, for a large one in a separate thread."""
-    if size < LARGE:
+    if size < LARGE_BYTES:
         return work()
     return await asyncio.get_running_loop().run_in_executor(_large, work)
 
@@ -301,7 +302,7 @@ class Writer:
         self._queue: queue.SimpleQueue[tuple[Arrival, asyncio.Future[Any]]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    async def put(self, arrival: Arrival, *, size: int = 0) -> Stored:
+    async def put(self, arrival: Arrival, *, size: int = 0) -> IngestResult:
         """Store an arrival and return what became of it, once it is committed.
 
         Args:
@@ -312,36 +313,36 @@ class Writer:
             NotFound: the run does not exist in the arrival's project.
         """
         # One thread stores for all: masking a large body there would delay every small one.
-        if size >= LARGE:
-            arrival = await beside(lambda: clean(arrival), size=size)
+        if size >= LARGE_BYTES:
+            arrival = await offload_large(lambda: sanitize(arrival), size=size)
         if self._thread is None or not self._thread.is_alive():
             # A daemon: it waits for arrivals forever and must not keep the process from ending.
-            self._thread = threading.Thread(target=self._work, name="ingest", daemon=True)
+            self._thread = threading.Thread(target=self._store_forever, name="ingest", daemon=True)
             self._thread.start()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._queue.put((arrival, future))
         outcome = await future
         if isinstance(outcome, Exception):
             raise outcome
-        stored: Stored = outcome
+        stored: IngestResult = outcome
         return stored
 
-    def _work(self) -> None:
+    def _store_forever(self) -> None:
         while True:
             waiting = [self._queue.get()]
             # Take everything that is waiting by now: one commit serves it all.
             while len(waiting) < BATCH_LIMIT and not self._queue.empty():
                 waiting.append(self._queue.get())
-            self._serve(waiting)
+            self._store_batch(waiting)
 
-    def _serve(self, waiting: list[tuple[Arrival, asyncio.Future[Any]]]) -> None:
+    def _store_batch(self, waiting: list[tuple[Arrival, asyncio.Future[Any]]]) -> None:
         try:
             close_old_connections()
             outcomes: Sequence[Any] = store([arrival for arrival, _ in waiting], at=now())
         except Exception as fault:
             if len(waiting) > 1:  # one arrival must not spoil the others
                 for one in waiting:
-                    self._serve([one])
+                    self._store_batch([one])
                 return
             logger.exception("storing an arrival failed")
             outcomes = [fault]
@@ -356,4 +357,4 @@ class Writer:
         # A future belongs to its event loop: this thread must not set it.
         waiting[0][1].get_loop().call_soon_threadsafe(resolve)
         if left:  # the transaction ended early for a person
-            self._serve(left)
+            self._store_batch(left)

@@ -1,6 +1,6 @@
 """The only writer of run state, and the hash chain of events.
 
-`writing(run_ids)` locks the run rows in id order, yields them as a `RunTransaction`, and
+`lock_runs(run_ids)` locks the run rows in id order, yields them as a `RunTransaction`, and
 at the end writes the changed columns and the new events in one transaction;
 after the commit it publishes. A row's hash covers its header, the previous hash
 and a salted digest of its payload.
@@ -30,7 +30,7 @@ from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
 from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move, Status
 from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
-from missioncontrol.runs.rows import Live, News, adapter_of
+from missioncontrol.runs.rows import LiveFields, Publication, adapter_of
 from missioncontrol.runs.statements import insert_rows, update_changed, update_columns
 from missioncontrol.sqlite.write_lock import going_ahead
 from missioncontrol.wire.events import (
@@ -61,7 +61,7 @@ SHOWN_METERS = frozenset(
     | set(rows.USAGE_COLUMNS.values())
 )
 # Columns that describe a run, given once; written by `runs.services`, never compared here.
-DESCRIPTION = frozenset(
+DESCRIPTION_COLUMNS = frozenset(
     {
         "id",
         "project_id",
@@ -84,18 +84,18 @@ DESCRIPTION = frozenset(
         "opened_by",
     }
 )
-STATE_NAMES = tuple(
-    field.attname for field in Run._meta.concrete_fields if field.attname not in DESCRIPTION
+STATE_COLUMNS = tuple(
+    field.attname for field in Run._meta.concrete_fields if field.attname not in DESCRIPTION_COLUMNS
 )
-METER_NAMES = tuple(
+METER_COLUMNS = tuple(
     field.attname for field in RunMeters._meta.concrete_fields if not field.primary_key
 )
-LIST_NAMES = tuple(
+LIST_COLUMNS = tuple(
     field.attname
     for field in RunMeters._meta.concrete_fields
     if isinstance(field.get_default(), list)
 )
-HOLD_NAMES = tuple(field.attname for field in Hold._meta.concrete_fields)
+HOLD_COLUMNS = tuple(field.attname for field in Hold._meta.concrete_fields)
 # Not read with a locked run: no verdict needs them, and they are long.
 LONG_COLUMNS = ("goal", "metadata", "workspace")
 
@@ -104,20 +104,20 @@ class RunTransaction:
     """The locked runs of one transaction, and what is written about them."""
 
     def __init__(
-        self, runs: dict[UUID, Run], *, at: datetime, beside: Sequence[list[Any]] = ()
+        self, runs: dict[UUID, Run], *, at: datetime, extra_rows: Sequence[list[Any]] = ()
     ) -> None:
         self.runs = runs
         self.at = at
-        self.beside = beside
-        """The rows of each query that `writing` was given."""
-        self._before = {run.id: vars(run).copy() for run in runs.values()}
-        self._meters = {run.id: _copied(run.meters) for run in runs.values()}
-        self._holds = {run.id: vars(run.hold).copy() for run in runs.values() if run.hold}
-        self._bumped: set[UUID] = set()
+        self.extra_rows = extra_rows
+        """The rows of each of the `extra_queries` that `lock_runs` was given."""
+        self._runs_before = {run.id: vars(run).copy() for run in runs.values()}
+        self._meters_before = {run.id: _copy_meters(run.meters) for run in runs.values()}
+        self._holds_before = {run.id: vars(run.hold).copy() for run in runs.values() if run.hold}
+        self._raised: set[UUID] = set()
         self._rows: list[JournalRow] = []
         self._events: dict[UUID, list[EventHead]] = defaultdict(list)
-        self._live: dict[UUID, list[tuple[EventHead, Live | None]]] = defaultdict(list)
-        self.last: list[Callable[[], None]] = []
+        self._live: dict[UUID, list[tuple[EventHead, LiveFields | None]]] = defaultdict(list)
+        self.before_commit: list[Callable[[], None]] = []
         """Functions that write rows shared by many transactions. Called right before the commit,
         so that these rows are locked only briefly and no other lock is taken after them."""
         self.is_silent = False
@@ -134,27 +134,27 @@ class RunTransaction:
         except KeyError:
             raise NotFound("The run") from None
 
-    def adopt(self, run: Run) -> Run:
+    def add_run(self, run: Run) -> Run:
         """Add a run that was created inside this transaction."""
         self.runs[run.id] = run
-        self._before[run.id] = vars(run).copy()
-        self._meters[run.id] = _copied(run.meters)
+        self._runs_before[run.id] = vars(run).copy()
+        self._meters_before[run.id] = _copy_meters(run.meters)
         return run
 
-    def bump(self, run: Run) -> None:
+    def raise_version(self, run: Run) -> None:
         """Increase the run's version, at most once in a transaction."""
-        if run.id not in self._bumped:
-            self._bumped.add(run.id)
+        if run.id not in self._raised:
+            self._raised.add(run.id)
             run.version += 1
 
     def move(self, run: Run, move: Move, *, by: str, reason: str = "") -> bool:
         """Apply a move of the lifecycle table; return whether the status changed."""
         before = Status(run.status)
-        now = lifecycle.after(before, move)
+        now = lifecycle.next_status(before, move)
         if before is now:
             return False
         if now in NEVER_HELD:
-            self.lift(run)
+            self.lift_hold(run)
         run.status = now
         if now in ENDED and run.hold is not None:
             # The hold outlives the session: nobody waits in it, and its time limit starts again
@@ -167,18 +167,18 @@ class RunTransaction:
             run.meters.final_ceilings = None
         elif before not in ENDED:  # a ceiling set later never applied to it
             run.meters.final_ceilings = rows.shared_ceilings(run)
-        if lifecycle.moves_version(before, now):
-            self.bump(run)
-        self.moved(run, by=by, reason=reason or move)
+        if lifecycle.raises_version(before, now):
+            self.raise_version(run)
+        self.record_state(run, by=by, reason=reason or move)
         return True
 
-    def lift(self, run: Run) -> None:
+    def lift_hold(self, run: Run) -> None:
         """End the run's hold, if it has one; the time held does not count as run time."""
         if run.hold is not None:
             run.meters.held_seconds += (self.at - run.hold.since).total_seconds()
             run.hold = None
 
-    def come_back(self, run: Run, *, reason: str) -> None:
+    def revive(self, run: Run, *, reason: str) -> None:
         """Bring back a run that is heard of again, into the hold that outlived its session, if
         there is one.
         """
@@ -187,7 +187,7 @@ class RunTransaction:
         else:
             self.move(run, Move.SPEAK, by="agent", reason=reason)
 
-    def moved(self, run: Run, *, by: str, reason: str, **answer: Any) -> RunMoved:
+    def record_state(self, run: Run, *, by: str, reason: str, **answer: Any) -> RunMoved:
         """Record the run's state; `answer` gives further fields of `RunMoved`."""
         return self.record(
             run,
@@ -196,7 +196,7 @@ class RunTransaction:
             reason=reason,
             mode=Mode(run.mode),
             ended_at=run.ended_at,
-            hold_stands=rows.outlives_session(run),
+            hold_stands=rows.hold_outlives_session(run),
             **answer,
         )
 
@@ -207,7 +207,7 @@ class RunTransaction:
         /,
         *,
         by: str,
-        live: Live | None = None,
+        live: LiveFields | None = None,
         **payload: Any,
     ) -> E:
         """Append one event to the run's chain.
@@ -227,22 +227,22 @@ class RunTransaction:
             status=cast(Any, run.status),
             **payload,
         )
-        row = _row_of(event, previous=run.meters.head)
+        row = _journal_row(event, previous=run.meters.head)
         run.meters.head = row.hash
         self._rows.append(row)
         self._events[run.project_id].append(event)
         self._live[run.id].append((event, live))
         return event
 
-    def close(self) -> None:
+    def flush(self) -> None:
         """Write changed columns and new events; publish once it is committed."""
         woken: list[UUID] = []
         metered: list[tuple[Run, dict[str, Any]]] = []
         states: list[tuple[Run, tuple[str, ...]]] = []
         meters: list[tuple[RunMeters, tuple[str, ...]]] = []
         for run in self.runs.values():
-            changed = _changed(run, STATE_NAMES, self._before[run.id])
-            moved = _changed(run.meters, METER_NAMES, self._meters[run.id])
+            changed = _changed_columns(run, STATE_COLUMNS, self._runs_before[run.id])
+            moved = _changed_columns(run.meters, METER_COLUMNS, self._meters_before[run.id])
             states.append((run, changed))
             meters.append((run.meters, moved))
             # A request that waits for a run waits for a version above the one it knows.
@@ -250,22 +250,26 @@ class RunTransaction:
                 woken.append(run.id)
             # A new status sends the meters too: a killed process may not have published its own.
             if "status" in changed or not SHOWN_METERS.isdisjoint(moved):
-                metered.append((run, self._meters[run.id]))
+                metered.append((run, self._meters_before[run.id]))
         update_changed(Run, states)
         update_changed(RunMeters, meters)
         held = {run.id: run.hold for run in self.runs.values() if run.hold}
-        if lifted := self._holds.keys() - held.keys():
+        if lifted := self._holds_before.keys() - held.keys():
             Hold.objects.filter(pk__in=lifted).delete()
-        insert_rows(Hold, [hold for run_id, hold in held.items() if run_id not in self._holds])
+        insert_rows(
+            Hold, [hold for run_id, hold in held.items() if run_id not in self._holds_before]
+        )
         # One update each, of the changed columns only: `waiting_at` is also written elsewhere.
-        for run_id in self._holds.keys() & held.keys():
-            if changed := _changed(held[run_id], HOLD_NAMES, self._holds[run_id]):
+        for run_id in self._holds_before.keys() & held.keys():
+            if changed := _changed_columns(held[run_id], HOLD_COLUMNS, self._holds_before[run_id]):
                 update_columns(Hold, changed, [held[run_id]])
         insert_rows(JournalRow, self._rows)
-        for write in self.last:
+        for write in self.before_commit:
             write()
         if (metered or woken or self._rows) and not self.is_silent:
-            news = News(at=self.at, of_projects=self._events, of_runs=self._live, metered=metered)
+            publication = Publication(
+                at=self.at, of_projects=self._events, of_runs=self._live, metered=metered
+            )
             # Wake waiting requests before telling the screens: an agent stands still meanwhile.
             if woken:
                 transaction.on_commit(lambda: broadcast.wake(woken))
@@ -275,30 +279,30 @@ class RunTransaction:
                     {broadcast.board_group(run.project_id) for run in self.runs.values()}.union(
                         map(broadcast.run_group, self.runs)
                     ),
-                    news.frames,
+                    publication.frames,
                 )
             )
 
 
 @contextmanager
-def writing(
+def lock_runs(
     run_ids: Iterable[UUID],
     *,
     at: datetime,
     with_projects: bool = True,
-    ahead: bool = False,
-    beside: Sequence[tuple[CompiledQuery[Any], ValueLists]] = (),
+    priority: bool = False,
+    extra_queries: Sequence[tuple[CompiledQuery[Any], ValueLists]] = (),
 ) -> Iterator[RunTransaction]:
     """Lock runs in id order and yield them; write and publish at the end.
 
     `with_projects`: read their projects' rules too; storing turns does not need them.
-    `ahead`: a person waits for this; it goes before the machine's own writes.
-    `beside`: further queries to run once the runs are locked, for `RunTransaction.beside`.
+    `priority`: a person waits for this; it goes before the machine's own writes.
+    `extra_queries`: queries to run once the runs are locked, for `RunTransaction.extra_rows`.
     """
     ids = set(run_ids)
-    with going_ahead(ahead), transaction.atomic():
-        locks = _LOCKED_BY_RULES if with_projects else _LOCKED
-        locked, *found = read_together((locks, [ids]), *beside)
+    with going_ahead(priority), transaction.atomic():
+        locks = _RUNS_WITH_RULES if with_projects else _RUNS
+        locked, *found = read_together((locks, [ids]), *extra_queries)
         may_be_held = {run.id for run in locked if run.status not in NEVER_HELD}
         holds = {hold.run_id: hold for hold in _HOLDS.fetch(may_be_held)}
         for run in locked:
@@ -307,19 +311,19 @@ def writing(
             projects = _projects_of(locked)
             for run in locked:
                 run.project = projects[run.project_id]
-        tx = RunTransaction({run.id: run for run in locked}, at=at, beside=found)
+        tx = RunTransaction({run.id: run for run in locked}, at=at, extra_rows=found)
         yield tx
-        tx.close()
+        tx.flush()
 
 
 @contextmanager
-def writing_run(run_id: UUID, *, at: datetime) -> Iterator[tuple[RunTransaction, Run]]:
-    """Lock one run and yield it, as `writing` does."""
-    with writing([run_id], at=at) as tx:
+def lock_run(run_id: UUID, *, at: datetime) -> Iterator[tuple[RunTransaction, Run]]:
+    """Lock one run and yield it, as `lock_runs` does."""
+    with lock_runs([run_id], at=at) as tx:
         yield tx, tx.run(run_id)
 
 
-def _lock(ids: Collection[UUID]) -> QuerySet[Run]:
+def _locked_runs(ids: Collection[UUID]) -> QuerySet[Run]:
     return (
         # FOR NO KEY UPDATE: rows that refer to a run may be inserted while it is locked.
         Run.objects.select_for_update(of=("self", "meters"), no_key=True)
@@ -330,10 +334,10 @@ def _lock(ids: Collection[UUID]) -> QuerySet[Run]:
     )
 
 
-_LOCKED = CompiledQuery(_lock)
-_LOCKED_BY_RULES = CompiledQuery(
+_RUNS = CompiledQuery(_locked_runs)
+_RUNS_WITH_RULES = CompiledQuery(
     # The subqueries return values from before the wait for the lock, if there was one.
-    lambda ids: _lock(ids).annotate(
+    lambda ids: _locked_runs(ids).annotate(
         project_head=Subquery(Project.objects.filter(pk=OuterRef("project")).values("head")),
         event_seq_before=Subquery(RunMeters.objects.filter(run=OuterRef("pk")).values("event_seq")),
     )
@@ -349,7 +353,7 @@ _PROJECTS = CompiledQuery(
 )
 # Projects as this process last read them. Each change of a project's rules, or of those of all
 # projects, is an event in the project's chain: while its head is the same, the rules are too.
-_known_projects: dict[UUID, Project] = {}
+_project_cache: dict[UUID, Project] = {}
 
 
 def _projects_of(runs: Iterable[Run]) -> dict[UUID, Project]:
@@ -357,7 +361,7 @@ def _projects_of(runs: Iterable[Run]) -> dict[UUID, Project]:
     found: dict[UUID, Project] = {}
     unknown: set[UUID] = set()
     for run in runs:
-        read, known = cast(Any, run), _known_projects.get(run.project_id)
+        read, known = cast(Any, run), _project_cache.get(run.project_id)
         # A change of ceilings records an event in each open run, under the run's lock.
         waited = read.event_seq_before != run.meters.event_seq
         if waited or known is None or known.head != read.project_head:
@@ -365,7 +369,7 @@ def _projects_of(runs: Iterable[Run]) -> dict[UUID, Project]:
         elif run.project_id not in found:
             found[run.project_id] = known
     for project in _PROJECTS.fetch(unknown):
-        found[project.id] = _known_projects[project.id] = project
+        found[project.id] = _project_cache[project.id] = project
     for project_id, project in found.items():
         # A copy, as the transaction may change it; faster than `copy.copy`.
         found[project_id] = own = Project.__new__(Project)
@@ -383,9 +387,9 @@ def should_yield() -> bool:
 
 
 @contextmanager
-def holding_project(project_id: UUID, *, ahead: bool = False) -> Iterator[Project]:
+def lock_project(project_id: UUID, *, priority: bool = False) -> Iterator[Project]:
     """Lock a project's row; always before the runs that its rules concern."""
-    with going_ahead(ahead), transaction.atomic():
+    with going_ahead(priority), transaction.atomic():
         yield Project.objects.select_for_update(no_key=True).get(pk=project_id)
 
 
@@ -410,13 +414,13 @@ def record_for_project(
             status=None,
             **payload,
         )
-        row = _row_of(event, previous=project.head)
+        row = _journal_row(event, previous=project.head)
         project.head = row.hash
         project.save(update_fields=["event_seq", "head"])
         row.save(force_insert=True)
-        news = News(at=at, of_projects={project.id: [event]})
+        publication = Publication(at=at, of_projects={project.id: [event]})
         groups = {broadcast.board_group(project.id)}
-        transaction.on_commit(lambda: broadcast.send_to_groups(groups, news.frames))
+        transaction.on_commit(lambda: broadcast.send_to_groups(groups, publication.frames))
     return event
 
 
@@ -434,7 +438,7 @@ def record_change(
     )
 
 
-def _row_of(event: EventHead, *, previous: str) -> JournalRow:
+def _journal_row(event: EventHead, *, previous: str) -> JournalRow:
     dumped = adapter_of(cast(Any, type(event))).dump_python(event, mode="json")
     kind = dumped.pop("type")
     # Without the header, which is hashed from its own columns (`rows.header`).
@@ -460,14 +464,14 @@ def _row_of(event: EventHead, *, previous: str) -> JournalRow:
     return row
 
 
-def _copied(meters: RunMeters) -> dict[str, Any]:
+def _copy_meters(meters: RunMeters) -> dict[str, Any]:
     """Copy the columns, and the lists in them, so that a list that grows in place is noticed."""
     copied = vars(meters).copy()
-    copied.update((name, list(copied[name])) for name in LIST_NAMES)
+    copied.update((name, list(copied[name])) for name in LIST_COLUMNS)
     return copied
 
 
-def _changed(row: Any, names: tuple[str, ...], before: dict[str, Any]) -> tuple[str, ...]:
+def _changed_columns(row: Any, names: tuple[str, ...], before: dict[str, Any]) -> tuple[str, ...]:
     now = row.__dict__
     return tuple(
         # Identity first: an untouched value is the same object and need not be compared.

@@ -52,9 +52,9 @@ S, M = Status, Move
 ENDED = frozenset({S.COMPLETED, S.FAILED, S.TERMINATED, S.LOST})
 ON_HOLD = frozenset({S.HOLDING, S.HELD})
 # The directive is `stop`, whatever else is true.
-FORBIDDEN = frozenset({S.STOPPING, S.TERMINATED})
+MUST_STOP = frozenset({S.STOPPING, S.TERMINATED})
 # In any other status a run is held, or it has ended and may be held when it comes back.
-NEVER_HELD = FORBIDDEN | {S.RUNNING}
+NEVER_HELD = MUST_STOP | {S.RUNNING}
 
 # Written out row by row: the result of two moves that cross is decided here, not by which of
 # several conditions happens to be tested first. A missing pair is refused.
@@ -143,7 +143,7 @@ TABLE: dict[tuple[Status, Move], Status] = {
 }
 
 
-def after(status: Status, move: Move) -> Status:
+def next_status(status: Status, move: Move) -> Status:
     """Return the status that `move` leads to.
 
     Raises:
@@ -155,7 +155,7 @@ def after(status: Status, move: Move) -> Status:
         raise NoSuchMove(status, move) from None
 
 
-def moves_version(before: Status, now: Status) -> bool:
+def raises_version(before: Status, now: Status) -> bool:
     """Tell whether a change of status increases the run's version: an end or a
     comeback does, `holding` <-> `held` does not.
     """

@@ -23,14 +23,14 @@ from missioncontrol.runs.models import RECORDED, Run
 Relation = Literal["child", "resumed", "forked"]
 
 # A deeper run keeps only its sixteen outermost ancestors.
-LONGEST_LINEAGE = 16
+MAX_LINEAGE = 16
 
 
 # The number of relatives, those opened last, whose past a reset forgets.
-REMEMBERED = 64
+MAX_RELATIVES = 64
 
 
-def named_parent(project: Project, key: str | None) -> Run | None:
+def find_parent(project: Project, key: str | None) -> Run | None:
     """Find the run that a key, or an id as text, names; None: not known (yet)."""
     if not key:
         return None
@@ -44,15 +44,15 @@ def named_parent(project: Project, key: str | None) -> Run | None:
     return found
 
 
-def place_under(run: Run, parent: Run, *, relation: str) -> None:
+def set_parent(run: Run, parent: Run, *, relation: str) -> None:
     """Set a run's parent, root and lineage; the caller saves them."""
     run.parent, run.relation = parent, relation
-    run.root, run.lineage = parent.root or parent.id, lineage_under(parent)
+    run.root, run.lineage = parent.root or parent.id, lineage_of_children(parent)
 
 
-def lineage_under(parent: Run) -> list[str]:
+def lineage_of_children(parent: Run) -> list[str]:
     """Return the lineage of this run's children."""
-    return [*parent.lineage, str(parent.id)][:LONGEST_LINEAGE]
+    return [*parent.lineage, str(parent.id)][:MAX_LINEAGE]
 
 
 def make_root(run: Run) -> None:
@@ -76,21 +76,21 @@ def move_tree(members: Iterable[Run], child: Run, parent: Run, *, relation: str)
     if child.id in {parent.id, parent.root}:
         raise InvalidRequest("A run cannot be its own ancestor.", field="parent")
     make_root(parent)
-    above = lineage_under(parent)
+    above = lineage_of_children(parent)
     for run in members:
-        run.root, run.lineage = parent.root, [*above, *run.lineage][:LONGEST_LINEAGE]
+        run.root, run.lineage = parent.root, [*above, *run.lineage][:MAX_LINEAGE]
     child.root, child.lineage = parent.root, above
     child.parent, child.relation = parent, relation
     # Saved here: a run's description is not among the columns that its transaction writes.
     Run.objects.bulk_update([child, *members], ["parent", "relation", "root", "lineage"])
 
 
-def ancestors(run: Run) -> list[UUID]:
+def ancestor_ids(run: Run) -> list[UUID]:
     """Return the ids of the runs above this one, outermost first."""
     return [UUID(one) for one in run.lineage]
 
 
-def live_relatives(root: UUID | None) -> list[UUID]:
+def live_relative_ids(root: UUID | None) -> list[UUID]:
     """Return the ids of a tree's runs that have not ended."""
     if root is None:
         return []
@@ -98,16 +98,16 @@ def live_relatives(root: UUID | None) -> list[UUID]:
     return list(found.values_list("id", flat=True))
 
 
-def observed(run: Run) -> dict[str, int]:
+def observations_of_relatives(run: Run) -> dict[str, int]:
     """Return the number of stored observations of each relative: a reset forgets these."""
     if run.root is None:
         return {}
     relatives = Run.objects.filter(root=run.root).exclude(pk=run.pk).order_by("-id")
-    counts = relatives.values_list("id", "meters__last_obs")[:REMEMBERED]
+    counts = relatives.values_list("id", "meters__last_obs")[:MAX_RELATIVES]
     return {str(one): obs for one, obs in counts if obs}
 
 
-def started_by(run: Run) -> list[UUID]:
+def live_descendant_ids(run: Run) -> list[UUID]:
     """Return the ids of the live runs that this one's agent started, and of those they started.
 
     Runs that a person resumed or forked from it are the person's, and left out.
@@ -125,7 +125,7 @@ def started_by(run: Run) -> list[UUID]:
     return found
 
 
-def awaited_parents(*, since: object) -> Sequence[tuple[UUID, UUID, str]]:
+def runs_awaiting_parent(*, since: object) -> Sequence[tuple[UUID, UUID, str]]:
     """Return runs whose parent was named before it was known: run, project, parent's key."""
     waiting = Run.objects.filter(~Q(parent_key=""), parent=None, started_at__gte=since)
     return list(waiting.values_list("id", "project_id", "parent_key"))

@@ -56,7 +56,7 @@ def capabilities_of(run: Run) -> Capabilities:
     return Capabilities.read(run.capabilities)
 
 
-def outlives_session(run: Run) -> bool:
+def hold_outlives_session(run: Run) -> bool:
     """Tell whether an ended run is held again when it comes back."""
     return run.status in ENDED and run.hold is not None
 
@@ -103,7 +103,7 @@ def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
     }
 
 
-def burn_of(run: Run, at: datetime) -> Decimal:
+def burn_rate(run: Run, at: datetime) -> Decimal:
     """Return dollars per hour over the five minutes up to its last turn; 0 once that is long past.
 
     Measured at that turn, or at a later cost, not at `at`: a page that is opened later shows
@@ -128,7 +128,7 @@ def burn_of(run: Run, at: datetime) -> Decimal:
     return (Decimal(spent) * 60 / age).quantize(Decimal("0.0001"))
 
 
-def dollars(amount: Decimal | None) -> Decimal:
+def round_dollars(amount: Decimal | None) -> Decimal:
     """Round a sum to the columns' precision: SQLite adds binary floating-point numbers."""
     return Decimal(amount or 0).quantize(MICRO).normalize() + Decimal(0)
 
@@ -143,7 +143,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
     return row_of(
         RunRow,
         run,
-        **_moving(run, at=at),
+        **_meter_fields(run, at=at),
         mode=Mode(run.mode),
         # One card on the run, and one for each permission that its agent asks for.
         open_decisions=int(run.open_decision is not None) + run.meters.open_permissions,
@@ -155,18 +155,18 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         root=run.root if run.root != run.id else None,
         tape=tape_of(run.meters.tape),
         seq=run.meters.event_seq,
-        hold_stands=outlives_session(run),
+        hold_stands=hold_outlives_session(run),
     )
 
 
-def meters(run: Run, *, new_points: int, at: datetime) -> Meters:
+def meters_row(run: Run, *, new_points: int, at: datetime) -> Meters:
     """Return what changes with every turn, with the last `new_points` of the tape only."""
     tape = tape_of(run.meters.tape[-new_points:] if new_points else [])
-    return Meters(**_moving(run, at=at), agent=run.agent, tape=tape)
+    return Meters(**_meter_fields(run, at=at), agent=run.agent, tape=tape)
 
 
 # Columns of a run's meters that are sent as they are.
-MOVING = (
+METER_FIELDS = (
     "cost_usd",
     "judge_cost_usd",
     "unpriced_calls",
@@ -178,16 +178,16 @@ MOVING = (
 )
 
 
-def _moving(run: Run, *, at: datetime) -> dict[str, Any]:
+def _meter_fields(run: Run, *, at: datetime) -> dict[str, Any]:
     """Return what a run's row and its meters both show, except the tape."""
     return {
-        **{name: getattr(run.meters, name) for name in MOVING},
+        **{name: getattr(run.meters, name) for name in METER_FIELDS},
         "turns": run.meters.last_seq + 1,
         "usage": usage_of(run.meters),
         # Empty in the database, where the column has no NULL; absent on the wire.
         "usage_source": run.meters.usage_source or None,
         "calls": run.meters.tool_calls,
-        "burn_usd_per_hour": burn_of(run, at),
+        "burn_usd_per_hour": burn_rate(run, at),
     }
 
 
@@ -205,9 +205,9 @@ def turn_row(turn: Turn, *, project: Any, brief: bool = False) -> TurnRow:
     if not brief:
         return whole
     texts = {name: getattr(whole, name) for name in ("content", "result", "error")}
-    long = {name: text for name, text in texts.items() if text and len(text) > LONGEST_TEXT}
-    short: Any = {name: text[:LONGEST_TEXT] for name, text in long.items()}
-    if (args := _brief(whole.args)) != whole.args:
+    long = {name: text for name, text in texts.items() if text and len(text) > MAX_TEXT}
+    short: Any = {name: text[:MAX_TEXT] for name, text in long.items()}
+    if (args := _shorten(whole.args)) != whole.args:
         short["args"] = args
     return replace(whole, cut=tuple(short), **short) if short else whole
 
@@ -227,7 +227,7 @@ def guard_turn(turn: Turn) -> GuardTurn:
     )
 
 
-def unfold(turn: Turn) -> Iterator[tuple[int, GuardTurn]]:
+def observations_of(turn: Turn) -> Iterator[tuple[int, GuardTurn]]:
     """Yield the one or two observations that a row holds, each with its number."""
     whole = guard_turn(turn)
     if turn.first_obs != turn.obs:
@@ -261,42 +261,42 @@ def header(row: JournalRow) -> dict[str, Any]:
 
 
 # Characters of a content, result or error that a list or a live event carries.
-LONGEST_TEXT = 4096
+MAX_TEXT = 4096
 
-_LONGEST_ARG = 1024
-_MOST_MEMBERS = 32
-_DEEPEST = 5
+_MAX_ARG = 1024
+_MAX_MEMBERS = 32
+_MAX_DEPTH = 5
 
 
-def _brief(value: Any, depth: int = 0) -> Any:
+def _shorten(value: Any, depth: int = 0) -> Any:
     """Return a value with its long texts, long lists and deep levels cut.
 
     >>> _brief({"command": "ls", "n": 1})
     {'command': 'ls', 'n': 1}
     """
     if isinstance(value, str):
-        return value[:_LONGEST_ARG]
+        return value[:_MAX_ARG]
     if not isinstance(value, dict | list):
         return value
-    if depth >= _DEEPEST:
+    if depth >= _MAX_DEPTH:
         return "…"
     if isinstance(value, list):
-        return [_brief(part, depth + 1) for part in value[:_MOST_MEMBERS]]
-    kept = list(value.items())[:_MOST_MEMBERS]
+        return [_shorten(part, depth + 1) for part in value[:_MAX_MEMBERS]]
+    kept = list(value.items())[:_MAX_MEMBERS]
     # Names are cut too: they are an agent's text as much as the values.
-    return {name[:_LONGEST_ARG]: _brief(part, depth + 1) for name, part in kept}
+    return {name[:_MAX_ARG]: _shorten(part, depth + 1) for name, part in kept}
 
 
 # Events that nobody has to answer: sent to screens a few times a second, not at once.
-OF_TURNS = (TurnRecorded, TurnCompleted)
+TURN_EVENTS = (TurnRecorded, TurnCompleted)
 
 # Makes the fields that only a run's page receives.
-Live = Callable[[], dict[str, Any]]
-_meters: TypeAdapter[Meters] = TypeAdapter(Meters)
+LiveFields = Callable[[], dict[str, Any]]
+_meters_adapter: TypeAdapter[Meters] = TypeAdapter(Meters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class Publication:
     """What one transaction publishes: events by project and by run, and meters that changed.
 
     A run's event may come with extra fields for the run's page; a metered run comes with its
@@ -305,7 +305,9 @@ class News:
 
     at: datetime
     of_projects: Mapping[UUID, Sequence[EventHead]]
-    of_runs: Mapping[UUID, Sequence[tuple[EventHead, Live | None]]] = field(default_factory=dict)
+    of_runs: Mapping[UUID, Sequence[tuple[EventHead, LiveFields | None]]] = field(
+        default_factory=dict
+    )
     metered: Sequence[tuple[Run, Mapping[str, Any]]] = ()
 
     def frames(self, listened: Collection[str]) -> dict[str, broadcast.Frame]:
@@ -325,7 +327,7 @@ class News:
             frames[group]["events"] = [
                 adapter_of(cast(Any, type(event))).dump_json(event).decode() for event in events
             ]
-            frames[group]["at_once"] = not all(isinstance(one, OF_TURNS) for one in events)
+            frames[group]["at_once"] = not all(isinstance(one, TURN_EVENTS) for one in events)
         for run, before in self.metered:
             groups = {broadcast.board_group(run.project_id), broadcast.run_group(run.id)}
             if groups := groups.intersection(listened):
@@ -337,9 +339,11 @@ class News:
                 pairs = zip(known, tape, strict=False)
                 same = itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)
                 fresh = len(tape) - len(list(same))
-                shown = meters(run, new_points=fresh, at=self.at)
+                shown = meters_row(run, new_points=fresh, at=self.at)
                 for group in groups:
-                    frames[group]["meters"][str(run.id)] = _meters.dump_python(shown, mode="json")
+                    frames[group]["meters"][str(run.id)] = _meters_adapter.dump_python(
+                        shown, mode="json"
+                    )
         return dict(frames)
 
 

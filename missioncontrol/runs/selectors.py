@@ -18,16 +18,16 @@ from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.errors import NotFound, ensure_found
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs import rows
-from missioncontrol.runs.cleaning import texts_in
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import RECORDED, JournalRow, Run, TelemetryRecord, Turn
+from missioncontrol.runs.sanitizing import texts_in
 from missioncontrol.wire.instance import AuditRow
 from missioncontrol.wire.projects import RedactedPlace, RedactionPreview, RuleUse
 from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import TelemetryRow, TreeRow
 
-TREE_SHOWN = 200
-SUMMED = ("cost_usd", "judge_cost_usd", "unpriced_calls", "done_turns", "tool_calls")
+MAX_TREE_RUNS = 200
+SUMMED_METERS = ("cost_usd", "judge_cost_usd", "unpriced_calls", "done_turns", "tool_calls")
 JUST_ENDED = timedelta(hours=1)
 
 
@@ -42,7 +42,7 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
     return ensure_found(found.select_related("project", "meters", "hold").first(), "The run")
 
 
-def check_reach(run_id: UUID, key: KeyHolder) -> Run:
+def find_run_for_key(run_id: UUID, key: KeyHolder) -> Run:
     """Return a run that an agent key reaches, with only the columns that callers need.
 
     Raises:
@@ -57,7 +57,7 @@ def check_reach(run_id: UUID, key: KeyHolder) -> Run:
     return run
 
 
-def ids_of(which: Q) -> list[UUID]:
+def matching_ids(which: Q) -> list[UUID]:
     """Return the ids of runs that match `which`, in locking order.
 
     Nothing is locked: the caller locks them one by one, checks again, and never holds many.
@@ -65,18 +65,18 @@ def ids_of(which: Q) -> list[UUID]:
     return list(Run.objects.filter(which).order_by("id").values_list("id", flat=True))
 
 
-def open_call(run_id: UUID, alike: str) -> str | None:
-    """Return the key of the last call whose key begins with `alike` and that has not ended.
+def find_open_call(run_id: UUID, key_prefix: str) -> str | None:
+    """Return the key of the last call whose key begins with `key_prefix` and that has not ended.
 
     The last one: an agent that never said how an earlier call ended will not do so now.
     """
     keys = Turn.objects.filter(
-        run_id=run_id, key__startswith=alike, phase=Phase.PROPOSED, skipped=False
+        run_id=run_id, key__startswith=key_prefix, phase=Phase.PROPOSED, skipped=False
     )
     return keys.order_by("-seq").values_list("key", flat=True).first()
 
 
-def given(**conditions: Any) -> dict[str, Any]:
+def non_empty(**conditions: Any) -> dict[str, Any]:
     """Return only the conditions that the reader named; those left out are empty."""
     return {name: value for name, value in conditions.items() if value}
 
@@ -96,41 +96,41 @@ def list_runs(
     # Ids are UUIDv7, in order of time: no other index is needed for newest first.
     found = found.order_by("-id")
     # `until` is exclusive: with adjacent time spans, each run is in exactly one.
-    asked = given(status__in=status, started_at__gte=since, started_at__lt=until, parent=parent)
+    asked = non_empty(status__in=status, started_at__gte=since, started_at__lt=until, parent=parent)
     found = found.filter(**asked)
     if agent:
         # An agent may have spoken in a run that another one opened.
         spoke = Exists(Turn.objects.filter(run=OuterRef("pk"), agent=agent))
         found = found.filter(Q(agent=agent) | spoke)
     if tree:
-        found = found.filter(_of_tree(tree, projects))
+        found = found.filter(_in_tree(tree, projects))
     return found
 
 
 def show_tree(run: Run, *, at: datetime) -> TreeRow:
     """Return the tree of a run: its newest runs, and the sums over all of them."""
-    relatives = Run.objects.filter(_of_tree(run.id, [run.project_id])).select_related(
+    relatives = Run.objects.filter(_in_tree(run.id, [run.project_id])).select_related(
         "project", "meters", "hold"
     )
-    summed = {name: Sum(f"meters__{name}") for name in SUMMED}
+    summed = {name: Sum(f"meters__{name}") for name in SUMMED_METERS}
     # Over all of them, including those that are not shown.
     sums = relatives.aggregate(**summed, runs=Count("id"))
     # The newest if there are too many, in the order in which they began.
-    shown = sorted(relatives.order_by("-id")[:TREE_SHOWN], key=lambda one: one.id)
-    rows_ = tuple(rows.run_row(one, at=at) for one in shown)
+    shown = sorted(relatives.order_by("-id")[:MAX_TREE_RUNS], key=lambda one: one.id)
+    shown_rows = tuple(rows.run_row(one, at=at) for one in shown)
     return TreeRow(
         root=run.root or run.id,
-        runs=rows_,
+        runs=shown_rows,
         count=sums["runs"],
         turns=sums["done_turns"],
         calls=sums["tool_calls"],
-        cost_usd=rows.dollars(sums["cost_usd"]),
-        judge_cost_usd=rows.dollars(sums["judge_cost_usd"]),
+        cost_usd=rows.round_dollars(sums["cost_usd"]),
+        judge_cost_usd=rows.round_dollars(sums["judge_cost_usd"]),
         unpriced_calls=sums["unpriced_calls"],
     )
 
 
-def _of_tree(member: UUID, projects: Collection[UUID]) -> Q:
+def _in_tree(member: UUID, projects: Collection[UUID]) -> Q:
     # In the reader's projects only: a run of another project must not lead to its tree.
     runs = Run.objects.filter(pk=member, project_id__in=projects)
     root = runs.values_list("root", flat=True).first()
@@ -161,7 +161,7 @@ def list_journal(
     oldest_first: bool = False,
 ) -> QuerySet[JournalRow]:
     """Return journal rows: a run's in order; others newest first, unless `oldest_first`."""
-    asked = given(by=by, at__gte=since, at__lt=until, type__in=types)
+    asked = non_empty(by=by, at__gte=since, at__lt=until, type__in=types)
     found = JournalRow.objects.filter(**asked, project__in=projects)
     found = found.annotate(run_name=F("run__name"))
     if run:
@@ -185,11 +185,11 @@ def unjudged_runs(*, moved_before: datetime, among_all: bool = False) -> list[UU
     return sorted(behind.values_list("id", flat=True))
 
 
-LOOKED_BACK = timedelta(days=30)
-MOST_RUNS = 500
-MOST_TURNS = 5_000
+LOOK_BACK = timedelta(days=30)
+MAX_RUNS = 500
+MAX_TURNS = 5_000
 # The web process must answer agents as well as the person who types.
-LONGEST_S = 0.4
+MAX_SECONDS = 0.4
 
 
 class LatestTurns:
@@ -199,7 +199,7 @@ class LatestTurns:
     """
 
     def __init__(self, runs: QuerySet[Run], *, at: datetime) -> None:
-        self.since, self._ends = at - LOOKED_BACK, monotonic() + LONGEST_S
+        self.since, self._ends = at - LOOK_BACK, monotonic() + MAX_SECONDS
         self.runs = runs.filter(meters__last_turn_at__gt=self.since)
         self.looked_at, self.is_whole = 0, True
 
@@ -207,39 +207,39 @@ class LatestTurns:
         """Yield the `wanted` turns until a limit is reached."""
         runs = self.runs.order_by("-meters__last_turn_at").values_list("pk", flat=True)
         # One more than is looked at, of turns too: it tells whether there are others.
-        found = list(runs[: MOST_RUNS + 1])
-        self.is_whole = len(found) <= MOST_RUNS
-        for run in found[:MOST_RUNS]:
-            newest = wanted.filter(run=run).order_by("-seq")[: MOST_TURNS + 1]
+        found = list(runs[: MAX_RUNS + 1])
+        self.is_whole = len(found) <= MAX_RUNS
+        for run in found[:MAX_RUNS]:
+            newest = wanted.filter(run=run).order_by("-seq")[: MAX_TURNS + 1]
             # A few at a time: a turn may be large, and the time may be up after the first.
             for turn in newest.iterator(chunk_size=50):
-                if self.looked_at == MOST_TURNS or self.is_over():
+                if self.looked_at == MAX_TURNS or self.is_time_up():
                     self.is_whole = False
                     return
                 self.looked_at += 1
                 yield turn
 
-    def is_over(self) -> bool:
+    def is_time_up(self) -> bool:
         """Tell whether the time is up; if it is, the result is not whole."""
-        is_over = monotonic() > self._ends
-        self.is_whole = self.is_whole and not is_over
-        return is_over
+        is_time_up = monotonic() > self._ends
+        self.is_whole = self.is_whole and not is_time_up
+        return is_time_up
 
 
-LONGEST_TEXT = 20_000
-SHOWN = 6
-EXAMPLES_OF_A_RULE = 2
+MAX_TEXT = 20_000
+MAX_EXAMPLES = 6
+EXAMPLES_PER_RULE = 2
 # Characters shown on each side of what is masked.
-AROUND = 40
+CONTEXT = 40
 TEXT_COLUMNS = ("content", "result", "error")
 
 
-def preview_redaction(project: UUID, own: Redaction, *, at: datetime) -> RedactionPreview:
-    """Return what the rules in `own` would have masked in a project's latest turns."""
+def preview_redaction(project: UUID, redaction: Redaction, *, at: datetime) -> RedactionPreview:
+    """Return what the rules of `redaction` would have masked in a project's latest turns."""
     latest = LatestTurns(Run.objects.filter(project=project), at=at)
     found = Turn.objects.filter(ts__gt=latest.since).select_related("run")
     # One character more than is read: it tells that the text goes on.
-    beginnings = {f"begin_of_{name}": Left(name, LONGEST_TEXT + 1) for name in TEXT_COLUMNS}
+    beginnings = {f"begin_of_{name}": Left(name, MAX_TEXT + 1) for name in TEXT_COLUMNS}
     wanted = found.only("seq", "args", "files", "run__name").annotate(**beginnings)
     met: list[UUID] = []
     uses: Counter[str] = Counter()
@@ -249,19 +249,19 @@ def preview_redaction(project: UUID, own: Redaction, *, at: datetime) -> Redacti
         texts = [getattr(turn, f"begin_of_{name}") for name in TEXT_COLUMNS]
         for text in texts_in([*texts, turn.args, turn.files]):
             # Checked between texts too: one turn may have many.
-            if latest.is_over():
+            if latest.is_time_up():
                 break
-            latest.is_whole = latest.is_whole and len(text) <= LONGEST_TEXT
-            for rule, start, end in own.find_matches(text[:LONGEST_TEXT]):
+            latest.is_whole = latest.is_whole and len(text) <= MAX_TEXT
+            for rule, start, end in redaction.find_matches(text[:MAX_TEXT]):
                 uses[rule] += 1
-                if uses[rule] <= EXAMPLES_OF_A_RULE and len(places) < SHOWN:
+                if uses[rule] <= EXAMPLES_PER_RULE and len(places) < MAX_EXAMPLES:
                     place = RedactedPlace(
                         run=turn.run_id,
                         name=turn.run.name,
                         seq=turn.seq,
-                        before=text[max(start - AROUND, 0) : start],
+                        before=text[max(start - CONTEXT, 0) : start],
                         masked=text[start:end],
-                        after=text[end : end + AROUND],
+                        after=text[end : end + CONTEXT],
                     )
                     places.append(place)
         if uses.total() > before:
@@ -272,6 +272,6 @@ def preview_redaction(project: UUID, own: Redaction, *, at: datetime) -> Redacti
         is_whole=latest.is_whole,
         turns=len(met),
         runs=len(set(met)),
-        rules=tuple(RuleUse(rule=rule, times=uses[rule]) for rule in own.rules),
+        rules=tuple(RuleUse(rule=rule, times=uses[rule]) for rule in redaction.rules),
         places=tuple(places),
     )

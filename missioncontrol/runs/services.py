@@ -22,27 +22,29 @@ from missioncontrol.errors import Forbidden, InvalidRequest, TooManyOpenRuns, en
 from missioncontrol.ids import new_id
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs import journal, lineage, rows
-from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, Move, Source, Status
 from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.models import RECORDED, Hold, Run, RunMeters
+from missioncontrol.runs.sanitizing import masked_json, masked_name, masked_text
 from missioncontrol.wire.events import RunLinked, RunOpened
 
 # File names that the judge can look through; a repository may have hundreds of thousands.
 WORKSPACE_LIMIT = 2000
 # In the form that the database returns: the opening event equals what is read later.
-UNSPENT = Decimal("0.000000")
+ZERO_COST = Decimal("0.000000")
 
 
-def out_of_reach(why: str) -> dict[str, Any]:
+def no_capabilities(why: str) -> dict[str, Any]:
     """Return the capabilities of an agent to which nothing can be done, with the reason."""
-    deeds = ("hold", "inject", "terminate")
-    reach = Capabilities(hold=False, inject=(), terminate=EndBy.NOT, why=dict.fromkeys(deeds, why))
+    controls = ("hold", "inject", "terminate")
+    reach = Capabilities(
+        hold=False, inject=(), terminate=EndBy.NOT, why=dict.fromkeys(controls, why)
+    )
     return reach.as_mapping()
 
 
-REPORTS_ONLY = out_of_reach("Its agent key only reports.")
+REPORTING_CAPABILITIES = no_capabilities("Its agent key only reports.")
 
 Controller = Annotated[
     UUID | Annotated[str, Field(max_length=500)], Field(union_mode="left_to_right")
@@ -74,7 +76,16 @@ class OpenRun:
 
 
 # Fields of `OpenRun` that the run takes over unchanged.
-TAKEN_OVER = ("name", "agent", "goal", "task_type", "policy", "budget", "capabilities", "metadata")
+COPIED_FIELDS = (
+    "name",
+    "agent",
+    "goal",
+    "task_type",
+    "policy",
+    "budget",
+    "capabilities",
+    "metadata",
+)
 
 
 def open_run(
@@ -108,18 +119,18 @@ def open_run(
             unnamed = Run.objects.filter(pk=known.pk, parent_key="")
             unnamed.update(parent_key=named, relation=request.relation)
         return known, False
-    request = _permitted(project, request, opener)  # masked and looked up before any lock
+    request = _authorized(project, request, opener)  # masked and looked up before any lock
     # Checked again under the lock: another request may have opened it meanwhile.
-    with journal.holding_project(project.pk):
+    with journal.lock_project(project.pk):
         known = join_run(project.pk, request.key, opener=opener, at=at)
         if known is not None:
             return known, False
-        _check_room(project, opener)
-        run = _create(project, request, by=by, at=at, source=source, opener=opener)
+        _check_open_runs(project, opener)
+        run = _create_run(project, request, by=by, at=at, source=source, opener=opener)
         return run, True
 
 
-def _check_room(project: Project, opener: KeyHolder | None) -> None:
+def _check_open_runs(project: Project, opener: KeyHolder | None) -> None:
     """Refuse to exceed the limit of open runs; the project's row is locked, so the count holds.
 
     Raises:
@@ -128,12 +139,12 @@ def _check_room(project: Project, opener: KeyHolder | None) -> None:
     if opener is None:
         return
     live = Run.objects.filter(project=project, status__in=set(Status) - ENDED)
-    most = settings.PROJECT_LIMITS["open_runs"]
-    if most and live.count() >= most:
-        raise TooManyOpenRuns("project", most)
-    most = settings.KEY_LIMITS["open_runs"]
-    if most and live.filter(opened_by=opener.key).count() >= most:
-        raise TooManyOpenRuns("key", most)
+    limit = settings.PROJECT_LIMITS["open_runs"]
+    if limit and live.count() >= limit:
+        raise TooManyOpenRuns("project", limit)
+    limit = settings.KEY_LIMITS["open_runs"]
+    if limit and live.filter(opened_by=opener.key).count() >= limit:
+        raise TooManyOpenRuns("key", limit)
 
 
 def join_run(
@@ -147,7 +158,7 @@ def join_run(
     Raises:
         Forbidden: the agent key does not reach the run and may not take it over.
     """
-    found = _BY_KEY.fetch([project], [key]) if key else []
+    found = _RUNS_BY_KEY.fetch([project], [key]) if key else []
     if not found:
         return None
     (run,) = found
@@ -163,29 +174,29 @@ def join_run(
     return run
 
 
-def set_workspace(run_id: UUID, paths: Sequence[str], own: Redaction = NO_REDACTION) -> None:
+def set_workspace(run_id: UUID, paths: Sequence[str], redaction: Redaction = NO_REDACTION) -> None:
     """Store the names of the files that an agent works with; names only."""
-    Run.objects.filter(pk=run_id).update(workspace=masked_workspace(paths, own))
+    Run.objects.filter(pk=run_id).update(workspace=masked_workspace(paths, redaction))
 
 
-def masked_workspace(paths: Sequence[str], own: Redaction = NO_REDACTION) -> list[str]:
+def masked_workspace(paths: Sequence[str], redaction: Redaction = NO_REDACTION) -> list[str]:
     """Return the names of files as they are stored: masked, and not too many."""
-    return [masked_text(path, own) or "" for path in paths[:WORKSPACE_LIMIT]]
+    return [masked_text(path, redaction) or "" for path in paths[:WORKSPACE_LIMIT]]
 
 
 def describe_run(
-    run_id: UUID, *, name: str, goal: str, at: datetime, own: Redaction = NO_REDACTION
+    run_id: UUID, *, name: str, goal: str, at: datetime, redaction: Redaction = NO_REDACTION
 ) -> None:
     """Give a run that was opened by a hook the name its first prompt suggests."""
-    with journal.writing_run(run_id, at=at) as (tx, run):
-        run.name = masked_name(name, 200, own) or "run"
-        run.goal = masked_text(goal, own) or ""
+    with journal.lock_run(run_id, at=at) as (tx, run):
+        run.name = masked_name(name, 200, redaction) or "run"
+        run.goal = masked_text(goal, redaction) or ""
         # Saved here: a run's description is not among the columns that its transaction writes.
         Run.objects.filter(pk=run_id).update(name=run.name, goal=run.goal)
-        tx.moved(run, by="agent", reason="named", name=run.name, goal=run.goal)
+        tx.record_state(run, by="agent", reason="named", name=run.name, goal=run.goal)
 
 
-def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> OpenRun:
+def _authorized(project: Project, request: OpenRun, opener: KeyHolder | None) -> OpenRun:
     """Return an agent's request within the rights of its key, with its texts masked.
 
     Raises:
@@ -193,7 +204,7 @@ def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> 
             another agent than its key's.
         InvalidRequest: `controller` is an address that may not be called.
     """
-    own = opener.redaction if opener else NO_REDACTION
+    redaction = opener.redaction if opener else NO_REDACTION
     agent, capabilities = request.agent, request.capabilities
     # Its name is the key's, not the request's: a key for one agent must not speak as another.
     if opener is not None and opener.reach == Reach.AGENT:
@@ -201,7 +212,7 @@ def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> 
             raise Forbidden(f"This agent key can only open runs of {opener.agent}.")
         agent = opener.agent
     if opener is not None and opener.reports_only:
-        capabilities = REPORTS_ONLY
+        capabilities = REPORTING_CAPABILITIES
     # Asking for the project's own mode is no choice, and is never refused.
     differs = request.mode is not None and request.mode != project.mode
     if (differs or request.policy or request.budget) and not project.agents_choose:
@@ -213,24 +224,24 @@ def _permitted(project: Project, request: OpenRun, opener: KeyHolder | None) -> 
             raise InvalidRequest(f"controller {refused}.", field="controller") from refused
     return replace(
         request,
-        name=masked_name(request.name, 200, own) or "run",
-        agent=masked_name(agent, 100, own),
-        goal=masked_text(request.goal, own) or "",
-        task_type=masked_name(request.task_type, 100, own),
-        metadata=masked_json(request.metadata, own),
+        name=masked_name(request.name, 200, redaction) or "run",
+        agent=masked_name(agent, 100, redaction),
+        goal=masked_text(request.goal, redaction) or "",
+        task_type=masked_name(request.task_type, 100, redaction),
+        metadata=masked_json(request.metadata, redaction),
         capabilities=masked_json(capabilities),
-        workspace=tuple(masked_workspace(request.workspace, own)),
+        workspace=tuple(masked_workspace(request.workspace, redaction)),
     )
 
 
-_BY_KEY = CompiledQuery(
+_RUNS_BY_KEY = CompiledQuery(
     lambda projects, keys: Run.objects.select_related("meters").filter(
         project__in=projects, key__in=keys, meters__isnull=False
     )
 )
 
 
-def _create(
+def _create_run(
     project: Project,
     request: OpenRun,
     *,
@@ -244,7 +255,7 @@ def _create(
         project=project,
         key=request.key or None,
         opened_by=opener.key if opener else None,
-        **{name: getattr(request, name) for name in TAKEN_OVER},
+        **{name: getattr(request, name) for name in COPIED_FIELDS},
         mode=request.mode or project.mode,
         # A version belongs to the project's policy: a policy that an agent sends has none.
         policy_version=None if request.policy else project.policy_version,
@@ -256,16 +267,16 @@ def _create(
         started_at=at,
         source=source,
     )
-    parent = _run_of_project(project, request.parent) or lineage.named_parent(
+    parent = _run_of_project(project, request.parent) or lineage.find_parent(
         project, request.parent_key
     )
-    with journal.writing([parent.id] if parent else [], at=at) as tx:
+    with journal.lock_runs([parent.id] if parent else [], at=at) as tx:
         if parent is not None:
             lineage.make_root(tx.run(parent.id))
-            lineage.place_under(run, tx.run(parent.id), relation=request.relation)
+            lineage.set_parent(run, tx.run(parent.id), relation=request.relation)
         # A project may let agents choose; what they chose is recorded.
         chosen = tuple(name for name in ("mode", "policy", "budget") if getattr(request, name))
-        _begin(tx, run, by=by, chosen=chosen)
+        _insert_run(tx, run, by=by, chosen=chosen)
         if parent is not None and request.relation == "resumed":
             held = tx.run(parent.id)
             # A run that resumes a held session is held too: a new name does not lift the hold.
@@ -286,7 +297,7 @@ def open_successor(tx: RunTransaction, run: Run, *, key: str, by: str) -> Run:
     # A locked run is read without its long columns.
     whole = Run.objects.get(pk=run.pk)
     # Written out, not copied: a new column must not be inherited by accident.
-    fresh = Run(
+    successor = Run(
         id=new_id(),
         project=run.project,
         key=key,
@@ -310,14 +321,14 @@ def open_successor(tx: RunTransaction, run: Run, *, key: str, by: str) -> Run:
         controller_url=run.controller_url,
         started_at=tx.at,
     )
-    _begin(tx, fresh, by=by, chosen=())
-    return fresh
+    _insert_run(tx, successor, by=by, chosen=())
+    return successor
 
 
-def _begin(tx: RunTransaction, run: Run, *, by: str, chosen: tuple[str, ...]) -> None:
+def _insert_run(tx: RunTransaction, run: Run, *, by: str, chosen: tuple[str, ...]) -> None:
     run.save(force_insert=True)
-    RunMeters(run=run, cost_usd=UNSPENT, judge_cost_usd=UNSPENT).save(force_insert=True)
-    tx.adopt(run)
+    RunMeters(run=run, cost_usd=ZERO_COST, judge_cost_usd=ZERO_COST).save(force_insert=True)
+    tx.add_run(run)
     row = rows.run_row(run, at=tx.at)
     # First: a reader of the chain must not see an event of a run before its opening.
     tx.record(run, RunOpened, by=by, row=row, chosen_by_agent=chosen)

@@ -12,26 +12,26 @@ from django.db.models import AutoField, Model, QuerySet
 from missioncontrol.columns import column_writer
 
 M = TypeVar("M", bound=Model)
-ROWS_AT_ONCE = 200
+PAGE_SIZE = 200
 
 
-def insert_rows(model: Any, rows_: Iterable[Any], *, on_conflict: str = "") -> None:
+def insert_rows(model: Any, rows: Iterable[Any], *, on_conflict: str = "") -> None:
     """Insert whole rows with one prepared statement; faster than `bulk_create`.
 
     The database sets an auto-increment key. `on_conflict`: what to do with a row whose unique key
     exists already, in SQL that both databases accept, such as "DO NOTHING".
     """
-    _execute_for_each(_insertion, (model, on_conflict), rows_)
+    _execute_for_each(_insert_statement, (model, on_conflict), rows)
 
 
 def update_columns(
-    model: Any, columns: tuple[str, ...], rows_: Iterable[Any], *, where_known: tuple[str, ...] = ()
+    model: Any, columns: tuple[str, ...], rows: Iterable[Any], *, unless_null: tuple[str, ...] = ()
 ) -> None:
     """Write the same columns of many rows with one prepared statement.
 
-    Columns in `where_known` keep their value where a row has None.
+    Columns in `unless_null` keep their value where a row has None.
     """
-    _execute_for_each(_assignment, (model, columns, where_known), rows_)
+    _execute_for_each(_update_statement, (model, columns, unless_null), rows)
 
 
 def update_changed(model: Any, changes: Sequence[tuple[Any, Collection[str]]]) -> None:
@@ -41,7 +41,7 @@ def update_changed(model: Any, changes: Sequence[tuple[Any, Collection[str]]]) -
     update_columns(model, named, [row for row, names in changes if names])
 
 
-def pages_of(found: QuerySet[M], *, size: int = ROWS_AT_ONCE) -> Iterator[list[M]]:
+def pages_of(found: QuerySet[M], *, size: int = PAGE_SIZE) -> Iterator[list[M]]:
     """Yield rows that are sorted by a unique column, page by page, with no cursor left open.
 
     Rows that are added meanwhile shift nothing: each page begins after the last row.
@@ -56,13 +56,13 @@ def pages_of(found: QuerySet[M], *, size: int = ROWS_AT_ONCE) -> Iterator[list[M
         page = list(found.filter(**{f"{column}__{sign}": last})[:size]) if page[size - 1 :] else []
 
 
-def _execute_for_each(make: Any, about: tuple[Any, ...], rows_: Iterable[Any]) -> None:
+def _execute_for_each(make_statement: Any, arguments: tuple[Any, ...], rows: Iterable[Any]) -> None:
     """Execute a prepared statement for each row, with its values as the driver takes them."""
-    rows = list(rows_)
+    rows = list(rows)
     if not rows:
         return
     database: Any = connections[DEFAULT_DB_ALIAS]  # each use of `connection` looks it up
-    statement, columns = make(*about, database.vendor)
+    statement, columns = make_statement(*arguments, database.vendor)
     # Plain columns need no conversion.
     values = [
         [
@@ -82,7 +82,7 @@ def _execute_for_each(make: Any, about: tuple[Any, ...], rows_: Iterable[Any]) -
 
 
 @cache
-def _insertion(model: Any, on_conflict: str, _vendor: str) -> tuple[str, Any]:
+def _insert_statement(model: Any, on_conflict: str, _vendor: str) -> tuple[str, Any]:
     fields = model._meta.concrete_fields
     columns = tuple(field for field in fields if not isinstance(field, AutoField))
     quote = connection.ops.quote_name
@@ -92,15 +92,15 @@ def _insertion(model: Any, on_conflict: str, _vendor: str) -> tuple[str, Any]:
     if on_conflict:
         # Checking first would not help against a row that is inserted meanwhile.
         statement += f" ON CONFLICT {on_conflict}"
-    return statement, _writers(columns)
+    return statement, _column_writers(columns)
 
 
 @cache
-def _assignment(
-    model: Any, columns: tuple[str, ...], where_known: tuple[str, ...], _vendor: str
+def _update_statement(
+    model: Any, columns: tuple[str, ...], unless_null: tuple[str, ...], _vendor: str
 ) -> tuple[str, Any]:
     by_name = {field.attname: field for field in model._meta.concrete_fields}
-    chosen = [by_name[name] for name in (*columns, *where_known)]
+    chosen = [by_name[name] for name in (*columns, *unless_null)]
     quote = connection.ops.quote_name
     names = [quote(field.column) for field in chosen]
     values = ["%s"] * len(columns) + [f"COALESCE(%s, {name})" for name in names[len(columns) :]]
@@ -110,8 +110,8 @@ def _assignment(
         f"UPDATE {quote(model._meta.db_table)} SET {assignments} "  # noqa: S608 - column names
         f"WHERE {quote(primary.column)} = %s"
     )
-    return statement, _writers([*chosen, primary])
+    return statement, _column_writers([*chosen, primary])
 
 
-def _writers(fields: Iterable[Any]) -> tuple[tuple[str, Any], ...]:
+def _column_writers(fields: Iterable[Any]) -> tuple[tuple[str, Any], ...]:
     return tuple((field.attname, column_writer(field, connection)) for field in fields)

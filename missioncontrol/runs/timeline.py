@@ -39,7 +39,7 @@ from django.db.models.functions import Cast, Coalesce, Lag, Left
 from missioncontrol.errors import ensure_found
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run, Turn
-from missioncontrol.runs.rows import LONGEST_TEXT
+from missioncontrol.runs.rows import MAX_TEXT
 from missioncontrol.wire.runs import (
     FoundTurns,
     HandOffRow,
@@ -55,11 +55,11 @@ from missioncontrol.wire.runs import (
 TEXT_TURNS = "text"
 
 # Characters of a search text, which is looked for in every text of every turn.
-LONGEST_NEEDLE = 200
+MAX_SEARCH_TEXT = 200
 SEARCH_STRIDE = 5_000
 SEARCH_SECONDS = 1.5
-MOST_POINTS = 600
-MOST_HAND_OFFS = 500
+MAX_POINTS = 600
+MAX_HAND_OFFS = 500
 _TEXTS = ("content", "result", "error")
 
 
@@ -106,7 +106,7 @@ def list_window(
     if around is not None:
         # A negative number is below the first turn, with which the window then begins.
         after_seq, before_seq = around - limit // 2 - 1, None
-    turns = _at_a_glance(Turn.objects.filter(run=run))
+    turns = _with_beginnings(Turn.objects.filter(run=run))
     if before_seq is not None and after_seq is None:
         # The turns right before it: read backwards, returned forwards.
         page = list(turns.filter(seq__lt=before_seq).order_by("-seq")[:limit])[::-1]
@@ -114,13 +114,13 @@ def list_window(
         between = Q(seq__gt=after_seq if after_seq is not None else -1)
         between &= Q() if before_seq is None else Q(seq__lt=before_seq)
         page = list(turns.filter(between).order_by("seq")[:limit])
-    return [_glance(turn, run) for turn in page]
+    return [_brief_row(turn, run) for turn in page]
 
 
-def list_picked(run: Run, *, seqs: Iterable[int]) -> list[TurnRow]:
+def list_numbered(run: Run, *, seqs: Iterable[int]) -> list[TurnRow]:
     """Return the turns with these numbers in order, with long texts cut."""
-    turns = _at_a_glance(Turn.objects.filter(run=run, seq__in=list(seqs)))
-    return [_glance(turn, run) for turn in turns.order_by("seq")]
+    turns = _with_beginnings(Turn.objects.filter(run=run, seq__in=list(seqs)))
+    return [_brief_row(turn, run) for turn in turns.order_by("seq")]
 
 
 def show_turn(run: Run, seq: int) -> TurnRow:
@@ -133,14 +133,14 @@ def show_turn(run: Run, seq: int) -> TurnRow:
     return rows.turn_row(turn, project=run.project_id)
 
 
-def _at_a_glance(turns: QuerySet[Turn]) -> QuerySet[Turn]:
+def _with_beginnings(turns: QuerySet[Turn]) -> QuerySet[Turn]:
     """Read only the beginning of long texts: a hundred rows may hold a gigabyte."""
     # One character more than is shown: it tells that the text was cut.
-    heads = {f"{name}_head": Left(name, LONGEST_TEXT + 1) for name in _TEXTS}
+    heads = {f"{name}_head": Left(name, MAX_TEXT + 1) for name in _TEXTS}
     return turns.defer(*_TEXTS).annotate(**heads)
 
 
-def _glance(turn: Turn, run: Run) -> TurnRow:
+def _brief_row(turn: Turn, run: Run) -> TurnRow:
     for name in _TEXTS:
         setattr(turn, name, getattr(turn, f"{name}_head"))
     return rows.turn_row(turn, project=run.project_id, brief=True)
@@ -202,14 +202,14 @@ def count_facets(run: Run) -> RunFacets:
     return RunFacets(
         run=run.id,
         turns=run.meters.last_seq + 1,
-        agents=_most(counted["agent"]),
-        tools=_most(counted["tool"]),
-        roles=_most(counted["role"]),
-        signals=_most(counted["detector"]),
+        agents=_most_frequent(counted["agent"]),
+        tools=_most_frequent(counted["tool"]),
+        roles=_most_frequent(counted["role"]),
+        signals=_most_frequent(counted["detector"]),
     )
 
 
-def _most(counts: Counter[str | None]) -> tuple[tuple[str, int], ...]:
+def _most_frequent(counts: Counter[str | None]) -> tuple[tuple[str, int], ...]:
     return tuple((name, n) for name, n in counts.most_common(100) if name and n)
 
 
@@ -224,7 +224,7 @@ def show_series(
     first = max(0, from_seq or 0)
     last = run.meters.last_seq if to_seq is None else min(to_seq, run.meters.last_seq)
     # Rounded up: there are never more points than asked for.
-    per = max(1, -(-(last - first + 1) // max(1, min(points, MOST_POINTS))))
+    turns_per_point = max(1, -(-(last - first + 1) // max(1, min(points, MAX_POINTS))))
     turns = Turn.objects.filter(run=run)
     cost_before = turns.filter(seq__lt=first).aggregate(n=Sum("cost_usd"))["n"] if first else None
     found = [
@@ -237,31 +237,31 @@ def show_series(
             changed=bool(one["moved"]),
             signals=one["signals"],
             failures=one["failures"],
-            cost_usd=rows.dollars(one["cost"]),
+            cost_usd=rows.round_dollars(one["cost"]),
             fresh=one["most_fresh"],
             cached=one["most_cached"],
             output=one["most_output"],
             tokens=one["tokens"],
         )
-        for one in (_buckets(turns, first, last, per) if last >= first else ())
+        for one in (_buckets(turns, first, last, turns_per_point) if last >= first else ())
     ]
     return RunSeries(
         run=run.id,
         from_seq=first,
         to_seq=last,
         turns=run.meters.last_seq + 1,
-        turns_a_point=per,
-        cost_before_usd=rows.dollars(cost_before),
+        turns_a_point=turns_per_point,
+        cost_before_usd=rows.round_dollars(cost_before),
         points=tuple(found),
     )
 
 
-def _buckets(turns: QuerySet[Turn], first: int, last: int, per: int) -> Any:
+def _buckets(turns: QuerySet[Turn], first: int, last: int, turns_per_point: int) -> Any:
     fresh = _tokens("input") + _tokens("cache_write_5m") + _tokens("cache_write_1h")
     stretch = turns.filter(seq__gte=first, seq__lte=last)
     return (
         # Integer division: both databases drop the fraction.
-        stretch.annotate(bucket=(F("seq") - first) / Value(per))
+        stretch.annotate(bucket=(F("seq") - first) / Value(turns_per_point))
         .annotate(fresh=fresh, cached=_tokens("cache_read"), output=_tokens("output"))
         .values("bucket")
         .annotate(
@@ -270,9 +270,9 @@ def _buckets(turns: QuerySet[Turn], first: int, last: int, per: int) -> Any:
             at=Min("ts"),
             score_max=Max("score"),
             score_min=Min("score"),
-            moved=Max(_one_if(changed=True)),
+            moved=Max(_flag(changed=True)),
             signals=Count("detector"),
-            failures=Sum(_one_if(error__isnull=False)),
+            failures=Sum(_flag(error__isnull=False)),
             cost=Sum("cost_usd"),
             most_fresh=Max("fresh"),
             most_cached=Max("cached"),
@@ -301,17 +301,17 @@ def _tokens(name: str) -> Any:
     return Coalesce(number, 0, output_field=BigIntegerField())
 
 
-def _one_if(**conditions: Any) -> Case:
+def _flag(**conditions: Any) -> Case:
     return Case(When(**conditions, then=1), default=0, output_field=IntegerField())
 
 
-def place_moments(run: Run, moments: Sequence[datetime]) -> tuple[MomentRow, ...]:
+def locate_moments(run: Run, moments: Sequence[datetime]) -> tuple[MomentRow, ...]:
     """Return, for each moment, the number of the first turn at or after it."""
-    times = _Times(run)
+    times = _TurnTimes(run)
     return tuple(MomentRow(at=at, seq=bisect_left(times, at)) for at in moments)
 
 
-class _Times(Sequence[datetime]):
+class _TurnTimes(Sequence[datetime]):
     """The times of a run's turns, each read when it is asked for."""
 
     def __init__(self, run: Run) -> None:
@@ -334,12 +334,12 @@ def list_hand_offs(run: Run) -> HandOffs:
     )
     changes = turns.exclude(giver=None).exclude(agent=F("giver")).order_by("-seq")
     # One more than is shown: it tells whether there are others.
-    found = list(changes.values_list("seq", "giver", "agent", "asked_at")[: MOST_HAND_OFFS + 1])[
+    found = list(changes.values_list("seq", "giver", "agent", "asked_at")[: MAX_HAND_OFFS + 1])[
         ::-1
     ]
-    shown = found[-MOST_HAND_OFFS:]
+    shown = found[-MAX_HAND_OFFS:]
     # All of them in one query, instead of one for each hand-off.
-    asked = {row.seq: row for row in list_picked(run, seqs=[one[3] for one in shown])}
+    asked = {row.seq: row for row in list_numbered(run, seqs=[one[3] for one in shown])}
     changed = list(speaking.filter(changed=True).order_by("seq").values_list("seq", flat=True))
     # What each giver contributed: the changes since the previous hand-off.
     before_each = [bisect_left(changed, seq) for seq, *_ in shown]
@@ -348,4 +348,4 @@ def list_hand_offs(run: Run) -> HandOffs:
         HandOffRow(seq=seq, giver=giver, taker=taker, asked=asked[asked_at], new_facts=facts)
         for (seq, giver, taker, asked_at), facts in zip(shown, news, strict=True)
     )
-    return HandOffs(run=run.id, results=handed, more=len(found) > MOST_HAND_OFFS)
+    return HandOffs(run=run.id, results=handed, more=len(found) > MAX_HAND_OFFS)

@@ -43,10 +43,10 @@ from missioncontrol.errors import (
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs import selectors
 from missioncontrol.runs import services as runs
-from missioncontrol.runs.cleaning import masked_text
-from missioncontrol.runs.ingest import Arrival, Stored, beside
+from missioncontrol.runs.ingest import Arrival, IngestResult, offload_large
 from missioncontrol.runs.lifecycle import Source, Status
 from missioncontrol.runs.models import Run
+from missioncontrol.runs.sanitizing import masked_text
 from missioncontrol.wire.runs import Presence
 
 # How long a hook waits for detection before it lets the call run.
@@ -58,7 +58,7 @@ LONGEST_HOLD_S = 24 * 3600.0
 async def hook(request: Request) -> Response:
     """Store one hook event and answer it in its agent's format."""
     size = len(request.body)
-    adapter, event = await beside(lambda: _read(request), size=size)
+    adapter, event = await offload_large(lambda: _read(request), size=size)
     if event.is_probe:
         # What its project sets for whoever connects an agent to it; no run is opened.
         project = await dispatcher.run(lambda: Project.objects.get(pk=request.key.project))
@@ -205,7 +205,7 @@ def _open_run(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     if event.workspace and runs.masked_workspace(event.workspace, own) != run.workspace:
         runs.set_workspace(run.id, event.workspace, own)
     if event.prompt and not run.goal:
-        runs.describe_run(run.id, name=event.run_name, goal=event.prompt, own=own, at=now())
+        runs.describe_run(run.id, name=event.run_name, goal=event.prompt, redaction=own, at=now())
     return run
 
 
@@ -230,7 +230,7 @@ FORKED = "forked"
 MOST_ALIKE = 16
 
 
-async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Stored:
+async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> IngestResult:
     """Store an event's turns; one that cannot be stored is left out. `size`: that of its body.
 
     Usage is counted first, so that a budget sees it together with the turn. `own`: what the
@@ -244,7 +244,7 @@ async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Sto
     # Outcomes of equal calls that ran at once may find the same proposal: the later one sees that
     # it was completed, and looks again. If none is left, the outcome is a turn by itself.
     for _ in range(MOST_ALIKE):
-        key = await dispatcher.run(lambda: selectors.open_call(run.id, event.outcome_of))
+        key = await dispatcher.run(lambda: selectors.find_open_call(run.id, event.outcome_of))
         outcome = replace(turns[0], key=key or turns[0].key)
         stored = await _put(run, (outcome,), size=size, own=own)
         if stored.accepted or key is None:
@@ -287,7 +287,7 @@ async def _put(
     size: int,
     own: Redaction,
     presence: Presence | None = None,
-) -> Stored:
+) -> IngestResult:
     arrival = Arrival(
         run=run.id, project=run.project_id, turns=turns, presence=presence, redaction=own
     )

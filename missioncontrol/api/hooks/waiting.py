@@ -42,7 +42,7 @@ from missioncontrol.decisions.models import Message
 from missioncontrol.decisions.permissions import Outcome
 from missioncontrol.errors import NotFound, ensure_found
 from missioncontrol.redaction import Redaction
-from missioncontrol.runs.ingest import Stored
+from missioncontrol.runs.ingest import IngestResult
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import Run, Turn
 
@@ -85,7 +85,7 @@ async def ask(
     return _respond(adapter.answer(event, directives.directive(control, asked_seq=None)))
 
 
-async def follow(event: HookEvent, stored: Stored) -> None:
+async def follow(event: HookEvent, stored: IngestResult) -> None:
     """Close what was answered at the terminal, as the agent's next action shows."""
     if not stored.run.meters.open_permissions or event.asks is not None:
         return

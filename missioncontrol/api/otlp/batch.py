@@ -14,7 +14,7 @@ from typing import Any
 
 from missioncontrol.api.otlp.record import Record, Signal, whole
 from missioncontrol.errors import BodyTooLarge, InvalidRequest
-from missioncontrol.runs.cleaning import storable, storable_text
+from missioncontrol.runs.sanitizing import storable_json, storable_text
 
 # Far above what exporters send at once (512 spans, the specification's default).
 MOST_RECORDS = 20_000
@@ -81,7 +81,7 @@ def hex_id(text: str, length: int, what: str) -> str:
 
 def named(attributes: Iterator[tuple[str, Any]]) -> dict[str, Any]:
     """Return attributes by name, ready to be stored; the last of the same name counts."""
-    return {storable_text(name): storable(value) for name, value in attributes if name}
+    return {storable_text(name): storable_json(value) for name, value in attributes if name}
 
 
 def event_name(attributes: dict[str, Any], own: str, body: Any) -> str:

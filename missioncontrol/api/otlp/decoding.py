@@ -34,7 +34,7 @@ from missioncontrol.api.otlp.batch import (
 )
 from missioncontrol.api.otlp.record import Event, Record, Signal, whole
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.runs.cleaning import storable_text
+from missioncontrol.runs.sanitizing import storable_text
 
 GROUPS: dict[Signal, tuple[str, str, str]] = {
     "traces": ("resourceSpans", "scopeSpans", "spans"),

@@ -17,7 +17,7 @@ from missioncontrol.api.otlp import coding_agents, genai, openinference
 from missioncontrol.api.otlp.batch import Batch
 from missioncontrol.api.otlp.record import CLIENTS, Record, RecordFacts
 from missioncontrol.redaction import NO_REDACTION, Redaction
-from missioncontrol.runs.cleaning import masked_text
+from missioncontrol.runs.sanitizing import masked_text
 
 logger = logging.getLogger(__name__)
 

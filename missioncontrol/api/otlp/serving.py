@@ -41,7 +41,7 @@ from missioncontrol.errors import (
     WrongMediaType,
 )
 from missioncontrol.redaction import NO_REDACTION
-from missioncontrol.runs.ingest import LARGE, beside
+from missioncontrol.runs.ingest import LARGE_BYTES, offload_large
 
 logger = logging.getLogger(__name__)
 
@@ -70,9 +70,11 @@ async def take(request: Request) -> Response:
     kind = media_type(_last(request, b"content-type"))
     encoding = _last(request, b"content-encoding")
     read = decoding.read_protobuf if kind == PROTOBUF else decoding.read_json
-    batch = await beside(
+    batch = await offload_large(
         lambda: read(unpacked(request.body, encoding), signal),
-        size=len(request.body) if not encoding else LARGE,  # its unpacked size is not known yet
+        size=len(request.body)
+        if not encoding
+        else LARGE_BYTES,  # its unpacked size is not known yet
     )
     try:
         await _store(batch, request)

@@ -31,11 +31,11 @@ from missioncontrol.errors import Forbidden
 from missioncontrol.proof import canonical
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs import services as runs
-from missioncontrol.runs.cleaning import masked_json, masked_name, masked_text, storable_moment
-from missioncontrol.runs.ingest import Arrival, clean
+from missioncontrol.runs.ingest import Arrival, sanitize
 from missioncontrol.runs.lifecycle import Source
 from missioncontrol.runs.models import Run, TelemetryRecord
 from missioncontrol.runs.models import Turn as TurnModel
+from missioncontrol.runs.sanitizing import masked_json, masked_name, masked_text, storable_moment
 from missioncontrol.runs.statements import insert_rows
 
 # Per request; with more, somebody is inventing sessions.
@@ -125,7 +125,7 @@ def visits(
             telemetry=records if is_only_turns else (),
         )
         # Masked here, in a separate thread: the ingest thread stores for everybody.
-        arrived = clean(arrival) if turns else None
+        arrived = sanitize(arrival) if turns else None
         found.append(Visit(run, new, arrived, () if is_only_turns else records))
     return found
 
@@ -188,7 +188,7 @@ def _open_run(key: str, readings: list[Reading], *, opener: KeyHolder, at: datet
             return run
     # It was opened before its prompt was known, or by another request meanwhile.
     if run.source == Source.TELEMETRY and prompt and not run.goal:
-        runs.describe_run(run.id, name=name, goal=prompt, own=own, at=at)
+        runs.describe_run(run.id, name=name, goal=prompt, redaction=own, at=at)
     return run
 
 

@@ -51,7 +51,7 @@ from missioncontrol.runs.lifecycle import Source
 from missioncontrol.runs.lineage import Relation
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
-from missioncontrol.runs.services import REPORTS_ONLY, OpenRun, open_run
+from missioncontrol.runs.services import REPORTING_CAPABILITIES, OpenRun, open_run
 from missioncontrol.runs.statements import pages_of
 from missioncontrol.wire.decisions import Conversation, InterventionRow
 from missioncontrol.wire.events import Board, Snapshot
@@ -227,7 +227,7 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
     if run.source == Source.TELEMETRY or (
         asked.capabilities and not is_new and not caller.reports_only
     ):
-        capabilities = REPORTS_ONLY if caller.reports_only else asked.capabilities
+        capabilities = REPORTING_CAPABILITIES if caller.reports_only else asked.capabilities
         run = sessions.learn_capabilities(run.id, capabilities, at=at)
     return run_row(run, at=at), is_new
 

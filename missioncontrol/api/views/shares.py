@@ -32,7 +32,7 @@ from missioncontrol.errors import InvalidRequest, TooManyRequests
 from missioncontrol.history import sharing
 from missioncontrol.history.models import Share
 from missioncontrol.history.sharing import SHARED_TEXTS, NewShare, SharedContent
-from missioncontrol.runs.selectors import given
+from missioncontrol.runs.selectors import non_empty
 from missioncontrol.wire.history import MadeShare, ShareRow
 from missioncontrol.wire.rows import row_of
 
@@ -49,7 +49,7 @@ def shares_list(
 ) -> Page[ShareRow]:
     """List the active links, newest first, without their secrets."""
     found = sharing.shares(projects=projects, at=now())
-    asked = given(run=run, decision=decision)
+    asked = non_empty(run=run, decision=decision)
     return page_of(request, found.filter(**asked), sharing.share_row)
 
 

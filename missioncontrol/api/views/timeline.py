@@ -53,7 +53,7 @@ def turns_list(
         picked = [int(part) for part in seqs.split(",")]
         if len(picked) > MOST_PICKED:
             raise InvalidRequest(f"seqs: at most {MOST_PICKED} at once.", field="seqs")
-        return Page(timeline.list_picked(run, seqs=picked))
+        return Page(timeline.list_numbered(run, seqs=picked))
     page = timeline.list_window(
         run, limit=limit, after_seq=after_seq, before_seq=before_seq, around=around
     )
@@ -84,8 +84,8 @@ def turns_find(
     before_seq: int | None,
 ) -> FoundTurns:
     """Get the numbers of the turns that match a filter; a search goes backwards from the newest."""
-    if len(q) > timeline.LONGEST_NEEDLE:
-        longest = timeline.LONGEST_NEEDLE
+    if len(q) > timeline.MAX_SEARCH_TEXT:
+        longest = timeline.MAX_SEARCH_TEXT
         raise InvalidRequest(f"q: at most {longest} characters.", field="q")
     wanted = timeline.TurnFilter(
         agent=agent,
@@ -117,8 +117,8 @@ def runs_series(
 ) -> RunSeries:
     """Show a run's course in at most `points` points; spikes are kept."""
     # 0 is a given number, not a missing one.
-    if points is not None and not 0 < points <= timeline.MOST_POINTS:
-        raise InvalidRequest(f"points: expected 1 to {timeline.MOST_POINTS}.", field="points")
+    if points is not None and not 0 < points <= timeline.MAX_POINTS:
+        raise InvalidRequest(f"points: expected 1 to {timeline.MAX_POINTS}.", field="points")
     series = timeline.show_series(run, points=points or POINTS, from_seq=from_seq, to_seq=to_seq)
     # Sent with the points, to draw the line at which a card opens.
     return replace(series, asks_from=asks_from(policy_of(run)))
@@ -131,7 +131,7 @@ def runs_moments(request: Request, run: FoundRun) -> Page[MomentRow]:
     if len(texts) > MOST_MOMENTS:
         raise InvalidRequest(f"at: at most {MOST_MOMENTS} at once.", field="at")
     moments = [read_time("at", text) for text in texts]
-    return Page(timeline.place_moments(run, moments))
+    return Page(timeline.locate_moments(run, moments))
 
 
 @api.get("runs/<uuid:run_id>/hand-offs/")

@@ -8,8 +8,8 @@ import pytest
 from missioncontrol.decisions import allowlist, cards, deadlines, interventions, sessions
 from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
-from missioncontrol.runs.cleaning import storable_turn
 from missioncontrol.runs.models import JournalRow, Run, Turn
+from missioncontrol.runs.sanitizing import storable_turn
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, after, report
 
 pytestmark = pytest.mark.django_db

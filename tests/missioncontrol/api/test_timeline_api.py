@@ -7,7 +7,7 @@ from django.db import connection
 
 from guard.turn import Role, Turn, Usage
 from missioncontrol.runs.models import Turn as Row
-from missioncontrol.runs.rows import LONGEST_TEXT
+from missioncontrol.runs.rows import MAX_TEXT
 from tests.build import a_call, a_proposal, a_run, after, put
 from tests.long_run import NEEDLE, fill
 
@@ -83,7 +83,7 @@ def test_a_list_holds_the_beginning_of_a_long_text_and_says_so(read, project):
 
     (row,) = read(run, "turns/")["results"]
 
-    assert (len(row["result"]), set(row["cut"])) == (LONGEST_TEXT, {"result", "args"})
+    assert (len(row["result"]), set(row["cut"])) == (MAX_TEXT, {"result", "args"})
     assert len(row["args"]["command"]) < 2000
 
 

@@ -9,7 +9,7 @@ from missioncontrol.costs import trees
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.runs.lifecycle import Source
-from missioncontrol.runs.lineage import LONGEST_LINEAGE
+from missioncontrol.runs.lineage import MAX_LINEAGE
 from missioncontrol.runs.models import JournalRow, Run
 from missioncontrol.runs.rows import run_row
 from tests.build import NOON, a_project, a_run, after
@@ -181,10 +181,10 @@ def test_a_run_deleted_meanwhile_leaves_the_others_to_be_linked(project, who):
 
 def test_the_deepest_run_still_counts_with_its_outermost_ancestors(project):
     first = run = a_run(project)
-    for _ in range(LONGEST_LINEAGE + 4):
+    for _ in range(MAX_LINEAGE + 4):
         run = a_run(project, parent=run.id)
 
-    assert len(run.lineage) == LONGEST_LINEAGE
+    assert len(run.lineage) == MAX_LINEAGE
     assert (run.root, run.lineage[0]) == (first.id, str(first.id))
 
 

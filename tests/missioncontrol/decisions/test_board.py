@@ -51,7 +51,7 @@ def test_a_run_that_goes_on_has_its_place_before_newer_ones_that_ended(project, 
     monkeypatch.setattr(rows, "BOARD_RUNS", 2)
     going_on, *ended = [a_run(project) for _ in range(3)]
     for run in ended:
-        with journal.writing([run.id], at=NOON) as tx:
+        with journal.lock_runs([run.id], at=NOON) as tx:
             tx.move(tx.run(run.id), Move.COMPLETE, by="agent")
 
     board = rows.board(project.id, at=NOON)

@@ -122,7 +122,7 @@ def test_what_the_agent_says_has_read_it(delivered):
 
 def test_another_agents_turn_does_not_read_what_is_for_one(project):
     run = a_run(project)
-    with journal.writing([run.id], at=NOON) as tx:
+    with journal.lock_runs([run.id], at=NOON) as tx:
         say(tx, tx.run(run.id), TEXT, by="guard", agent="tester")
     carry(run, at=after(1))
     put(run, a_call(agent="coder"), at=after(2))

@@ -11,7 +11,7 @@ from missioncontrol.decisions.acts import Tap
 from missioncontrol.decisions.allowlist import NewAllowlistEntry
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.decisions.rows import decision_row
-from missioncontrol.runs.journal import writing
+from missioncontrol.runs.journal import lock_runs
 from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from tests.build import NOON, a_call, a_run, a_stuck_run, after, report
 
@@ -64,9 +64,9 @@ def test_a_hold_ends_before_the_hook_that_waits_for_it(project):
 def test_a_hold_that_is_asked_for_twice_is_counted_from_the_first():
     run = a_run()
     for seconds in (0, 10):
-        with writing([run.id], at=after(seconds)) as tx:
+        with lock_runs([run.id], at=after(seconds)) as tx:
             holding.hold(tx, tx.run(run.id), by="ana", reason="Paused.", from_seq=0)
-    with writing([run.id], at=after(30)) as tx:
+    with lock_runs([run.id], at=after(30)) as tx:
         holding.release(tx, tx.run(run.id), by="ana", reason="go on")
 
     run.refresh_from_db()
@@ -85,7 +85,7 @@ def test_a_persons_answer_forgives_each_agents_failures_and_nothing_else():
 
 def test_the_journal_says_why_a_run_was_ended_whatever_it_says_at_its_end(project):
     run = a_run(project)
-    with writing([run.id], at=NOON) as tx:
+    with lock_runs([run.id], at=NOON) as tx:
         sessions.stop(tx, tx.run(run.id), by="ana", reason="It loops.")
     interventions.report_end(run.id, "completed", projects=[project.id], by="agent", at=after(5))
 

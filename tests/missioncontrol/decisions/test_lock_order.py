@@ -280,7 +280,7 @@ def test_what_another_process_writes_beside_is_not_written_back():
     one, other = a_run(a_project()), a_run(a_project())
     promised = NOON + timedelta(seconds=45)
     with ThreadPoolExecutor(1) as pool:
-        with journal.writing([one.id, other.id], at=NOON) as tx:
+        with journal.lock_runs([one.id, other.id], at=NOON) as tx:
             vouching = pool.submit(
                 apart, sessions.vouch, other.id, witness="its own", for_s=45, at=NOON
             )

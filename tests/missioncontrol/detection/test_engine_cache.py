@@ -140,7 +140,7 @@ def test_a_call_that_was_counted_after_the_look_ahead_is_not_counted_twice():
     run = report(a_run(), a_call("ls"))
     paid = a_call("pwd", usage=Usage(input=1000), model="claude-sonnet-4-5", call_id="one")
     ahead = seen_ahead(run, paid)
-    with journal.writing([run.id], at=NOON) as tx:
+    with journal.lock_runs([run.id], at=NOON) as tx:
         call, _ = enter(tx, tx.run(run.id), Call(call_id="one", source="turns"))
         call.save()
     run = Run.objects.select_related("meters").get(pk=run.id)

@@ -96,10 +96,10 @@ def test_anchoring_and_journalling_do_not_wait_for_each_other_in_a_circle(projec
             connection.close()
 
     anchoring = threading.Thread(target=anchor)
-    with journal.writing([run.id], at=NOON) as tx:
+    with journal.lock_runs([run.id], at=NOON) as tx:
         anchoring.start()
         anchoring.join(1.0)  # it has the project's row now, and waits for the run's
-        tx.moved(tx.run(run.id), by="ana", reason="renamed")
+        tx.record_state(tx.run(run.id), by="ana", reason="renamed")
     anchoring.join(60)
 
     assert not anchoring.is_alive()

@@ -20,7 +20,7 @@ from missioncontrol.decisions import interventions
 from missioncontrol.detection import tasks
 from missioncontrol.live import serve_socket
 from missioncontrol.projects import access, members
-from missioncontrol.runs import journal, retelling
+from missioncontrol.runs import journal, republishing
 from missioncontrol.runs.lifecycle import Move
 from tests.build import NOON, a_call, a_person, a_run, after, put, report
 from tests.missioncontrol.test_subscriptions import cut
@@ -133,7 +133,7 @@ async def test_a_new_status_comes_with_the_meters_for_who_missed_them(project, t
 
 def end_unheard(run, at):
     """End a run as a process does that is killed between the commit and telling of it."""
-    with journal.writing_run(run.id, at=at) as (tx, one):
+    with journal.lock_run(run.id, at=at) as (tx, one):
         tx.is_silent = True
         tx.move(one, Move.END, by="agent", reason="the session ended")
 
@@ -184,7 +184,7 @@ async def test_who_heard_it_hears_it_again_under_the_number_that_it_had(project,
 
     await sync_to_async(report)(run, a_call("ls"), at=after(1))
     (first,) = await events_of(socket, 1)
-    await sync_to_async(retelling.tell_again)(since=NOON, until=after(1))
+    await sync_to_async(republishing.republish_events)(since=NOON, until=after(1))
     (again,) = await events_of(socket, 1)
 
     assert again == {**first, "turn": None}
@@ -216,7 +216,7 @@ async def test_a_run_that_has_gone_on_since_tells_nothing_again(project, token):
 
     await sync_to_async(report)(run, a_call("ls"), at=after(1))
     await sync_to_async(report)(run, a_call("pwd"), at=after(3))
-    await sync_to_async(retelling.tell_again)(since=NOON, until=after(2))
+    await sync_to_async(republishing.republish_events)(since=NOON, until=after(2))
     await sync_to_async(report)(run, a_call("id"), at=after(4))
 
     await events_of(socket, 3)

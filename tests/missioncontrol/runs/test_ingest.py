@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from guard.turn import Role, Turn
 from missioncontrol.api.web_process import writer
 from missioncontrol.errors import NotFound
-from missioncontrol.runs.ingest import Arrival, Writer, clean, store
+from missioncontrol.runs.ingest import Arrival, Writer, sanitize, store
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.models import Turn as TurnRow
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, put
@@ -85,13 +85,13 @@ async def test_one_arrival_that_cannot_be_stored_spoils_no_other_of_its_batch():
     bad = replace(a_call(), key="bad", args={"at": object()})
     writer = Writer()
 
-    def put_in(turn, *, is_clean=False):
+    def put_in(turn, *, is_sanitized=False):
         return writer.put(
-            Arrival(run=run.id, project=run.project_id, turns=[turn], is_clean=is_clean)
+            Arrival(run=run.id, project=run.project_id, turns=[turn], is_sanitized=is_sanitized)
         )
 
     outcomes = await asyncio.gather(
-        put_in(good), put_in(bad, is_clean=True), put_in(other), return_exceptions=True
+        put_in(good), put_in(bad, is_sanitized=True), put_in(other), return_exceptions=True
     )
 
     assert [isinstance(one, TypeError) for one in outcomes] == [False, True, False]
@@ -131,11 +131,11 @@ def test_it_masks_who_speaks_and_the_state_too():
     assert (stored.agent, stored.state) == ("agent [masked]", "state [masked]")
 
 
-def test_what_is_clean_is_not_masked_again():
+def test_what_is_sanitized_is_not_masked_again():
     run = a_run()
-    arrival = clean(Arrival(run=run.id, project=run.project_id, turns=[a_call()]))
+    arrival = sanitize(Arrival(run=run.id, project=run.project_id, turns=[a_call()]))
 
-    assert clean(arrival) is arrival
+    assert sanitize(arrival) is arrival
 
 
 @pytest.mark.django_db(transaction=True)

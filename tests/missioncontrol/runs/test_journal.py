@@ -10,7 +10,7 @@ from missioncontrol import broadcast, proof
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.decisions import holding
 from missioncontrol.runs import rows
-from missioncontrol.runs.journal import writing
+from missioncontrol.runs.journal import lock_runs
 from missioncontrol.runs.lifecycle import Move
 from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from tests.build import NOON, a_call, a_run, after, put
@@ -31,7 +31,7 @@ def check(project):
 
 
 def move(run, step, *, at=NOON) -> Run:
-    with writing([run.id], at=at) as tx:
+    with lock_runs([run.id], at=at) as tx:
         tx.move(tx.run(run.id), step, by="agent")
     return Run.objects.get(pk=run.id)
 
@@ -49,7 +49,7 @@ def test_a_run_has_ended_from_its_end_until_it_is_heard_of_again(told_run):
 def test_a_list_that_grows_in_place_is_written(told_run, before):
     RunMeters.objects.update(corrected=before)
 
-    with writing([told_run.id], at=NOON) as tx:
+    with lock_runs([told_run.id], at=NOON) as tx:
         tx.run(told_run.id).meters.corrected.append([1])
 
     assert RunMeters.objects.get(pk=told_run.pk).corrected == [*before, [1]]
@@ -71,7 +71,7 @@ def test_a_version_that_moved_wakes_who_waits_for_that_run_alone(
 
     with (
         django_capture_on_commit_callbacks(execute=True),
-        writing([told_run.id, other.id], at=NOON) as tx,
+        lock_runs([told_run.id, other.id], at=NOON) as tx,
     ):
         tx.move(tx.run(told_run.id), Move.COMPLETE, by="agent")
         tx.move(tx.run(other.id), Move.HOLD, by="ana")
@@ -92,18 +92,18 @@ def test_a_version_that_moved_wakes_who_waits_for_that_run_alone(
 def test_what_shows_is_told_and_nothing_else(
     told_run, django_capture_on_commit_callbacks, change, is_told
 ):
-    with writing([told_run.id], at=NOON) as tx:
+    with lock_runs([told_run.id], at=NOON) as tx:
         holding.hold(tx, tx.run(told_run.id), by="ana", reason="Paused.", from_seq=3)
 
     with (
         django_capture_on_commit_callbacks() as published,
-        writing([told_run.id], at=NOON) as tx,
+        lock_runs([told_run.id], at=NOON) as tx,
     ):
         run = tx.run(told_run.id)
         if change == "version":
-            tx.bump(run)
+            tx.raise_version(run)
         elif change == "an event":
-            tx.moved(run, by="ana", reason="it was told")
+            tx.record_state(run, by="ana", reason="it was told")
         elif change == "a request":
             run.hold.waiting_at = NOON
         elif change:
@@ -116,7 +116,7 @@ def test_what_shows_is_told_and_nothing_else(
     ("reason", "expected"), [("the agent expected so", "the agent expected so"), ("", "end")]
 )
 def test_a_move_says_why_or_else_what_it_was(told_run, reason, expected):
-    with writing([told_run.id], at=NOON) as tx:
+    with lock_runs([told_run.id], at=NOON) as tx:
         tx.move(tx.run(told_run.id), Move.END, by="agent", reason=reason)
 
     newest = JournalRow.objects.filter(run=told_run).latest("seq")
@@ -208,7 +208,7 @@ def test_whoever_waited_for_a_run_reads_its_meters_as_they_were_left(project):
     def count():
         close_old_connections()
         for _ in range(10):
-            with writing([run.id], at=NOON) as tx:
+            with lock_runs([run.id], at=NOON) as tx:
                 tx.run(run.id).meters.tool_calls += 1
         connection.close()
 

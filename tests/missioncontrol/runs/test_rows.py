@@ -7,7 +7,7 @@ import pytest
 
 from missioncontrol.costs.ledger import Call
 from missioncontrol.costs.telemetry import count_calls
-from missioncontrol.runs.rows import burn_of
+from missioncontrol.runs.rows import burn_rate
 from tests.build import NOON, a_call, a_run, after, report
 
 pytestmark = pytest.mark.django_db
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 def burning(cost, *, minutes=0):
     """Return what a run that spent so much is said to burn, so long after its last turn."""
     run = report(a_run(), a_call("ls", cost_usd=Decimal(cost)))
-    return burn_of(run, NOON + timedelta(minutes=minutes))
+    return burn_rate(run, NOON + timedelta(minutes=minutes))
 
 
 def test_a_page_that_is_opened_later_says_what_the_board_was_told():
@@ -37,4 +37,4 @@ def test_what_telemetry_tells_of_after_the_last_turn_is_spent_over_the_time_it_t
     count_calls({run.id: [told]}, at=after(180))
     run.refresh_from_db()
 
-    assert burn_of(run, after(180)) == 60  # $4 in four minutes
+    assert burn_rate(run, after(180)) == 60  # $4 in four minutes

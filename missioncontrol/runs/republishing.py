@@ -18,14 +18,14 @@ from missioncontrol import broadcast
 from missioncontrol.accounts.models import Project
 from missioncontrol.runs.journal import LONG_COLUMNS
 from missioncontrol.runs.models import JournalRow
-from missioncontrol.runs.rows import News, adapter_of, header
+from missioncontrol.runs.rows import Publication, adapter_of, header
 from missioncontrol.wire.events import Event, EventHead
 
 # The meters before, as if none had been published: the whole tape is sent.
-UNTOLD: dict[str, Any] = {"judged_turns": 0, "tape": []}
+NOTHING_PUBLISHED: dict[str, Any] = {"judged_turns": 0, "tape": []}
 
 
-def tell_again(*, since: datetime, until: datetime) -> None:
+def republish_events(*, since: datetime, until: datetime) -> None:
     """Publish again the last event of each run whose last event is from this time span.
 
     A screen that has received it knows its `seq` and ignores it.
@@ -42,8 +42,8 @@ def tell_again(*, since: datetime, until: datetime) -> None:
         of_projects[event.project].append(event)
         run = cast(Any, row.run)  # the join leaves out the project's own events
         of_runs[run.id] = [(event, None)]
-        metered.append((run, UNTOLD))
-    news = News(at=until, of_projects=of_projects, of_runs=of_runs, metered=metered)
+        metered.append((run, NOTHING_PUBLISHED))
+    news = Publication(at=until, of_projects=of_projects, of_runs=of_runs, metered=metered)
     groups = {*map(broadcast.board_group, of_projects), *map(broadcast.run_group, of_runs)}
     if groups:
         broadcast.send_to_groups(groups, news.frames)
