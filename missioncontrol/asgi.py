@@ -36,8 +36,8 @@ THIN_ROUTES: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
     ("POST", re.compile(rf"{RUN}/turns/$"), agents.post_turns),
     ("GET", re.compile(rf"{RUN}/directive/$"), agents.get_directive),
     ("POST", re.compile(rf"{RUN}/presence/$"), agents.post_presence),
-    ("POST", re.compile(r"^/api/v1/hooks/(?P<client>[a-z-]{1,40})/$"), serving.hook),
-    ("POST", re.compile(r"^/v1/(?P<signal>traces|logs|metrics)/?$"), otlp.take),
+    ("POST", re.compile(r"^/api/v1/hooks/(?P<client>[a-z-]{1,40})/$"), serving.handle_hook),
+    ("POST", re.compile(r"^/v1/(?P<signal>traces|logs|metrics)/?$"), otlp.receive_telemetry),
 )
 
 # Addresses with one method; `turns/` has a second one, which Django answers.
@@ -54,12 +54,12 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
         return
     if scope["type"] != "http":
         raise ValueError(f"no application for {scope['type']}")
-    leaves: list[endpoint.ReleaseSlot] = []
+    releases: list[endpoint.ReleaseSlot] = []
     try:
         if not IS_DAPHNE:
-            enter = endpoint.apply_rate_limit(scope)
+            acquire = endpoint.apply_rate_limit(scope)
             receive = endpoint.acquire_after_body(
-                endpoint.limit_body(scope, receive), enter, leaves
+                endpoint.limit_body(scope, receive), acquire, releases
             )
         for method, path, handler in THIN_ROUTES:
             if scope["method"] == method and (found := path.match(scope["path"])):
@@ -76,8 +76,8 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     except (BodyTooLarge, TooManyRequests, Unavailable) as error:
         await endpoint.send_error(error, scope, send)
     finally:
-        for leave in leaves:
-            leave()
+        for release in releases:
+            release()
 
 
 async def lifespan(receive: Any, send: Any) -> None:

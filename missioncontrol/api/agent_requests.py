@@ -58,17 +58,17 @@ class RequestHead:
 
     path: bytes
     headers: list[tuple[bytes, bytes]]
-    begin: int
-    end: int
+    body_start: int
+    body_end: int
 
 
 def read_head(data: bytes) -> RequestHead | None:
     """Read the head of a request at the beginning of `data`; None leaves it to Twisted."""
-    found = _HEAD_PATTERN.match(data)
-    if found is None or found.end() > MAX_HEAD_BYTES:
+    match = _HEAD_PATTERN.match(data)
+    if match is None or match.end() > MAX_HEAD_BYTES:
         return None
     headers = []
-    for line in found[2].split(b"\r\n")[:-1]:
+    for line in match[2].split(b"\r\n")[:-1]:
         name, _, value = line.partition(b":")
         headers.append((name.lower(), value.strip(b" \t")))
     named = dict(headers)
@@ -84,7 +84,8 @@ def read_head(data: bytes) -> RequestHead | None:
         or int(length) > min(MAX_BODY_BYTES, settings.BODY_LIMIT)
     ):
         return None
-    return RequestHead(found[1], headers, begin=found.end(), end=found.end() + int(length))
+    body_start = match.end()
+    return RequestHead(match[1], headers, body_start=body_start, body_end=body_start + int(length))
 
 
 class AgentRequest:
@@ -97,9 +98,9 @@ class AgentRequest:
         self._channel = channel
         self._server = channel.factory.server
         self._body: bytes | None = body
-        self._has_left = asyncio.Event()
-        self._start: MutableMapping[str, Any] = {}
-        self._answer: list[bytes] = []
+        self._disconnected = asyncio.Event()
+        self._response_start: MutableMapping[str, Any] = {}
+        self._body_parts: list[bytes] = []
         self._is_answered = False
         peer = channel.getPeer()
         self._scope: dict[str, Any] = {
@@ -134,34 +135,34 @@ class AgentRequest:
             logger.exception("answering %s failed", self._scope["path"])
         finally:
             del self._server.connections[self]
-            if not (self._is_answered or self._has_left.is_set()):
+            if not (self._is_answered or self._disconnected.is_set()):
                 self._channel.loseConnection()
 
     async def _receive(self) -> dict[str, Any]:
         if self._body is not None:
             body, self._body = self._body, None
             return {"type": "http.request", "body": body, "more_body": False}
-        await self._has_left.wait()
+        await self._disconnected.wait()
         return {"type": "http.disconnect"}
 
     async def _send(self, message: MutableMapping[str, Any]) -> None:
-        if self._is_answered or self._has_left.is_set():
+        if self._is_answered or self._disconnected.is_set():
             return
         if message["type"] == "http.response.start":
-            self._start = message
+            self._response_start = message
             return
-        self._answer.append(message.get("body", b""))
+        self._body_parts.append(message.get("body", b""))
         if message.get("more_body"):
             return
-        status, headers = self._start["status"], self._start["headers"]
+        status, headers = self._response_start["status"], self._response_start["headers"]
         head = b"".join(b"%b: %b\r\n" % header for header in headers)
         line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
         self._is_answered = True
-        self._channel.answer(self, b"".join((line, head, b"\r\n", *self._answer)))
+        self._channel.send_response(self, b"".join((line, head, b"\r\n", *self._body_parts)))
 
     def connectionLost(self, _reason: Any) -> None:  # noqa: N802 - Twisted's name
         """The peer left."""
-        self._has_left.set()
+        self._disconnected.set()
 
     def check_timeouts(self) -> None:
         """Do nothing: Daphne asks each connection, and ours end with the wait they asked for."""
@@ -184,27 +185,27 @@ class QueuedChannel(http.HTTPChannel):
     transport: Any
     _unread: list[bytes] | None = None
     """What arrived while the connection waits in the queue; None when it does not wait."""
-    _lacks = 0
+    _missing_bytes = 0
     """Bytes of a body that are still missing before the connection joins the queue again."""
-    _untaken: Any = None
+    _undelivered: Any = None
     """The request whose answer the peer has not taken yet."""
-    _waits = 0
+    _unsent_before = 0
     """Bytes of that answer that were unsent when its current minute began."""
-    _brought = 0
+    _received_bytes = 0
     """Bytes that arrived within the current minute."""
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
         """Read on, or wait, in which case at most one more piece is taken from the network."""
-        self._brought += len(data)
+        self._received_bytes += len(data)
         if self._unread is not None:
             self._unread.append(data)
-            if not self._lacks:
+            if not self._missing_bytes:
                 # Otherwise a peer could fill our memory while it waits for its turn.
                 self.transport.pauseProducing()
-            elif len(data) < self._lacks:
-                self._lacks -= len(data)
+            elif len(data) < self._missing_bytes:
+                self._missing_bytes -= len(data)
             else:
-                self._lacks = 0
+                self._missing_bytes = 0
                 queue.put(self)
         # Only at the beginning of a request: a body may contain any bytes.
         elif self.line_mode and _AGENT_KEY_PATTERN.search(data, 0, MAX_HEAD_BYTES):
@@ -213,7 +214,7 @@ class QueuedChannel(http.HTTPChannel):
         else:
             super().dataReceived(data)  # type: ignore[no-untyped-call]
 
-    def read_on(self) -> None:
+    def read_queued(self) -> None:
         """Read what waited, if the peer is still connected."""
         unread, self._unread = self._unread, None
         if unread is None:
@@ -225,22 +226,22 @@ class QueuedChannel(http.HTTPChannel):
         # If Twisted has begun to read a request, this is not the beginning of one, whatever it
         # looks like.
         head = None if self.requests or self._buffer else read_head(data)
-        if head is None or len(data) > head.end:
+        if head is None or len(data) > head.body_end:
             super().dataReceived(data)  # type: ignore[no-untyped-call]
-        elif len(data) < head.end:
+        elif len(data) < head.body_end:
             # Many clients send the body separately. It has one minute for all its pieces.
-            self._begin_minute()
-            self._unread, self._lacks = [data], head.end - len(data)
+            self._restart_timeout()
+            self._unread, self._missing_bytes = [data], head.body_end - len(data)
         else:
             # As with Twisted's own requests, what arrives meanwhile waits for the answer.
-            self._begin_minute()
-            self.requests.append(AgentRequest(self, head, data[head.begin :]))
+            self._restart_timeout()
+            self.requests.append(AgentRequest(self, head, data[head.body_start :]))
             # One empty line before a request is skipped.
             self._HTTPChannel__first_line = 1
             self._handlingRequest = True
             self.setRawMode()  # type: ignore[no-untyped-call]
 
-    def answer(self, request: AgentRequest, data: bytes) -> None:
+    def send_response(self, request: AgentRequest, data: bytes) -> None:
         """Send an answer, and go on to the next request."""
         transport = self.transport
         is_plain = isinstance(transport, tcp.Connection)
@@ -250,7 +251,7 @@ class QueuedChannel(http.HTTPChannel):
             data = data[sent:] if isinstance(sent, int) and sent > 0 else data
         if data:
             transport.write(data)
-        self._begin_minute()
+        self._restart_timeout()
         self.requestDone(request)
 
     def requestDone(self, request: Any) -> None:  # noqa: N802 - Twisted's name
@@ -258,7 +259,7 @@ class QueuedChannel(http.HTTPChannel):
         # Otherwise a peer that sends hundreds at once and reads nothing would make us keep all
         # answers.
         if self._waitingForTransport and self.persistent:
-            self._untaken, self._waits = request, self._unsent()
+            self._undelivered, self._unsent_before = request, self._unsent_bytes()
             self.setTimeout(self._savedTimeOut or self.timeOut)  # type: ignore[no-untyped-call]
         else:
             super().requestDone(request)  # type: ignore[no-untyped-call]
@@ -266,8 +267,8 @@ class QueuedChannel(http.HTTPChannel):
     def resumeProducing(self) -> None:  # noqa: N802 - Twisted's name
         """The peer has taken what waited to be sent."""
         super().resumeProducing()  # type: ignore[no-untyped-call]
-        if (request := self._untaken) is not None:
-            self._untaken = None
+        if (request := self._undelivered) is not None:
+            self._undelivered = None
             super().requestDone(request)  # type: ignore[no-untyped-call]
 
     def resetTimeout(self) -> None:  # noqa: N802 - Twisted's name
@@ -275,25 +276,25 @@ class QueuedChannel(http.HTTPChannel):
         # Twisted extends it for every byte: a peer that sends one now and then would hold on for
         # ever.
         begins = self.line_mode and self._HTTPChannel__first_line and not self._buffer
-        if begins or self._brought >= PROGRESS_BYTES:
-            self._begin_minute()
+        if begins or self._received_bytes >= PROGRESS_BYTES:
+            self._restart_timeout()
 
-    def _begin_minute(self) -> None:
-        self._brought = 0
+    def _restart_timeout(self) -> None:
+        self._received_bytes = 0
         super().resetTimeout()  # type: ignore[no-untyped-call]
 
     def timeoutConnection(self) -> None:  # noqa: N802 - Twisted's name
         """Nothing arrived for a while, which is no fault while a request waits for its answer."""
         # Count what the peer took of the answer: a large one takes a slow peer several minutes.
-        before, self._waits = self._waits, self._unsent()
-        is_taken = self._untaken is None or before - self._waits >= PROGRESS_BYTES
+        before, self._unsent_before = self._unsent_before, self._unsent_bytes()
+        is_taken = self._undelivered is None or before - self._unsent_before >= PROGRESS_BYTES
         # Checked when the time is over: stopping and restarting the timer costs each request more.
         if self._handlingRequest and is_taken:
             self.setTimeout(self.timeOut)  # type: ignore[no-untyped-call]
         else:
             super().timeoutConnection()  # type: ignore[no-untyped-call]
 
-    def _unsent(self) -> int:
+    def _unsent_bytes(self) -> int:
         # The transport below TLS, because TLS passes on at once whatever it is given.
         plain = getattr(self.transport, "transport", self.transport)
         if not isinstance(plain, FileDescriptor):
@@ -302,7 +303,7 @@ class QueuedChannel(http.HTTPChannel):
 
     def connectionLost(self, reason: Any = connectionDone) -> None:  # noqa: N802 - Twisted's name
         """The peer left; what it sent last is no longer read."""
-        self._unread, self._lacks, self._untaken = None, 0, None
+        self._unread, self._missing_bytes, self._undelivered = None, 0, None
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
 
@@ -316,15 +317,15 @@ class ReadQueue:
         """Have a connection read in one of the next iterations of the event loop."""
         # One callback for the queue, not one for each connection: a crowd's would fill the loop.
         if not self._waiting:
-            asyncio.get_running_loop().call_soon(self._read_some)
+            asyncio.get_running_loop().call_soon(self._read_batch)
         self._waiting.append(channel)
 
-    def _read_some(self) -> None:
+    def _read_batch(self) -> None:
         until = time.monotonic() + READ_SLICE_S
         while self._waiting:
             channel = self._waiting.popleft()
             try:
-                channel.read_on()
+                channel.read_queued()
             # Abort it, as the reactor does when Twisted fails: the others must still get their
             # turn.
             except Exception as error:  # noqa: BLE001
@@ -333,7 +334,7 @@ class ReadQueue:
             if time.monotonic() >= until:
                 break
         if self._waiting:
-            asyncio.get_running_loop().call_soon(self._read_some)
+            asyncio.get_running_loop().call_soon(self._read_batch)
 
 
 queue = ReadQueue()

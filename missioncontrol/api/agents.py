@@ -70,11 +70,11 @@ async def post_turns(request: Request) -> Response:
     # Stored first, whatever follows: the turns of an agent that hangs up are kept, and it is told
     # of duplicates when it sends them again.
     stored = await writer.put(arrival, size=size)
-    await request.note_use(run_id)
+    await request.record_key_use(run_id)
     # RFC 7240: there may be several preferences, in several headers.
     preferred = ", ".join(request.headers(b"prefer"))
-    found = WAIT_PREFERENCE.search(preferred)
-    wait_s = read_wait_s(found[1]) if found else None
+    wait = WAIT_PREFERENCE.search(preferred)
+    wait_s = read_wait_s(wait[1]) if wait else None
     control = None
     if wait_s is None:
         dispatcher.dispatch(run_id, root=stored.run.root)
@@ -89,9 +89,9 @@ async def post_turns(request: Request) -> Response:
     asked_by = stored.asked_seq if len({turn.agent for turn in turns}) == 1 else None
     # An outbox reports what was done long ago: whether somebody is there to read is asked later.
     is_read = not MINIMAL_PREFERENCE.search(preferred) and not request.key.reports_only
-    texts: Messages = ()
+    messages: Messages = ()
     if is_read:
-        control, texts = await _send_queued_texts(request, run_id, control, asked_by=asked_by)
+        control, messages = await _send_queued_messages(request, run_id, control, asked_by=asked_by)
     reply = TurnsReply(
         accepted=stored.accepted,
         duplicates=stored.duplicates,
@@ -99,7 +99,7 @@ async def post_turns(request: Request) -> Response:
         last_seq=stored.last_seq,
         judged=wait_s is not None and control.detected_obs >= stored.obs,
         directive=await _directive(
-            request, run_id, control, asked_seq=stored.asked_seq, texts=texts
+            request, run_id, control, asked_seq=stored.asked_seq, messages=messages
         ),
         policy_version=stored.run.policy_version,
     )
@@ -107,15 +107,15 @@ async def post_turns(request: Request) -> Response:
     if wait_s is None:
         return Response(200, body)
     applied = ((b"preference-applied", f"wait={wait_s:g}".encode()),)
-    sent = delivery_callback(run_id, control, asked_by=asked_by) if is_read else None
-    return Response(200, body, headers=applied, sent=sent)
+    after_send = delivery_callback(run_id, control, asked_by=asked_by) if is_read else None
+    return Response(200, body, headers=applied, after_send=after_send)
 
 
 async def get_directive(request: Request) -> Response:
     """Answer the directive now, or the next one newer than `after`; 204 if there is none."""
     run_id = run_id_of(request)
     asked_seq = await dispatcher.read(lambda: _asked_seq(run_id, request))
-    await request.note_use(run_id)
+    await request.record_key_use(run_id)
     text = request.query("after")
     try:
         after = None if text is None else int(text)
@@ -140,26 +140,26 @@ async def get_directive(request: Request) -> Response:
         return Response(204)
     # A caller that names no call may be any of the run's agents.
     asked_by = asked_seq if request.query("call") else None
-    control, texts = await _send_queued_texts(
+    control, messages = await _send_queued_messages(
         request, run_id, control, asked_by=asked_by, as_agent=as_agent
     )
-    directive = await _directive(request, run_id, control, asked_seq=asked_seq, texts=texts)
+    directive = await _directive(request, run_id, control, asked_seq=asked_seq, messages=messages)
     # A keeper ends its agent and does nothing else: anything else it is told is not delivered yet.
     is_delivered = as_agent or (control.forbidden and not request.key.reports_only)
-    sent = delivery_callback(run_id, control, asked_by=asked_by) if is_delivered else None
-    return Response(200, _directives.dump_json(directive), sent=sent)
+    after_send = delivery_callback(run_id, control, asked_by=asked_by) if is_delivered else None
+    return Response(200, _directives.dump_json(directive), after_send=after_send)
 
 
 async def post_presence(request: Request) -> Response:
     """Note that an agent's process is alive; it counts as gone when it stops reporting."""
     run_id = run_id_of(request)
     await dispatcher.read(lambda: selectors.find_run_for_key(run_id, request.key))
-    await request.note_use(run_id)
+    await request.record_key_use(run_id)
     await dispatcher.run(lambda: _record_presence(run_id, for_s=sessions.PROMISE_S, witness="sdk"))
     return Response(200, json.dumps({"again_within_s": sessions.PROMISE_S}).encode())
 
 
-async def _send_queued_texts(
+async def _send_queued_messages(
     request: Request,
     run_id: UUID,
     control: ControlState,
@@ -167,7 +167,7 @@ async def _send_queued_texts(
     asked_by: int | None,
     as_agent: bool = True,
 ) -> tuple[ControlState, Messages]:
-    """Return the texts that leave with an answer, and the state that it reports.
+    """Send the queued messages with an answer; return the state that it reports, and them.
 
     A person's text is noted before it leaves: once the agent may have it, nobody can take it back.
     No text leaves with a hold; its agent reads the texts when it goes on.
@@ -186,13 +186,18 @@ async def _send_queued_texts(
 
 
 async def _directive(
-    request: Request, run_id: UUID, control: ControlState, *, asked_seq: int | None, texts: Messages
+    request: Request,
+    run_id: UUID,
+    control: ControlState,
+    *,
+    asked_seq: int | None,
+    messages: Messages,
 ) -> Directive:
-    """Return the directive with the texts that wait; a key that only reports is told to go on."""
+    """Return the directive with these messages; a key that only reports is told to go on."""
     if request.key.reports_only:
         return directives.go_on(control)
     asked_seq = await unreleased_seq(run_id, control, asked_seq)
-    return directives.directive(control, asked_seq=asked_seq, messages=texts)
+    return directives.directive(control, asked_seq=asked_seq, messages=messages)
 
 
 async def unreleased_seq(run_id: UUID, control: ControlState, asked_seq: int | None) -> int | None:
@@ -208,26 +213,26 @@ def delivery_callback(
     control: ControlState,
     *,
     asked_by: int | None = None,
-    texts: Collection[str] = (),
+    message_ids: Collection[str] = (),
 ) -> AfterSend | None:
-    """Return what notes that a person's answer was sent, if one is on its way.
+    """Return what records that a person's answer was sent, if one is on its way.
 
-    `texts`: the ids of the messages that it carries, where they were claimed for it.
+    `message_ids`: of the messages that it carries, where they were claimed for it.
     """
     # If it was held again meanwhile, the agent reads the hold, not the answer.
     answer = UUID(control.unconfirmed) if control.unconfirmed and not control.on_hold else None
-    if answer is None and not texts:
+    if answer is None and not message_ids:
         return None
-    carried = [UUID(text) for text in texts]
+    carried = [UUID(message_id) for message_id in message_ids]
 
-    async def note() -> None:
+    async def record_delivery() -> None:
         await dispatcher.note(
             lambda: sessions.note_answered(
                 run_id, answer, texts=carried, asked_by=asked_by, at=now()
             )
         )
 
-    return note
+    return record_delivery
 
 
 async def check_key_again(request: Request, run_id: UUID) -> None:
@@ -265,8 +270,8 @@ def _asked_seq(run_id: UUID, request: Request) -> int | None:
     last_seq = selectors.find_run_for_key(run_id, request.key).meters.last_seq
     # Cleaned as the turn's own key was: PostgreSQL accepts no NUL in a text, not even in a query.
     key = storable_text(request.query("call") or "")
-    named = Turn.objects.filter(run_id=run_id, key=key) if key else Turn.objects.none()
-    return named.values_list("seq", flat=True).first() if key else last_seq
+    keyed = Turn.objects.filter(run_id=run_id, key=key) if key else Turn.objects.none()
+    return keyed.values_list("seq", flat=True).first() if key else last_seq
 
 
 MAX_TURNS = 500
@@ -322,7 +327,7 @@ def _read_turns_one_by_one(body: bytes) -> tuple[tuple[GuardTurn, ...], tuple[Re
     given = read_json_object(body).get("turns")
     if not isinstance(given, list) or not 0 < len(given) <= MAX_TURNS:
         raise InvalidRequest(f"`turns` must be a list of 1 to {MAX_TURNS} turns.", field="turns")
-    taken: list[GuardTurn] = []
+    accepted: list[GuardTurn] = []
     refused: list[Refusal] = []
     for index, value in enumerate(given):
         if isinstance(value, dict):  # the server numbers turns: a client's number is ignored
@@ -336,13 +341,13 @@ def _read_turns_one_by_one(body: bytes) -> tuple[tuple[GuardTurn, ...], tuple[Re
         if fault:
             refused.append(Refusal(index=index, code="invalid_turn", detail=fault))
         else:
-            taken.append(turn)
-    if not taken:
+            accepted.append(turn)
+    if not accepted:
         raise InvalidRequest(
             f"No turn could be read. The first: {refused[0].detail}",
             refused=[{"index": r.index, "code": r.code, "detail": r.detail} for r in refused],
         )
-    return tuple(taken), tuple(refused)
+    return tuple(accepted), tuple(refused)
 
 
 def fault_of(turn: GuardTurn) -> str | None:
@@ -350,10 +355,10 @@ def fault_of(turn: GuardTurn) -> str | None:
     if turn.tool is None and turn.content is None:
         return "a turn needs `tool` or `content`"
     # The lengths of the columns: one longer value would make PostgreSQL refuse all the turns.
-    for name, most in MAX_LENGTHS.items():
+    for name, limit in MAX_LENGTHS.items():
         text = getattr(turn, name)
-        if text is not None and len(text) > most:
-            return f"{name}: at most {most} characters, got {len(text)}"
+        if text is not None and len(text) > limit:
+            return f"{name}: at most {limit} characters, got {len(text)}"
     cost = turn.cost_usd
     if cost is not None and not (cost.is_finite() and 0 <= cost <= MAX_COST):
         return f"cost_usd: expected 0 to {MAX_COST}, got {cost}"

@@ -53,12 +53,12 @@ LINGER_BYTES = 32 * 1024 * 1024
 class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne has no types
     """A request whose body is read only as far as its sender is allowed to send."""
 
-    _received = 0
-    _has_key = _is_whole = _is_refused = False
-    _lingering: Any = None
-    _asking: asyncio.Task[None] | None = None
-    _enter: Callable[[], endpoint.ReleaseSlot] | None = None
-    _leave: endpoint.ReleaseSlot | None = None
+    _received_bytes = 0
+    _has_key = _is_complete = _is_refused = False
+    _close_timer: Any = None
+    _key_check: asyncio.Task[None] | None = None
+    _acquire: Callable[[], endpoint.ReleaseSlot] | None = None
+    _release: endpoint.ReleaseSlot | None = None
     _head: dict[str, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -83,31 +83,31 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
             "headers": [(name.lower(), value) for name, values in raw for value in values],
         }
         try:
-            self._enter = endpoint.apply_rate_limit(self._head)
+            self._acquire = endpoint.apply_rate_limit(self._head)
         except TooManyRequests as error:
             self._refuse(error)
         else:
-            self._check(length or 0)
+            self._check_size(length or 0)
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
         """Keep a piece of the body, or throw it away."""
-        self._received += len(data)
+        self._received_bytes += len(data)
         if not self._is_refused:
-            self._check(self._received)
+            self._check_size(self._received_bytes)
         if not self._is_refused:
             super().handleContentChunk(data)
-        elif self._received > LINGER_BYTES:
+        elif self._received_bytes > LINGER_BYTES:
             self.channel.transport.abortConnection()
 
     def requestReceived(self, *line: bytes) -> None:  # noqa: N802 - Twisted's name
         """The body is there."""
         # The place is taken now, not with the head: a body that never ends must not hold one.
-        if not self._is_refused and self._enter is not None:
+        if not self._is_refused and self._acquire is not None:
             try:
-                self._leave = self._enter()
+                self._release = self._acquire()
             except Unavailable as error:
                 self._refuse(error)
-        self._is_whole = True
+        self._is_complete = True
         if self._is_refused:
             self.channel.loseConnection()
         else:
@@ -116,9 +116,9 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
     def connectionLost(self, reason: Any) -> None:  # noqa: N802 - Twisted's name
         """The peer left."""
         # Otherwise Twisted would call it on a closed connection.
-        if self._lingering is not None and self._lingering.active():
-            self._lingering.cancel()
-        self._end()
+        if self._close_timer is not None and self._close_timer.active():
+            self._close_timer.cancel()
+        self._release_slot()
         super().connectionLost(reason)
 
     def handle_exception(self, exception: BaseException) -> None:
@@ -131,14 +131,14 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
 
     def finish(self) -> None:
         """The answer was sent."""
-        self._end()
+        self._release_slot()
         super().finish()
 
-    def _end(self) -> None:
-        if self._leave is not None:
-            self._leave()
+    def _release_slot(self) -> None:
+        if self._release is not None:
+            self._release()
 
-    def _check(self, size: int) -> None:
+    def _check_size(self, size: int) -> None:
         try:
             limits.check_body_size(size, has_key=self._has_key)
         except BodyTooLarge as error:
@@ -147,12 +147,12 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
                 self._refuse(error)
             else:
                 self._has_key = True  # until it turns out not to be one
-                self._check(size)
+                self._check_size(size)
                 if not self._is_refused:
                     self.channel.transport.pauseProducing()
-                    self._asking = asyncio.ensure_future(self._find_key())
+                    self._key_check = asyncio.ensure_future(self._check_key())
 
-    async def _find_key(self) -> None:
+    async def _check_key(self) -> None:
         try:
             await check_credential(self._head)
         except MissionControlError as error:
@@ -169,7 +169,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
     def _refuse(self, error: MissionControlError) -> None:
         """Answer without the application, and throw away what still arrives."""
         # The application already has the request, and answers it.
-        if self._is_whole or not self._is_connected:
+        if self._is_complete or not self._is_connected:
             return
         self._is_refused = True
         self.requestHeaders.removeHeader(b"expect")  # otherwise Twisted would still answer 100
@@ -185,7 +185,7 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         self.channel.transport.write(f"{head}\r\n".encode() + response.body)
         # Some clients read only once they have written everything: closing at once would reset the
         # connection and lose our answer.
-        self._lingering = reactor.callLater(LINGER_S, self.channel.loseConnection)
+        self._close_timer = reactor.callLater(LINGER_S, self.channel.loseConnection)
 
 
 async def check_credential(scope: dict[str, Any]) -> None:
@@ -236,9 +236,9 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
     consumer.
     """
 
-    _takes = True
+    _is_writable = True
     """Whether its peer has taken what was sent."""
-    _room = 0
+    _remaining_bytes = 0
     """Bytes that may still be sent before it has."""
 
     def connectionMade(self) -> None:  # noqa: N802 - Autobahn's name
@@ -252,11 +252,11 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
 
     def pauseProducing(self) -> None:  # noqa: N802 - Twisted's name
         """Too much waits in memory for the peer to take it."""
-        self._takes = False
+        self._is_writable = False
 
     def resumeProducing(self) -> None:  # noqa: N802 - Twisted's name
         """The peer has taken everything."""
-        self._takes = True
+        self._is_writable = True
 
     def stopProducing(self) -> None:  # noqa: N802 - Twisted's name
         """The connection is lost; Autobahn is told as well."""
@@ -265,12 +265,12 @@ class OneWaySocket(ws_protocol.WebSocketProtocol):  # type: ignore[misc]  # Daph
         """Send a message, unless the peer left too much of the earlier ones unread."""
         if self.state != self.STATE_OPEN:
             return  # it is closing, which the application does not know yet
-        if self._takes:
+        if self._is_writable:
             # A board's snapshot is a megabyte: it takes a while, and more happens meanwhile.
-            self._room = len(content) + MAX_UNSENT_BYTES
+            self._remaining_bytes = len(content) + MAX_UNSENT_BYTES
         else:
-            self._room -= len(content)
-        if self._room < 0:
+            self._remaining_bytes -= len(content)
+        if self._remaining_bytes < 0:
             # Drop what waits too: a close frame would only wait behind it.
             self.transport.abortConnection()
             return

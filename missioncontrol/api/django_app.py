@@ -49,9 +49,9 @@ PROBE_PATH = "/healthz"
 class RequestPool:
     """Threads for one kind of caller, for which nobody waits longer than is useful."""
 
-    def __init__(self, name: str, threads: int, *, patience_s: float = math.inf) -> None:
+    def __init__(self, name: str, threads: int, *, max_wait_s: float = math.inf) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self._patience_s = patience_s
+        self._max_wait_s = max_wait_s
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
         """Have a thread run `work` in the caller's context.
@@ -62,7 +62,7 @@ class RequestPool:
         context, asked_at = copy_context(), time.monotonic()
 
         def begin() -> T:
-            if time.monotonic() - asked_at > self._patience_s:
+            if time.monotonic() - asked_at > self._max_wait_s:
                 raise Unavailable("The request waited too long.", wait_s=RETRY_AFTER_S)
             return context.run(work)
 
@@ -75,9 +75,9 @@ class DjangoApplication(ASGIHandler):
     def __init__(self) -> None:
         BaseHandler.__init__(self)
         self.load_middleware(is_async=False)
-        self._agents = RequestPool("django-agents", AGENT_THREADS, patience_s=MAX_AGENT_WAIT_S)
-        self._people = RequestPool("django", PEOPLE_THREADS)
-        self._probes = RequestPool("django-probes", 1)
+        self._agent_pool = RequestPool("django-agents", AGENT_THREADS, max_wait_s=MAX_AGENT_WAIT_S)
+        self._people_pool = RequestPool("django", PEOPLE_THREADS)
+        self._probe_pool = RequestPool("django-probes", 1)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request; if its client leaves, still run the view to its end.
@@ -116,14 +116,14 @@ class DjangoApplication(ASGIHandler):
                 await self.send_response(response, send)
         finally:
             # In a thread, not on the event loop: closing ends the database cursors, and blocks.
-            self._people.submit(response.close)
+            self._people_pool.submit(response.close)
 
     async def run_get_response(self, request: Any) -> Any:
         """Run middleware and view in a thread for this kind of caller."""
         # Probes have their own: one that waited behind people would get a busy server restarted.
-        pool = self._probes if request.scope["path"] == PROBE_PATH else self._people
+        pool = self._probe_pool if request.scope["path"] == PROBE_PATH else self._people_pool
         if endpoint.sends_agent_key(request.scope):
-            pool = self._agents
+            pool = self._agent_pool
 
         def respond() -> Any:
             # As Django's handlers do; `request_finished` is sent by the answer's `close`.
@@ -137,15 +137,15 @@ class DjangoApplication(ASGIHandler):
                 # The thread lives on: the next request must not get a broken connection.
                 close_old_connections()
 
-        begun = pool.submit(respond)
+        future = pool.submit(respond)
         try:
-            response = await asyncio.wrap_future(begun)
+            response = await asyncio.wrap_future(future)
         except Unavailable as error:
             response = problems.problem_response(error)
         except asyncio.CancelledError:
             # The client left; the view must end before the body that it reads is closed.
-            if not begun.cancelled():
-                await asyncio.wait([asyncio.wrap_future(begun)])
+            if not future.cancelled():
+                await asyncio.wait([asyncio.wrap_future(future)])
             raise
         response._handler_class = self.__class__  # noqa: SLF001 - as Django's own does
         if isinstance(response, FileResponse):

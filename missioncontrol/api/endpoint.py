@@ -54,13 +54,13 @@ _AGENT_BEARER = f"bearer {AGENT_PREFIX}"
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The answer; `body` is JSON bytes. `sent` runs after it was sent."""
+    """The answer; `body` is JSON bytes. `after_send` runs once it was sent."""
 
     status: int
     body: bytes = b""
     headers: tuple[tuple[bytes, bytes], ...] = ()
     content_type: bytes = b"application/json"
-    sent: Callable[[], Awaitable[None]] | None = None
+    after_send: Callable[[], Awaitable[None]] | None = None
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ class Request:
         """
         await keys.holder_of(bearer_token(self.scope))
 
-    async def note_use(self, run: UUID | None = None) -> None:
+    async def record_key_use(self, run: UUID | None = None) -> None:
         """Note where the key is used from, once a minute; `run`: a run that it reaches."""
         use = keys.due_use(
             AgentKey,
@@ -118,14 +118,14 @@ async def serve(
         key = await keys.holder_of(token)
         # The key before the body: a stranger's body is not even collected.
         body = await _read_body(receive)
-        limits.rate_limiter.count_taken(
+        limits.rate_limiter.count_authenticated(
             limits.kind_of(scope["method"], scope["path"]),
             len(body),
             key=digest(token),
             project=str(key.project),
         )
         request = Request(scope, body, key, params)
-        await request.note_use()
+        await request.record_key_use()
         response = await _run_until_disconnect(handler(request), receive)
     except MissionControlError as error:
         response = error_response(scope, error)
@@ -146,11 +146,11 @@ ReleaseSlot = Callable[[], None]
 
 
 def apply_rate_limit(scope: Scope) -> Callable[[], ReleaseSlot]:
-    """Admit a request by its head alone.
+    """Count a request by its head alone, before its body is read.
 
-    Call the returned function once the body is there: it takes a place, and returns the function
+    Call the returned function once the body is there:  it takes a slot, and returns the function
     that gives it back. It raises Unavailable if too many requests of its kind are being served. A
-    request whose body is still arriving holds no place: a stranger's body may never end.
+    request whose body is still arriving holds no slot: a stranger's body may never end.
 
     Raises:
         TooManyRequests: its address or its key has sent too many.
@@ -162,8 +162,8 @@ def apply_rate_limit(scope: Scope) -> Callable[[], ReleaseSlot]:
     # A key or token is counted by the hash it is stored as, whatever whitespace surrounds it.
     is_bearer = proof.strip().lower().startswith("bearer ")
     key = digest(proof.strip()[len("bearer ") :].strip() if is_bearer else proof)
-    limits.rate_limiter.count(kind, address=client_address(scope), key=key)
-    return limits.run_openings.enter if kind == "runs" else _acquire_nothing
+    limits.rate_limiter.count_request(kind, address=client_address(scope), key=key)
+    return limits.run_openings.acquire if kind == "runs" else _acquire_nothing
 
 
 def client_address(scope: Scope) -> str:
@@ -176,22 +176,22 @@ def client_address(scope: Scope) -> str:
 
 
 def _acquire_nothing() -> ReleaseSlot:
-    """Return what gives nothing back: most requests hold no place."""
+    """Return what gives nothing back: most requests hold no slot."""
     return lambda: None
 
 
 def acquire_after_body(
-    receive: Receive, enter: Callable[[], ReleaseSlot], leaves: list[ReleaseSlot]
+    receive: Receive, acquire: Callable[[], ReleaseSlot], releases: list[ReleaseSlot]
 ) -> Receive:
-    """Return a `receive` that takes the request's place when the body is there."""
+    """Return a `receive` that takes the request's slot when the body is there."""
 
-    async def whole() -> MutableMapping[str, Any]:
+    async def receive_then_acquire() -> MutableMapping[str, Any]:
         message = await receive()
-        if message["type"] == "http.request" and not message.get("more_body") and not leaves:
-            leaves.append(enter())
+        if message["type"] == "http.request" and not message.get("more_body") and not releases:
+            releases.append(acquire())
         return message
 
-    return whole
+    return receive_then_acquire
 
 
 def limit_body(scope: Scope, receive: Receive) -> Receive:
@@ -204,14 +204,14 @@ def limit_body(scope: Scope, receive: Receive) -> Receive:
     # Without a valid length, the bytes read are counted all the same.
     limits.check_body_size(int(announced) if announced.isdecimal() else 0, has_key=has_key)
 
-    async def counted() -> MutableMapping[str, Any]:
+    async def receive_counted() -> MutableMapping[str, Any]:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
         limits.check_body_size(size, has_key=has_key)
         return message
 
-    return counted
+    return receive_counted
 
 
 async def send_error(error: MissionControlError, scope: Scope, send: Send) -> None:
@@ -296,23 +296,23 @@ def read_wait_s(text: str | None) -> float:
 
 async def _run_until_disconnect(work: Awaitable[Response], receive: Receive) -> Response | None:
     """Await some work, and cancel it when its caller hangs up; None if it did."""
-    mine = asyncio.current_task()
+    task = asyncio.current_task()
 
-    async def hang_up() -> None:
+    async def cancel_on_disconnect() -> None:
         # The body has arrived: only the end of the connection can still come.
         while (await receive())["type"] != "http.disconnect":
             pass
-        if mine is not None:
-            mine.cancel(CLIENT_DISCONNECTED)
+        if task is not None:
+            task.cancel(CLIENT_DISCONNECTED)
 
-    listening = asyncio.ensure_future(hang_up())
+    listening = asyncio.ensure_future(cancel_on_disconnect())
     try:
         return await work
     except asyncio.CancelledError:
-        if mine is not None and listening.done() and not listening.cancelled():
+        if task is not None and listening.done() and not listening.cancelled():
             # This cancellation was ours and is handled: a time-out further up must not take it for
             # its own.
-            mine.uncancel()
+            task.uncancel()
             return None
         raise
     finally:
@@ -342,8 +342,8 @@ async def _send_response(send: Send, response: Response) -> None:
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body})
     # Only after it was sent: an answer that never left must not be noted as delivered.
-    if response.sent is not None:
-        await response.sent()
+    if response.after_send is not None:
+        await response.after_send()
 
 
 def bearer_token(scope: Scope) -> str:

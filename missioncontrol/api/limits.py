@@ -37,8 +37,8 @@ RETRY_AFTER_S = 2
 class TokenBuckets:
     """A bucket of tokens for each name: a minute's requests at once, then as they refill."""
 
-    def __init__(self, a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._a_minute, self._clock = a_minute, clock
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute, self._clock = per_minute, clock
         self._spent: dict[str, tuple[float, float]] = {}
 
     def take(self, name: str, tokens: int = 1) -> float:
@@ -48,9 +48,9 @@ class TokenBuckets:
         """
         now = self._clock()
         # One pair per name, refilled when it is read: nothing runs in between.
-        spent = self._left(*self._spent.get(name, (0.0, now)), now=now)
-        if self._a_minute and spent and spent + tokens > self._a_minute:
-            return min(spent, spent + tokens - self._a_minute) * MINUTE_S / self._a_minute
+        spent = self._spent_after_refill(*self._spent.get(name, (0.0, now)), now=now)
+        if self._per_minute and spent and spent + tokens > self._per_minute:
+            return min(spent, spent + tokens - self._per_minute) * MINUTE_S / self._per_minute
         if len(self._spent) >= MAX_NAMES:
             # Drop the names whose minute is over, or else all: there are too many to be agents.
             recent = now - MINUTE_S
@@ -60,16 +60,19 @@ class TokenBuckets:
         self._spent[name] = (spent + tokens, now)
         return 0.0
 
-    def spent(self) -> dict[str, int]:
+    def usage(self) -> dict[str, int]:
         """Return what each name has taken of its minute; a name that took nothing is left out."""
         now = self._clock()
-        left = {name: self._left(*kept, now=now) for name, kept in list(self._spent.items())}
+        left = {
+            name: self._spent_after_refill(*bucket, now=now)
+            for name, bucket in list(self._spent.items())
+        }
         return {name: math.ceil(spent) for name, spent in left.items() if spent}
 
-    def _left(self, spent: float, at: float, *, now: float) -> float:
+    def _spent_after_refill(self, spent: float, at: float, *, now: float) -> float:
         # Without a limit there is no refill rate: what was taken is forgotten within a minute.
-        a_second = (self._a_minute or spent) / MINUTE_S
-        return max(spent - (now - at) * a_second, 0.0)
+        per_second = (self._per_minute or spent) / MINUTE_S
+        return max(spent - (now - at) * per_second, 0.0)
 
 
 class RateLimiter:
@@ -83,13 +86,13 @@ class RateLimiter:
         by_address: Mapping[str, int],
         by_project: Mapping[str, int] | None = None,
     ) -> None:
-        self._by_key = {kind: TokenBuckets(most) for kind, most in by_key.items()}
-        self._by_address = {kind: TokenBuckets(most) for kind, most in by_address.items()}
-        self._by_project = {kind: TokenBuckets(most) for kind, most in (by_project or {}).items()}
+        self._by_key = {kind: TokenBuckets(limit) for kind, limit in by_key.items()}
+        self._by_address = {kind: TokenBuckets(limit) for kind, limit in by_address.items()}
+        self._by_project = {kind: TokenBuckets(limit) for kind, limit in (by_project or {}).items()}
         self.refused: Counter[tuple[str, str]] = Counter()
         """How often each key or project was refused since this process began, by kind and name."""
 
-    def count(self, kind: str, *, address: str, key: str) -> None:
+    def count_request(self, kind: str, *, address: str, key: str) -> None:
         """Count a request.
 
         Raises:
@@ -99,19 +102,19 @@ class RateLimiter:
         if wait_s := self._by_address[kind].take(address) or self._by_key[kind].take(key):
             self._refuse(wait_s, kind, key)
 
-    def count_taken(self, kind: str | None, size: int, *, key: str, project: str) -> None:
+    def count_authenticated(self, kind: str | None, size: int, *, key: str, project: str) -> None:
         """Count a request with its body, once its key is known to be valid.
 
         Raises:
             TooManyRequests: the project has sent too many, or it or the key too many bytes.
         """
-        for buckets, name, what, tokens in (
+        for buckets, name, unit, tokens in (
             (self._by_key, key, "bytes", size),
             (self._by_project, project, "bytes", size),
             (self._by_project, project, kind, 1),
         ):
-            if what in buckets and tokens and (wait_s := buckets[what].take(name, tokens)):
-                self._refuse(wait_s, what, name)
+            if unit in buckets and tokens and (wait_s := buckets[unit].take(name, tokens)):
+                self._refuse(wait_s, unit, name)
 
     def _refuse(self, wait_s: float, kind: str, name: str) -> NoReturn:
         # Bounded: anybody can send an invalid key.
@@ -119,43 +122,43 @@ class RateLimiter:
             self.refused[kind, name] += 1
         raise TooManyRequests(wait_s=math.ceil(wait_s))
 
-    def spent(self) -> dict[tuple[str, str], int]:
+    def usage(self) -> dict[tuple[str, str], int]:
         """Return what each key and project has taken of its minute, by kind and name."""
         every = [*self._by_key.items(), *self._by_project.items()]
-        return {(kind, name): n for kind, one in every for name, n in one.spent().items()}
+        return {(kind, name): n for kind, buckets in every for name, n in buckets.usage().items()}
 
 
 class ConcurrencyLimit:
     """A limit on the requests under way at once, including those that wait for a thread."""
 
-    def __init__(self, most: int) -> None:
-        self._most, self._present = most, 0
+    def __init__(self, limit: int) -> None:
+        self._limit, self._active = limit, 0
 
-    def enter(self) -> Callable[[], None]:
-        """Take a place; return what gives it back, once.
+    def acquire(self) -> Callable[[], None]:
+        """Take a slot; return what gives it back, once.
 
         Raises:
             Unavailable: there is none.
         """
         # Refused at once: a wait in a longer queue would end in the client's own time-out.
-        if self._present >= self._most:
+        if self._active >= self._limit:
             raise Unavailable("Too many requests at once.", wait_s=RETRY_AFTER_S)
-        self._present += 1
+        self._active += 1
         # Given back once, however often a request reports its end.
         held = [None]
 
-        def leave() -> None:
+        def release() -> None:
             if held:
                 held.pop()
-                self._present -= 1
+                self._active -= 1
 
-        return leave
+        return release
 
 
 rate_limiter = RateLimiter(
-    {kind: most for kind, most in settings.KEY_LIMITS.items() if kind != OPEN_RUNS},
+    {kind: limit for kind, limit in settings.KEY_LIMITS.items() if kind != OPEN_RUNS},
     settings.ADDRESS_LIMITS,
-    {kind: most for kind, most in settings.PROJECT_LIMITS.items() if kind != OPEN_RUNS},
+    {kind: limit for kind, limit in settings.PROJECT_LIMITS.items() if kind != OPEN_RUNS},
 )
 
 run_openings = ConcurrencyLimit(settings.MOST_OPENINGS)

@@ -12,8 +12,12 @@ from missioncontrol.accounts.models import Reach
 from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api.otlp import decoding, storing
 from missioncontrol.api.otlp.batch import Batch
-from missioncontrol.api.otlp.reading import Reading, Sessions, understood
 from missioncontrol.api.otlp.record import Signal
+from missioncontrol.api.otlp.session_records import (
+    SessionRecord,
+    TraceSessions,
+    read_session_records,
+)
 from missioncontrol.detection import pipeline
 from missioncontrol.runs.ingest import store
 from missioncontrol.runs.models import Run
@@ -118,11 +122,13 @@ def read(body: Mapping[str, Any]) -> Batch:
     return decoding.read_json(json.dumps(body).encode(), signal_of(body))
 
 
-def readings(*bodies: Mapping[str, Any], project: UUID | None = None) -> list[Reading]:
+def readings(*bodies: Mapping[str, Any], project: UUID | None = None) -> list[SessionRecord]:
     """What requests tell, one after another, in the process's order."""
-    sessions, whose = Sessions(), project or uuid4()
+    sessions, whose = TraceSessions(), project or uuid4()
     return [
-        one for body in bodies for one in understood(read(body), project=whose, sessions=sessions)
+        one
+        for body in bodies
+        for one in read_session_records(read(body), project=whose, sessions=sessions)
     ]
 
 
@@ -136,14 +142,14 @@ def uses_of(*bodies: Mapping[str, Any]) -> list[Any]:
 
 def take(project: Any, *bodies: Mapping[str, Any]) -> list[Run]:
     """Take requests as the endpoint does, in this thread; return the project's runs."""
-    sessions = Sessions()
+    sessions = TraceSessions()
     key = KeyHolder(key=uuid4(), project=project.id, reach=Reach.PROJECT)
     for body in bodies:
         batch = read(body)
-        of_batch = understood(batch, project=project.id, sessions=sessions)
-        found = storing.visits(batch, of_batch, key=key, at=NOON)
+        of_batch = read_session_records(batch, project=project.id, sessions=sessions)
+        found = storing.batch_by_run(batch, of_batch, key=key, at=NOON)
         if arrivals := [one.arrival for one in found if one.arrival]:
             store(arrivals, at=NOON)
-        storing.settle(found, at=NOON)
+        storing.finish_batches(found, at=NOON)
         pipeline.detect([one.run.id for one in found], at=NOON)
     return list(Run.objects.filter(project=project).order_by("id"))

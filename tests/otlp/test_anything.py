@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from missioncontrol.api.otlp import decoding
-from missioncontrol.api.otlp.serving import MOST_MEMBERS, UNPACKED_LIMIT, unpacked
+from missioncontrol.api.otlp.serving import MAX_DECOMPRESSED_BYTES, MAX_GZIP_MEMBERS, decompress
 from missioncontrol.errors import BodyTooLarge, InvalidRequest, MissionControlError
 from tests.build import NOON, a_project
 from tests.examples import tried
@@ -88,7 +88,7 @@ def test_any_bytes_are_read_or_refused(body, signal):
 def test_any_bytes_are_unpacked_or_refused(body):
     for packed in (body, gzip.compress(body)[: len(body)]):
         with contextlib.suppress(MissionControlError):
-            unpacked(packed, "gzip")
+            decompress(packed, "gzip")
 
 
 @ROUGH
@@ -111,7 +111,7 @@ def test_any_attributes_are_stored_or_refused_and_the_good_record_is_kept(caplog
     runs = take(a_project(), spans(a_span(name, given_), good))
 
     assert "my-agent:s" in {run.key for run in runs}
-    assert not [entry for entry in caplog.records if entry.name.endswith("otlp.reading")]
+    assert not [entry for entry in caplog.records if entry.name.endswith("otlp.session_records")]
 
 
 @pytest.mark.django_db
@@ -160,10 +160,10 @@ def test_a_program_that_cannot_be_read_refuses_its_own_records_alone():
 
 
 def test_a_gzip_bomb_is_not_unpacked():
-    bomb = gzip.compress(b"\0" * (UNPACKED_LIMIT + 1))
+    bomb = gzip.compress(b"\0" * (MAX_DECOMPRESSED_BYTES + 1))
 
     with pytest.raises(BodyTooLarge):
-        unpacked(bomb, "gzip")
+        decompress(bomb, "gzip")
 
 
 EMPTY_IN_PROTOBUF = {
@@ -203,7 +203,7 @@ def test_a_large_request_of_real_spans_is_taken_whole():
 
 
 def test_gzip_of_several_members_is_unpacked_whole():
-    assert unpacked(gzip.compress(b"one ") + gzip.compress(b"two"), "gzip") == b"one two"
+    assert decompress(gzip.compress(b"one ") + gzip.compress(b"two"), "gzip") == b"one two"
 
 
 @pytest.mark.parametrize("absurd", [10**320, 2**64], ids=["no float", "no moment"])
@@ -237,7 +237,7 @@ def test_a_duration_beyond_reason_in_protobuf_is_none():
 
 def test_gzip_of_members_without_number_is_refused():
     with pytest.raises(InvalidRequest, match="100"):
-        unpacked(gzip.compress(b"") * (MOST_MEMBERS + 1), "gzip")
+        decompress(gzip.compress(b"") * (MAX_GZIP_MEMBERS + 1), "gzip")
 
 
 def test_protobuf_tells_what_json_tells():

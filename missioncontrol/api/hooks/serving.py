@@ -50,15 +50,15 @@ from missioncontrol.runs.sanitizing import masked_text
 from missioncontrol.wire.runs import Presence
 
 # How long a hook waits for detection before it lets the call run.
-JUDGED_WITHIN_S = 25.0
+DETECTION_TIMEOUT_S = 25.0
 # The project's `hold_limit` ends a hold; this only bounds a hold that was forgotten.
-LONGEST_HOLD_S = 24 * 3600.0
+MAX_HOLD_S = 24 * 3600.0
 
 
-async def hook(request: Request) -> Response:
+async def handle_hook(request: Request) -> Response:
     """Store one hook event and answer it in its agent's format."""
     size = len(request.body)
-    adapter, event = await offload_large(lambda: _read(request), size=size)
+    adapter, event = await offload_large(lambda: _read_event(request), size=size)
     if event.is_probe:
         # What its project sets for whoever connects an agent to it; no run is opened.
         project = await dispatcher.run(lambda: Project.objects.get(pk=request.key.project))
@@ -68,23 +68,23 @@ async def hook(request: Request) -> Response:
     if request.key.reports_only:  # nothing that requires an answer
         event = replace(event, holds=False, idles=False, asks=None, takes_messages=False)
     run = await dispatcher.run(lambda: _open_run(adapter, event, request.key))
-    await request.note_use(run.id)
+    await request.record_key_use(run.id)
     # Before anything is stored: a witness reports no turn.
     if event.stands_by:
-        return await waiting.stand_by(run, request)
+        return await waiting.wait_as_witness(run, request)
     own = request.key.redaction
-    stored = await store(event, run, size=size, own=own)
-    await waiting.follow(event, stored)
+    stored = await store_event(event, run, size=size, own=own)
+    await waiting.close_permissions(event, stored)
     if event.idles:
         return await waiting.wait_for_message(run, request)
     if event.ends:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
         return Response(200, b"{}")
-    control = await _ruling(request, event, run, stored.obs)
+    control = await _wait_while_held(request, event, run, stored.obs)
     if event.asks is not None:
-        event = await dispatcher.run(lambda: _with_grant(event, run, own))
+        event = await dispatcher.run(lambda: _with_allowlist_grant(event, run, own))
         if event.grant is None and (for_s := adapter.asks_for_s(event)):
-            asked = await waiting.ask(adapter, event, run.id, for_s=for_s, own=own)
+            asked = await waiting.ask_permission(adapter, event, run.id, for_s=for_s, own=own)
             await check_key_again(request, run.id)
             return asked
     # A key that only reports is answered as if nothing had been found.
@@ -93,30 +93,30 @@ async def hook(request: Request) -> Response:
         directive = await _directive(event, run.id, control, asked_seq=stored.asked_seq)
     answer = adapter.answer(event, directive)
     if answer.get("continue") is False:  # it ends the turn, and no hook reports that
-        await store(replace(event, turns=(), calls=(), presence="idle"), run, size=0, own=own)
+        await store_event(replace(event, turns=(), calls=(), presence="idle"), run, size=0, own=own)
     asked_by = None if event.call is None else stored.asked_seq
-    texts = [message.id for message in directive.messages]
-    noting = delivery_callback(run.id, control, asked_by=asked_by, texts=texts)
-    sent = None if request.key.reports_only else noting
-    return Response(200, json.dumps(answer).encode(), sent=sent)
+    message_ids = [message.id for message in directive.messages]
+    callback = delivery_callback(run.id, control, asked_by=asked_by, message_ids=message_ids)
+    after_send = None if request.key.reports_only else callback
+    return Response(200, json.dumps(answer).encode(), after_send=after_send)
 
 
-def _with_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:
+def _with_allowlist_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:
     """Note on a call whose permission is asked for whether people allowlisted it."""
     call = allowlist.call_to_grant(event.asks, own) if event.asks else ""
     return replace(event, grant=allowlist.grant_of(run, call, at=now()))
 
 
-async def _ruling(request: Request, event: HookEvent, run: Run, obs: int) -> ControlState:
+async def _wait_while_held(request: Request, event: HookEvent, run: Run, obs: int) -> ControlState:
     """Wait for detection if the event can hold its agent, and for a person while it is held."""
     run_id = run.id
     if not event.holds:
         dispatcher.dispatch(run_id, root=run.root)
         return await _control_state(run_id)
-    judged = await dispatcher.judged(run_id, obs=obs, timeout_s=JUDGED_WITHIN_S, root=run.root)
+    judged = await dispatcher.judged(run_id, obs=obs, timeout_s=DETECTION_TIMEOUT_S, root=run.root)
     # If it is not judged in time, the call runs, and what is found later holds the next one.
     control = judged or await _control_state(run_id)
-    until = monotonic() + (event.parks_after_s or LONGEST_HOLD_S)
+    until = monotonic() + (event.parks_after_s or MAX_HOLD_S)
     while control.on_hold:
         # With nobody at its terminal, the client is put off and ends; when resumed, it asks again.
         if event.parks_after_s is not None and monotonic() >= until:
@@ -154,12 +154,12 @@ async def _directive(
     # An answer about a call reaches only the agent that made it; at rest, it is read for all
     # agents.
     readers = None if event.call is None else {event.subagent or event.client}
-    claimed = await waiting.claim_texts(run_id, agents=readers)
+    claimed = await waiting.claim_messages(run_id, agents=readers)
     messages = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
     return replace(directive, messages=tuple(messages))
 
 
-def _read(request: Request) -> tuple[Adapter, HookEvent]:
+def _read_event(request: Request) -> tuple[Adapter, HookEvent]:
     client = request.params["client"]
     if client not in ADAPTERS:
         raise NotFound(f"A hook address for {client}")
@@ -197,7 +197,11 @@ def _open_run(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     # A later hook may know what the first did not: a task, a folder, how the session waits.
     capabilities, own = request.capabilities, key.redaction
     known = run.capabilities
-    learned = capabilities if run.source == Source.TELEMETRY else _newly_known(capabilities, known)
+    learned = (
+        capabilities
+        if run.source == Source.TELEMETRY
+        else _changed_capabilities(capabilities, known)
+    )
     if learned:
         sessions.learn_capabilities(run.id, learned, at=now())
     if run.parked and not event.ends:
@@ -209,7 +213,7 @@ def _open_run(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     return run
 
 
-def _newly_known(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _changed_capabilities(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """Return how this session waits and when it takes texts, where a hook shows it anew.
 
     How it can be ended stays as it is: the owner of its process knows better.
@@ -227,10 +231,10 @@ def _newly_known(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str
 
 FORKED = "forked"
 # Equal calls made at once, whose outcomes may race for their proposals.
-MOST_ALIKE = 16
+MAX_EQUAL_CALLS = 16
 
 
-async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> IngestResult:
+async def store_event(event: HookEvent, run: Run, *, size: int, own: Redaction) -> IngestResult:
     """Store an event's turns; one that cannot be stored is left out. `size`: that of its body.
 
     Usage is counted first, so that a budget sees it together with the turn. `own`: what the
@@ -240,13 +244,13 @@ async def store(event: HookEvent, run: Run, *, size: int, own: Redaction) -> Ing
         await dispatcher.run(lambda: _count_new_calls(event, run))
     turns = tuple(turn for turn in event.turns if fault_of(turn) is None)
     if not event.outcome_of or not turns:
-        return await _put(run, turns, size=size, own=own, presence=event.presence)
+        return await _store_turns(run, turns, size=size, own=own, presence=event.presence)
     # Outcomes of equal calls that ran at once may find the same proposal: the later one sees that
     # it was completed, and looks again. If none is left, the outcome is a turn by itself.
-    for _ in range(MOST_ALIKE):
+    for _ in range(MAX_EQUAL_CALLS):
         key = await dispatcher.run(lambda: selectors.find_open_call(run.id, event.outcome_of))
         outcome = replace(turns[0], key=key or turns[0].key)
-        stored = await _put(run, (outcome,), size=size, own=own)
+        stored = await _store_turns(run, (outcome,), size=size, own=own)
         if stored.accepted or key is None:
             break
     return stored
@@ -280,7 +284,7 @@ def _count_new_calls(event: HookEvent, run: Run) -> None:
         telemetry.place_calls([run.id], at=now())
 
 
-async def _put(
+async def _store_turns(
     run: Run,
     turns: tuple[Turn, ...],
     *,

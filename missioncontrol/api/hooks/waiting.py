@@ -6,7 +6,7 @@ answer is empty: the agent's dialog stays open at its terminal all the while.
 The forwarder waits beside a session at rest (`guard hook AGENT --idle`), and is answered
 `{"wake": text or null, "over": the session goes on or has ended, "since": n}`.
 
-A witness (`guard.hooks.watcher`) vouches for the client and passes texts to it. It sends
+A witness (`guard.hooks.watcher`) says that the client is alive, and passes messages to it. It sends
 `{"witness", "wait", "carries", "gone", "stopped"}`, and is answered
 `{"over": no witness is needed any more, "stop": reason or null, "text": or null}`.
 """
@@ -47,7 +47,7 @@ from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import Run, Turn
 
 
-async def ask(
+async def ask_permission(
     adapter: Adapter, event: HookEvent, run_id: UUID, *, for_s: float, own: Redaction
 ) -> Response:
     """Ask people about the call, and return their answer if it comes within the time allowed."""
@@ -68,24 +68,24 @@ async def ask(
             if CLIENT_DISCONNECTED in ended.args and (left := await opening):
                 await dispatcher.run(lambda: permissions.leave(run_id, left, at=now()))
             raise
-    outcome = await _outcome(run_id, card, for_s=for_s) if card else None
+    outcome = await _wait_for_outcome(run_id, card, for_s=for_s) if card else None
     # Read last: a run that was stopped meanwhile is allowed nothing.
     control = await dispatcher.control_state(run_id)
     if control is None:
-        return _respond({})
+        return _json_response({})
     if card and outcome and outcome.is_answer and not control.forbidden:
         answer, shown = cast(Any, outcome.resolution), card
         event = replace(event, answered=answer, answer_text=outcome.message)
-        return _respond(
+        return _json_response(
             adapter.answer(event, directives.directive(control, asked_seq=None)),
-            sent=lambda: dispatcher.note(
+            after_send=lambda: dispatcher.note(
                 lambda: permissions.note_delivered(run_id, shown, at=now())
             ),
         )
-    return _respond(adapter.answer(event, directives.directive(control, asked_seq=None)))
+    return _json_response(adapter.answer(event, directives.directive(control, asked_seq=None)))
 
 
-async def follow(event: HookEvent, stored: IngestResult) -> None:
+async def close_permissions(event: HookEvent, stored: IngestResult) -> None:
     """Close what was answered at the terminal, as the agent's next action shows."""
     if not stored.run.meters.open_permissions or event.asks is not None:
         return
@@ -102,17 +102,17 @@ async def follow(event: HookEvent, stored: IngestResult) -> None:
         )
 
 
-async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
+async def _wait_for_outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
     """Wait until the question is settled, or time is up; check whenever the run changes."""
-    last_seen, until, version = monotonic(), monotonic() + for_s, -1
+    seen_at, until, version = monotonic(), monotonic() + for_s, -1
     try:
         while (left_s := until - monotonic()) > 0:
             settled = dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
             if outcome := await settled:
                 return outcome
             # Keep it open: a question that no server has waited for lately counts as closed.
-            if monotonic() - last_seen >= permissions.SEEN_EVERY_S:
-                last_seen = monotonic()
+            if monotonic() - seen_at >= permissions.SEEN_EVERY_S:
+                seen_at = monotonic()
                 await dispatcher.run(lambda: permissions.hear(card, at=now()))
             control = await dispatcher.rested(run_id, after=version, timeout_s=left_s)
             if control is None:
@@ -127,14 +127,14 @@ async def _outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
     return await dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
 
 
-def _respond(body: dict[str, Any], *, sent: AfterSend | None = None) -> Response:
-    return Response(200, json.dumps(body).encode(), sent=sent)
+def _json_response(body: dict[str, Any], *, after_send: AfterSend | None = None) -> Response:
+    return Response(200, json.dumps(body).encode(), after_send=after_send)
 
 
-async def claim_texts(
+async def claim_messages(
     run_id: UUID, *, agents: Collection[str | None] | None = None
 ) -> list[Message]:
-    """Claim the queued texts for this one answer."""
+    """Claim the queued messages for this one answer."""
     while True:
         # The clock is read once a thread is free: from then on an answer counts as about to leave.
         claimed = await dispatcher.run(
@@ -144,99 +144,102 @@ async def claim_texts(
             return claimed
         # They leave with another answer, within milliseconds. If that answer's process was killed,
         # they go with this one: its call may get no other answer.
-        await asyncio.sleep(SETTLES_WITHIN_S)
+        await asyncio.sleep(CLAIM_RETRY_S)
 
 
-# The wait before texts that another answer is taking are looked at again.
-SETTLES_WITHIN_S = 0.2
-WITNESS_CHARS = 32
+# The wait before messages that another answer is taking are looked at again.
+CLAIM_RETRY_S = 0.2
+MAX_WITNESS_CHARS = 32
 # A hook that held a call delivers first; what it left is passed on after this.
-HOOKS_FIRST_S = 1.0
+HOOK_GRACE_S = 1.0
 
 
 async def wait_for_message(run: Run, request: Request) -> Response:
     """Answer with the run's queued messages, or when it no longer rests, or when time is up."""
-    asked = read_json_object(request.body)
+    body = read_json_object(request.body)
     # Count from where its first question stood, so that what happened between two of them counts.
-    since = asked["since"] if isinstance(asked.get("since"), int) else run.meters.last_obs
-    until = monotonic() + read_wait_s(str(asked.get("wait", 0)))
+    since = body["since"] if isinstance(body.get("since"), int) else run.meters.last_obs
+    until = monotonic() + read_wait_s(str(body.get("wait", 0)))
 
-    def look(control: ControlState) -> tuple[bool, list[Message]]:
+    def check_messages(control: ControlState) -> tuple[bool, list[Message]]:
         # A session that spoke to itself still rests; one that
         # was told something or called a tool does not.
         activity = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
         later = Turn.objects.filter(activity, run=run, obs__gt=since)
         if control.forbidden or control.status in ENDED or later.exists():
             return True, []
-        # Texts that another answer carries are claimed at the next look, if that answer never
+        # Messages that another answer carries are claimed at the next check, if that answer never
         # leaves.
-        texts = sessions.claim_messages(run.id, at=now()) if control.queued_messages else None
-        return False, texts or []
+        messages = sessions.claim_messages(run.id, at=now()) if control.queued_messages else None
+        return False, messages or []
 
     control = await dispatcher.control_state(run.id)
     while control is not None:
-        is_over, texts = await dispatcher.run(partial(look, control))
+        is_over, messages = await dispatcher.run(partial(check_messages, control))
         left_s = until - monotonic()
-        if is_over or texts or left_s <= 0:
-            body = {"wake": _joined(texts), "over": is_over, "since": since}
-            return _respond(body, sent=_once_carried(run.id, control, texts))
+        if is_over or messages or left_s <= 0:
+            reply = {"wake": _joined_texts(messages), "over": is_over, "since": since}
+            after_send = _message_callback(run.id, control, messages)
+            return _json_response(reply, after_send=after_send)
         control = await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
         await request.check_key()
     raise NotFound("The run")
 
 
-async def stand_by(run: Run, request: Request) -> Response:
+async def wait_as_witness(run: Run, request: Request) -> Response:
     """Note that a client is alive; with `wait`, answer when its witness has something to do."""
-    asked = read_json_object(request.body)
-    witness = str(asked.get("witness", ""))[:WITNESS_CHARS]
-    if asked.get("gone") is True:
+    body = read_json_object(request.body)
+    witness = str(body.get("witness", ""))[:MAX_WITNESS_CHARS]
+    if body.get("gone") is True:
         await dispatcher.run(lambda: sessions.lose_process(run.id, witness=witness, at=now()))
-        return _tell(over=True)
+        return _witness_response(over=True)
     # Its client was stopped on purpose, so it is not reported as gone.
-    if asked.get("stopped") is True:
+    if body.get("stopped") is True:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
-        return _tell(over=False)
+        return _witness_response(over=False)
     is_live = await dispatcher.run(
         lambda: sessions.vouch(run.id, witness=witness, for_s=sessions.PROMISE_S, at=now())
     )
-    if not is_live or asked.get("carries") is not True or request.key.reports_only:
-        return _tell(over=not is_live)
-    until = monotonic() + read_wait_s(str(asked.get("wait", 0)))
+    if not is_live or body.get("carries") is not True or request.key.reports_only:
+        return _witness_response(over=not is_live)
+    until = monotonic() + read_wait_s(str(body.get("wait", 0)))
     while True:
         control = ensure_found(await dispatcher.control_state(run.id), "The run")
         left_s = until - monotonic()
-        # A stop before texts: an agent that is to end is told nothing more.
+        # A stop before messages: an agent that is to end is told nothing more.
         if control.status == Status.STOPPING:
-            return _tell(stop=control.reason)
+            return _witness_response(stop=control.reason)
         if control.queued_messages and not control.on_hold:
-            await asyncio.sleep(HOOKS_FIRST_S)
-            if texts := await claim_texts(run.id):
-                return _tell(text=_joined(texts), sent=_once_carried(run.id, control, texts))
+            await asyncio.sleep(HOOK_GRACE_S)
+            if messages := await claim_messages(run.id):
+                after_send = _message_callback(run.id, control, messages)
+                return _witness_response(text=_joined_texts(messages), after_send=after_send)
         if left_s <= 0:
-            return _tell()
+            return _witness_response()
         await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
         await request.check_key()
 
 
-def _joined(texts: Collection[Message]) -> str | None:
-    return "\n\n".join(message.text for message in texts) or None
+def _joined_texts(messages: Collection[Message]) -> str | None:
+    return "\n\n".join(message.text for message in messages) or None
 
 
-def _once_carried(
-    run_id: UUID, control: ControlState, texts: Collection[Message]
+def _message_callback(
+    run_id: UUID, control: ControlState, messages: Collection[Message]
 ) -> AfterSend | None:
     return (
-        delivery_callback(run_id, control, texts=[str(text.id) for text in texts])
-        if texts
+        delivery_callback(run_id, control, message_ids=[str(one.id) for one in messages])
+        if messages
         else None
     )
 
 
-def _tell(
+def _witness_response(
     *,
     over: bool = False,
     stop: str | None = None,
     text: str | None = None,
-    sent: AfterSend | None = None,
+    after_send: AfterSend | None = None,
 ) -> Response:
-    return _respond({"over": over, "stop": stop, "text": text}, sent=sent)
+    body = {"over": over, "stop": stop, "text": text}
+    return _json_response(body, after_send=after_send)

@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from missioncontrol.api.otlp.record import Record, Signal, whole
+from missioncontrol.api.otlp.record import Record, Signal, read_integer
 from missioncontrol.errors import BodyTooLarge, InvalidRequest
 from missioncontrol.runs.sanitizing import storable_json, storable_text
 
 # Far above what exporters send at once (512 spans, the specification's default).
-MOST_RECORDS = 20_000
+MAX_RECORDS = 20_000
 # Levels of nesting of a value.
-DEEPEST = 24
+MAX_DEPTH = 24
 # The year 2200: databases cannot read a much later one back.
-LAST_SECOND = 7_258_118_400
+MAX_SECOND = 7_258_118_400
 
 
-class Unreadable(ValueError):
+class UnreadableRecord(ValueError):
     """One record cannot be read; the others can."""
 
 
@@ -38,33 +38,33 @@ class Batch:
     points: int = 0
     """Data points of metrics, which are counted and not stored."""
 
-    def refuse(self, place: int, why: str) -> None:
+    def refuse(self, index: int, why: str) -> None:
         """Leave out a record and say why."""
-        self.refused[place] = why
+        self.refused[index] = why
 
     @property
     def message(self) -> str:
         """Describe what was refused, the first few by position; empty if nothing was."""
-        reasons = [f"record {place}: {why}" for place, why in sorted(self.refused.items())[:5]]
+        reasons = [f"record {index}: {why}" for index, why in sorted(self.refused.items())[:5]]
         more = len(self.refused) - len(reasons)
         return "; ".join(reasons) + (f"; and {more} more" if more else "")
 
 
-def moment(nanoseconds: int) -> datetime | None:
+def time_of(nanoseconds: int) -> datetime | None:
     """Return a time; None if there is none or it is out of range."""
-    if not 0 < nanoseconds < LAST_SECOND * 1_000_000_000:  # before dividing: it may not fit a float
+    if not 0 < nanoseconds < MAX_SECOND * 1_000_000_000:  # before dividing: it may not fit a float
         return None
     return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
 
 
-def began(when_ns: int, attributes: dict[str, Any]) -> datetime | None:
+def start_time(when_ns: int, attributes: dict[str, Any]) -> datetime | None:
     """Return when an action began: a log record is written at its end, with its duration."""
     # A negative duration, from a clock that was set back, must not put the start after the end.
-    took = whole(attributes.get("duration_ms")) or 0
-    return moment(when_ns - max(took, 0) * 1_000_000) or moment(when_ns)
+    took = read_integer(attributes.get("duration_ms")) or 0
+    return time_of(when_ns - max(took, 0) * 1_000_000) or time_of(when_ns)
 
 
-def hex_id(text: str, length: int, what: str) -> str:
+def read_hex_id(text: str, length: int, what: str) -> str:
     """Return an id in lower case; an empty text for an empty or all-zero one.
 
     Raises:
@@ -75,11 +75,11 @@ def hex_id(text: str, length: int, what: str) -> str:
     if not text.strip("0"):
         return ""
     if len(text) != length or any(letter not in "0123456789abcdef" for letter in text):
-        raise Unreadable(f"{what} must be {length} hexadecimal digits")
+        raise UnreadableRecord(f"{what} must be {length} hexadecimal digits")
     return text
 
 
-def named(attributes: Iterator[tuple[str, Any]]) -> dict[str, Any]:
+def attributes_by_name(attributes: Iterator[tuple[str, Any]]) -> dict[str, Any]:
     """Return attributes by name, ready to be stored; the last of the same name counts."""
     return {storable_text(name): storable_json(value) for name, value in attributes if name}
 
@@ -92,72 +92,72 @@ def event_name(attributes: dict[str, Any], own: str, body: Any) -> str:
 
 
 # In protobuf each span, attribute and value is a message. 16 MB of real ones contain fewer.
-MOST_MESSAGES = 500_000
+MAX_PROTOBUF_MESSAGES = 500_000
 # In JSON each object and list is one; brackets within texts count too, so the limit is higher.
-MOST_GROUPS = 1_000_000
-NO_PROTOBUF = "The body is no OTLP request in protobuf."
+MAX_JSON_CONTAINERS = 1_000_000
+INVALID_PROTOBUF = "The body is no OTLP request in protobuf."
 
 
-def check_json(body: bytes) -> None:
+def check_json_size(body: bytes) -> None:
     """Refuse a body that would become too many objects.
 
     Raises:
         BodyTooLarge: it would.
     """
-    if body.count(b"{") + body.count(b"[") > MOST_GROUPS:
-        raise BodyTooLarge(f"At most {MOST_GROUPS} objects and lists per request.")
+    if body.count(b"{") + body.count(b"[") > MAX_JSON_CONTAINERS:
+        raise BodyTooLarge(f"At most {MAX_JSON_CONTAINERS} objects and lists per request.")
 
 
-def check_protobuf(body: bytes, kind: Any) -> None:
+def check_protobuf_size(body: bytes, kind: Any) -> None:
     """Refuse a body that would become too many objects; `kind` is the message's descriptor.
 
     Raises:
         BodyTooLarge: it would.
         InvalidRequest: it is not such a message.
     """
-    if len(body) <= 2 * MOST_MESSAGES:  # nearly all: too short to hold that many
+    if len(body) <= 2 * MAX_PROTOBUF_MESSAGES:  # nearly all: too short to hold that many
         return
     try:
-        if not _has_at_most(MOST_MESSAGES, body, kind):
-            raise BodyTooLarge(f"At most {MOST_MESSAGES} messages within a request.")
+        if not _has_at_most_messages(MAX_PROTOBUF_MESSAGES, body, kind):
+            raise BodyTooLarge(f"At most {MAX_PROTOBUF_MESSAGES} messages within a request.")
     except IndexError:  # cut off within a number
-        raise InvalidRequest(NO_PROTOBUF) from None
+        raise InvalidRequest(INVALID_PROTOBUF) from None
 
 
-def _has_at_most(most: int, body: bytes, kind: Any) -> bool:
-    unread = [(0, len(body), _messages_in(kind))]
+def _has_at_most_messages(limit: int, body: bytes, kind: Any) -> bool:
+    unread = [(0, len(body), _message_fields(kind))]
     while unread:
         at, end, kinds = unread.pop()
         while at < end:
-            tag, at = _number(body, at)
+            tag, at = _read_varint(body, at)
             match tag & 7:  # the wire type
                 case 0:
-                    _, at = _number(body, at)
+                    _, at = _read_varint(body, at)
                 case 1:
                     at += 8
                 case 5:
                     at += 4
                 case 2:
-                    size, at = _number(body, at)
+                    size, at = _read_varint(body, at)
                     if (inner := kinds.get(tag >> 3)) is not None:
-                        most -= 1
-                        unread.append((at, min(at + size, end), _messages_in(inner)))
+                        limit -= 1
+                        unread.append((at, min(at + size, end), _message_fields(inner)))
                     at += size
                 case _:  # a group, which OTLP does not use: what follows it would not be counted
-                    raise InvalidRequest(NO_PROTOBUF)
-            if most < 0:
+                    raise InvalidRequest(INVALID_PROTOBUF)
+            if limit < 0:
                 return False
     return True
 
 
 @functools.cache
-def _messages_in(kind: Any) -> dict[int, Any]:
+def _message_fields(kind: Any) -> dict[int, Any]:
     return {
         field.number: field.message_type for field in kind.fields if field.message_type is not None
     }
 
 
-def _number(body: bytes, at: int) -> tuple[int, int]:
+def _read_varint(body: bytes, at: int) -> tuple[int, int]:
     """Read a varint; return it and where the next field begins."""
     value = shift = 0
     while True:

@@ -17,28 +17,28 @@ from missioncontrol.api.otlp.record import (
     Record,
     RecordFacts,
     client_of,
-    dollars,
-    inclusive,
+    read_cost,
+    usage_with_cached_input,
 )
-from missioncontrol.api.otlp.steps import parsed, prompt_facts, tool_turn
+from missioncontrol.api.otlp.steps import parse_json, prompt_facts, tool_turn
 
 REDACTED = frozenset({"<REDACTED>", "[REDACTED]"})
 MICROS = Decimal(1_000_000)
 # Codex sends hundreds of these for each answer, each a piece of it; one has the tokens.
-STREAMED = frozenset({"sse_event", "websocket_event"})
+STREAM_EVENTS = frozenset({"sse_event", "websocket_event"})
 
 
-def is_of_claude_code(record: Record) -> bool:
+def is_from_claude_code(record: Record) -> bool:
     """Whether Claude Code sent this."""
     return record.name.startswith("claude_code.") or record.service == "claude-code"
 
 
-def is_of_codex(record: Record) -> bool:
+def is_from_codex(record: Record) -> bool:
     """Whether Codex sent this."""
     return record.name.startswith("codex.") or client_of(record.service) == "codex"
 
 
-def is_of_gemini(record: Record) -> bool:
+def is_from_gemini(record: Record) -> bool:
     """Whether Gemini CLI sent this."""
     return record.name.startswith("gemini_cli.") or client_of(record.service) == "gemini"
 
@@ -59,8 +59,8 @@ def read_claude_code(record: Record) -> RecordFacts | None:
     kind, which = record.text("agent.name", "agent_type"), record.text("agent_id")
     agent = (f"{kind}:{which}" if kind else which)[:100] if which else ""
     own = replace(common, agent=agent)
-    if name in CALLS:
-        return CALLS[name](record, own)
+    if name in CALL_READERS:
+        return CALL_READERS[name](record, own)
     if name == "user_prompt":
         asked = record.text("prompt")
         text = "" if asked in REDACTED else asked
@@ -75,10 +75,10 @@ def read_claude_code(record: Record) -> RecordFacts | None:
     return common
 
 
-def _model_call(record: Record, own: RecordFacts) -> RecordFacts:
+def _read_model_call(record: Record, own: RecordFacts) -> RecordFacts:
     # The integer first: the dollars beside it are a float.
     micros = record.count("cost_usd_micros")
-    cost = Decimal(micros) / MICROS if micros > 0 else dollars(record.attributes.get("cost_usd"))
+    cost = Decimal(micros) / MICROS if micros > 0 else read_cost(record.attributes.get("cost_usd"))
     hour = record.count("cache_creation_1h_tokens")
     stated = hour + record.count("cache_creation_5m_tokens")
     # Where the tiers are missing, their sum is there.
@@ -100,7 +100,7 @@ def _model_call(record: Record, own: RecordFacts) -> RecordFacts:
     return replace(own, use=use)
 
 
-def _tool_call(record: Record, own: RecordFacts) -> RecordFacts:
+def _read_tool_call(record: Record, own: RecordFacts) -> RecordFacts:
     if not record.text("tool_name"):
         return replace(own, agent="")
     failed = record.attributes.get("success") in ("false", False)
@@ -111,7 +111,7 @@ def _tool_call(record: Record, own: RecordFacts) -> RecordFacts:
         if event.name == "tool.output"
     )
     output = next(outputs, None)
-    inputs = (parsed(record.text(name)) for name in ("tool_input", "tool_parameters"))
+    inputs = (parse_json(record.text(name)) for name in ("tool_input", "tool_parameters"))
     given = next((one for one in inputs if isinstance(one, dict)), None)
     if given is None:
         named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
@@ -130,11 +130,11 @@ def _tool_call(record: Record, own: RecordFacts) -> RecordFacts:
 
 
 # By the name of a log event or of its span.
-CALLS = {
-    "api_request": _model_call,
-    "llm_request": _model_call,
-    "tool_result": _tool_call,
-    "tool": _tool_call,
+CALL_READERS = {
+    "api_request": _read_model_call,
+    "llm_request": _read_model_call,
+    "tool_result": _read_tool_call,
+    "tool": _read_tool_call,
 }
 
 
@@ -147,8 +147,8 @@ def read_codex(record: Record) -> RecordFacts | None:
         return None
     common = RecordFacts(client="codex", session=record.text("conversation.id"))
     name = record.name.removeprefix("codex.")
-    if name in STREAMED:
-        usage = inclusive(
+    if name in STREAM_EVENTS:
+        usage = usage_with_cached_input(
             given=record.count("input_token_count"),
             output=record.count("output_token_count"),
             read=record.count("cached_token_count"),
@@ -172,7 +172,7 @@ def read_codex(record: Record) -> RecordFacts | None:
             at=record.began_at,
             tool=record.text("tool_name"),
             # Not every tool takes JSON: a patch is plain text.
-            given=parsed(record.text("arguments")) or record.text("arguments"),
+            given=parse_json(record.text("arguments")) or record.text("arguments"),
             result=output or None,
             failure=(output or record.text("error.message") or "failed") if failed else None,
         )
@@ -212,7 +212,7 @@ def read_gemini(record: Record) -> RecordFacts | None:
         use = ModelUse(call_id=record.key, usage=usage, model=model, provider="google")
         return replace(common, use=use)
     if name == "tool_call" and record.text("function_name"):
-        details = parsed(record.text("metadata"))
+        details = parse_json(record.text("metadata"))
         code = details.get("exitCode") if isinstance(details, dict) else None
         # A failed command is reported as a success of the tool that ran it.
         failed = code or record.attributes.get("success") in ("false", False)
@@ -222,7 +222,8 @@ def read_gemini(record: Record) -> RecordFacts | None:
             agent="",
             at=record.began_at,
             tool=record.text("function_name"),
-            given=parsed(record.text("function_args")) or record.attributes.get("function_args"),
+            given=parse_json(record.text("function_args"))
+            or record.attributes.get("function_args"),
             # Its events leave out a tool's result.
             result=None,
             failure=(why or (f"exit code {code}" if code else "failed")) if failed else None,

@@ -19,31 +19,31 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from missioncontrol.api.otlp.batch import (
-    DEEPEST,
-    MOST_RECORDS,
-    NO_PROTOBUF,
+    INVALID_PROTOBUF,
+    MAX_DEPTH,
+    MAX_RECORDS,
     Batch,
-    Unreadable,
-    began,
-    check_json,
-    check_protobuf,
+    UnreadableRecord,
+    attributes_by_name,
+    check_json_size,
+    check_protobuf_size,
     event_name,
-    hex_id,
-    moment,
-    named,
+    read_hex_id,
+    start_time,
+    time_of,
 )
-from missioncontrol.api.otlp.record import Event, Record, Signal, whole
+from missioncontrol.api.otlp.record import Event, Record, Signal, read_integer
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.sanitizing import storable_text
 
-GROUPS: dict[Signal, tuple[str, str, str]] = {
+JSON_GROUPS: dict[Signal, tuple[str, str, str]] = {
     "traces": ("resourceSpans", "scopeSpans", "spans"),
     "logs": ("resourceLogs", "scopeLogs", "logRecords"),
     "metrics": ("resourceMetrics", "scopeMetrics", "metrics"),
 }
-POINTS = ("gauge", "sum", "histogram", "exponentialHistogram", "summary")
+POINT_FIELDS = ("gauge", "sum", "histogram", "exponentialHistogram", "summary")
 # JSON encoders write an enumeration as a number, as its text, or by name.
-FAILED = (2, "2", "STATUS_CODE_ERROR")
+ERROR_STATUSES = (2, "2", "STATUS_CODE_ERROR")
 
 
 def read_json(body: bytes, signal: Signal) -> Batch:
@@ -53,21 +53,21 @@ def read_json(body: bytes, signal: Signal) -> Batch:
         InvalidRequest: it is not a JSON object, or its groups are not lists.
         BodyTooLarge: it contains too many objects.
     """
-    check_json(body)
+    check_json_size(body)
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
         raise InvalidRequest("The body is not JSON, or is nested too deeply.") from None
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
-    resources, scopes, records = GROUPS[signal]
+    resources, scopes, records = JSON_GROUPS[signal]
     rows = (
         (given, resource)
-        for group in _list(value, resources)
+        for group in _read_list(value, resources)
         # Read once per group: a group may have as many records as attributes.
-        for resource in [_resource(_dict(group, "a group"))]
-        for within in _list(group, scopes)
-        for given in _list(_dict(within, "a scope's group"), records)
+        for resource in [_read_resource(_require_object(group, "a group"))]
+        for within in _read_list(group, scopes)
+        for given in _read_list(_require_object(within, "a scope's group"), records)
     )
 
     return read_records(rows, signal)
@@ -80,105 +80,112 @@ def read_records(rows: Iterable[tuple[Any, dict[str, Any] | str]], signal: Signa
     why every record of that resource is refused.
     """
     batch = Batch(signal)
-    for place, (given, resource) in enumerate(rows):
-        if place >= MOST_RECORDS:
+    for index, (given, resource) in enumerate(rows):
+        if index >= MAX_RECORDS:
             # Refused one by one, because the answer says how many were rejected.
-            batch.refuse(place, f"at most {MOST_RECORDS} records a request")
+            batch.refuse(index, f"at most {MAX_RECORDS} records a request")
             continue
         if not isinstance(given, dict):
-            batch.refuse(place, "a record is an object")
+            batch.refuse(index, "a record is an object")
             continue
         try:
             if signal == "metrics":
-                batch.points += _points(given)
+                batch.points += _count_points(given)
             elif isinstance(resource, str):
-                batch.refuse(place, resource)
+                batch.refuse(index, resource)
             else:
-                read = _span if signal == "traces" else _log
-                batch.records.append(read(given, place, resource))
-        except (Unreadable, RecursionError, OverflowError) as fault:
-            batch.refuse(place, str(fault))
+                read = _read_span if signal == "traces" else _read_log_record
+                batch.records.append(read(given, index, resource))
+        except (UnreadableRecord, RecursionError, OverflowError) as fault:
+            batch.refuse(index, str(fault))
     return batch
 
 
-def _points(given: dict[str, Any]) -> int:
+def _count_points(given: dict[str, Any]) -> int:
     """Count a metric's data points."""
     # JSON writes a protobuf oneof as one of these fields.
-    kinds = [given[kind] for kind in POINTS if isinstance(given.get(kind), dict)]
-    if not _text(given.get("name")) or not kinds:
-        raise Unreadable("a metric has a name and data points")
-    return sum(len(_list(kind, "dataPoints")) for kind in kinds)
+    kinds = [given[kind] for kind in POINT_FIELDS if isinstance(given.get(kind), dict)]
+    if not _text_or_empty(given.get("name")) or not kinds:
+        raise UnreadableRecord("a metric has a name and data points")
+    return sum(len(_read_list(kind, "dataPoints")) for kind in kinds)
 
 
-def _resource(group: dict[str, Any]) -> dict[str, Any] | str:
+def _read_resource(group: dict[str, Any]) -> dict[str, Any] | str:
     """Return a group's attributes, or why each of its records (not the request) is refused."""
     try:
-        return read_attributes(_maybe(group.get("resource")))
-    except Unreadable as fault:
+        return read_attributes(_object_or_empty(group.get("resource")))
+    except UnreadableRecord as fault:
         return str(fault)
 
 
-def _span(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record:
-    since, until = _nanos(given, "startTimeUnixNano"), _nanos(given, "endTimeUnixNano")
-    status = _maybe(given.get("status"))
-    trace, span = _id(given, "traceId", 32), _id(given, "spanId", 16)
+def _read_span(given: dict[str, Any], index: int, resource: dict[str, Any]) -> Record:
+    since, until = (
+        _read_nanoseconds(given, "startTimeUnixNano"),
+        _read_nanoseconds(given, "endTimeUnixNano"),
+    )
+    status = _object_or_empty(given.get("status"))
+    trace, span = _read_id(given, "traceId", 32), _read_id(given, "spanId", 16)
     if not trace or not span:
         # Both names, because protobuf uses the latter.
-        raise Unreadable("a span has a traceId (trace_id) and a spanId (span_id)")
+        raise UnreadableRecord("a span has a traceId (trace_id) and a spanId (span_id)")
     return Record(
         signal="traces",
-        place=place,
-        name=_text(given.get("name"))[:200],
+        index=index,
+        name=_text_or_empty(given.get("name"))[:200],
         resource=resource,
         attributes=read_attributes(given),
         trace=trace,
         span=span,
-        parent=_id(given, "parentSpanId", 16),
+        parent=_read_id(given, "parentSpanId", 16),
         time_ns=since,
-        began_at=moment(since),
-        ended_at=moment(until),
-        failure=_text(status.get("message")) or "error" if status.get("code") in FAILED else None,
+        began_at=time_of(since),
+        ended_at=time_of(until),
+        failure=_text_or_empty(status.get("message")) or "error"
+        if status.get("code") in ERROR_STATUSES
+        else None,
         events=tuple(
-            Event(name=_text(event.get("name")), attributes=read_attributes(event))
-            for event in _list(given, "events")
+            Event(name=_text_or_empty(event.get("name")), attributes=read_attributes(event))
+            for event in _read_list(given, "events")
             if isinstance(event, dict)
         ),
     )
 
 
-def _log(given: dict[str, Any], place: int, resource: dict[str, Any]) -> Record:
+def _read_log_record(given: dict[str, Any], index: int, resource: dict[str, Any]) -> Record:
     attributes = read_attributes(given)
-    body = _value(given.get("body"), 0)
+    body = _read_value(given.get("body"), 0)
     # A record without a time of its own has the time it was observed (OpenTelemetry's logs data
     # model).
-    when = _nanos(given, "timeUnixNano") or _nanos(given, "observedTimeUnixNano")
+    when = _read_nanoseconds(given, "timeUnixNano") or _read_nanoseconds(
+        given, "observedTimeUnixNano"
+    )
     return Record(
         signal="logs",
-        place=place,
+        index=index,
         resource=resource,
         time_ns=when,
-        name=event_name(attributes, _text(given.get("eventName")), body),
+        name=event_name(attributes, _text_or_empty(given.get("eventName")), body),
         # Some clients send an event's fields as its body.
         attributes=attributes | (body if isinstance(body, dict) else {}),
-        trace=_id(given, "traceId", 32),
-        span=_id(given, "spanId", 16),
-        began_at=began(when, attributes),
-        ended_at=moment(when),
+        trace=_read_id(given, "traceId", 32),
+        span=_read_id(given, "spanId", 16),
+        began_at=start_time(when, attributes),
+        ended_at=time_of(when),
     )
 
 
 def read_attributes(given: dict[str, Any]) -> dict[str, Any]:
     """Read the attributes of a record, a resource or an event."""
-    return named(
-        (_text(one.get("key")), _value(one.get("value"), 0))
-        for one in _list(given, "attributes")
+    return attributes_by_name(
+        (_text_or_empty(one.get("key")), _read_value(one.get("value"), 0))
+        for one in _read_list(given, "attributes")
         if isinstance(one, dict)
     )
 
 
-def _value(given: Any, depth: int) -> Any:
+def _read_value(given: Any, depth: int) -> Any:
     """Read an AnyValue; None for one of an unknown kind."""
-    if not isinstance(given, dict) or depth > DEEPEST:
+    if not isinstance(given, dict) or depth > MAX_DEPTH:
         return None
     # Bytes stay in base64, as OTLP writes them in JSON.
     for kind in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
@@ -186,65 +193,68 @@ def _value(given: Any, depth: int) -> Any:
         if isinstance(given.get(kind), str | bool | int | float):
             return given[kind]
     if "intValue" in given:
-        return whole(given["intValue"])
+        return read_integer(given["intValue"])
     if isinstance(given.get("arrayValue"), dict):
-        return [_value(one, depth + 1) for one in _list(given["arrayValue"], "values")]
+        return [_read_value(one, depth + 1) for one in _read_list(given["arrayValue"], "values")]
     if isinstance(given.get("kvlistValue"), dict):
-        pairs = (one for one in _list(given["kvlistValue"], "values") if isinstance(one, dict))
-        return named((_text(one.get("key")), _value(one.get("value"), depth + 1)) for one in pairs)
+        pairs = (one for one in _read_list(given["kvlistValue"], "values") if isinstance(one, dict))
+        return attributes_by_name(
+            (_text_or_empty(one.get("key")), _read_value(one.get("value"), depth + 1))
+            for one in pairs
+        )
     return None
 
 
-def _nanos(given: dict[str, Any], name: str) -> int:
-    number = whole(given.get(name, 0))
+def _read_nanoseconds(given: dict[str, Any], name: str) -> int:
+    number = read_integer(given.get(name, 0))
     if number is None or number < 0:
-        raise Unreadable(f"{name} must be nanoseconds since 1970")
+        raise UnreadableRecord(f"{name} must be nanoseconds since 1970")
     return number
 
 
-def _id(given: dict[str, Any], name: str, length: int) -> str:
+def _read_id(given: dict[str, Any], name: str, length: int) -> str:
     text = given.get(name) or ""
     if not isinstance(text, str):
-        raise Unreadable(f"{name} must be a text")
-    return hex_id(text, length, name)
+        raise UnreadableRecord(f"{name} must be a text")
+    return read_hex_id(text, length, name)
 
 
-def _list(given: dict[str, Any], name: str) -> list[Any]:
+def _read_list(given: dict[str, Any], name: str) -> list[Any]:
     found = given.get(name)
     if found is None:
         return []
     if not isinstance(found, list):
-        raise Unlistable(name)
+        raise NotAList(name)
     return found
 
 
-def _dict(given: Any, what: str) -> dict[str, Any]:
+def _require_object(given: Any, what: str) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise InvalidRequest(f"The body is not OTLP: {what} must be an object.")
     return given
 
 
-def _maybe(given: Any) -> dict[str, Any]:
+def _object_or_empty(given: Any) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
-def _text(given: Any) -> str:
+def _text_or_empty(given: Any) -> str:
     return storable_text(given) if isinstance(given, str) else ""
 
 
-class Unlistable(Unreadable, InvalidRequest):
+class NotAList(UnreadableRecord, InvalidRequest):
     """Something is not a list: within a record the record is refused, elsewhere the request."""
 
     def __init__(self, name: str) -> None:
         InvalidRequest.__init__(self, f"{name} must be a list")
 
 
-MESSAGES: dict[Signal, Any] = {
+PROTOBUF_MESSAGES: dict[Signal, Any] = {
     "traces": ExportTraceServiceRequest,
     "logs": ExportLogsServiceRequest,
     "metrics": ExportMetricsServiceRequest,
 }
-NESTING: dict[Signal, tuple[str, str, str]] = {
+PROTOBUF_GROUPS: dict[Signal, tuple[str, str, str]] = {
     "traces": ("resource_spans", "scope_spans", "spans"),
     "logs": ("resource_logs", "scope_logs", "log_records"),
     "metrics": ("resource_metrics", "scope_metrics", "metrics"),
@@ -258,36 +268,40 @@ def read_protobuf(body: bytes, signal: Signal) -> Batch:
         InvalidRequest: it is not such a message.
         BodyTooLarge: it contains too many objects.
     """
-    check_protobuf(body, MESSAGES[signal].DESCRIPTOR)
+    check_protobuf_size(body, PROTOBUF_MESSAGES[signal].DESCRIPTOR)
     try:
-        message = MESSAGES[signal].FromString(body)
+        message = PROTOBUF_MESSAGES[signal].FromString(body)
     except DecodeError:
-        raise InvalidRequest(NO_PROTOBUF) from None
-    resources, scopes, records = NESTING[signal]
+        raise InvalidRequest(INVALID_PROTOBUF) from None
+    resources, scopes, records = PROTOBUF_GROUPS[signal]
     rows = (
         # One by one: all at once, a request would be in memory twice.
-        (_as_json(given), resource)
+        (_to_json_form(given), resource)
         for group in getattr(message, resources)
         # Read once per group: all of its records share it.
-        for resource in [read_attributes(_as_json(group.resource))]
+        for resource in [read_attributes(_to_json_form(group.resource))]
         for within in getattr(group, scopes)
         for given in getattr(within, records)
     )
     return read_records(rows, signal)
 
 
-def _as_json(message: Any) -> dict[str, Any]:
-    return {field.json_name: _writer(field)(value) for field, value in message.ListFields()}
+def _to_json_form(message: Any) -> dict[str, Any]:
+    return {field.json_name: _converter(field)(value) for field, value in message.ListFields()}
 
 
 # Looked up once per field: there are as many values as attributes.
 @cache
-def _writer(field: Any) -> Callable[[Any], Any]:
+def _converter(field: Any) -> Callable[[Any], Any]:
     """Return what converts a field's value to OTLP's JSON form."""
     if field.name == "data_points":
         return lambda points: [None] * len(points)  # they are counted, and not read
     if field.message_type is not None:
-        return (lambda each: [_as_json(one) for one in each]) if field.is_repeated else _as_json
+        return (
+            (lambda each: [_to_json_form(one) for one in each])
+            if field.is_repeated
+            else _to_json_form
+        )
     # Trace and span ids; OTLP's JSON writes other bytes in base64.
     if field.name.endswith("_id"):
         return bytes.hex

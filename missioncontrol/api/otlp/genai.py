@@ -13,16 +13,16 @@ from missioncontrol.api.otlp.record import (
     Record,
     RecordFacts,
     client_of,
-    dollars,
-    fitted,
-    inclusive,
+    fit_key,
+    read_cost,
+    usage_with_cached_input,
 )
 from missioncontrol.api.otlp.steps import (
     ModelStep,
-    arguments,
+    group_numbered,
     model_facts,
-    numbered,
-    parsed,
+    parse_json,
+    read_arguments,
     read_message,
     read_messages,
     tool_request,
@@ -48,8 +48,11 @@ OUTPUT = (
     "gen_ai.usage.completion_tokens",
     "llm.usage.completion_tokens",
 )
-READ = ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
-WRITTEN = ("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens")
+CACHE_READ = ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens")
+CACHE_WRITE = (
+    "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_creation_input_tokens",
+)
 REASONING = ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens")
 MODEL = ("gen_ai.response.model", "gen_ai.request.model")
 PROVIDER = ("gen_ai.provider.name", "gen_ai.system")
@@ -63,38 +66,38 @@ def recognises(record: Record) -> bool:
 def read(record: Record) -> RecordFacts:
     """Read a span, or the event that describes one model call in detail."""
     operation = operation_of(record)
-    own = record.text("gen_ai.agent.name", "traceloop.association.properties.agent")
-    if not own and record.text("traceloop.span.kind") == "agent":
-        own = record.text("traceloop.entity.name")
+    agent = record.text("gen_ai.agent.name", "traceloop.association.properties.agent")
+    if not agent and record.text("traceloop.span.kind") == "agent":
+        agent = record.text("traceloop.entity.name")
     common = RecordFacts(
         client=client_of(record.service),
-        agent=own[:100],
+        agent=agent[:100],
         # From the resource if the records have none: some programs set it once for all that they
         # send.
         session=record.text(*SESSION) or record.text("session.id", resource=True),
     )
     if operation in TOOL_CALLS:
-        return _tool_call(record, common)
+        return _read_tool_call(record, common)
     if operation not in MODEL_CALLS:
         return common
     step = ModelStep(
         key=record.key,
         agent=common.agent,
         at=record.ended_at,
-        given=_messages(record, "input", "gen_ai.prompt"),
-        output=_messages(record, "output", "gen_ai.completion"),
+        given=_read_messages(record, "input", "gen_ai.prompt"),
+        output=_read_messages(record, "output", "gen_ai.completion"),
         model=record.text(*MODEL)[:100],
         provider=record.text(*PROVIDER)[:50],
         # The provider's own id: a span and an event that describe one call share it.
-        call_id=fitted(record.text("gen_ai.response.id") or record.key),
-        usage=inclusive(
+        call_id=fit_key(record.text("gen_ai.response.id") or record.key),
+        usage=usage_with_cached_input(
             given=record.count(*INPUT),
             output=record.count(*OUTPUT),
-            read=record.count(*READ),
-            written=record.count(*WRITTEN),
+            read=record.count(*CACHE_READ),
+            written=record.count(*CACHE_WRITE),
             reasoning=record.count(*REASONING),
         ),
-        cost_usd=dollars(record.attributes.get("gen_ai.usage.cost")),
+        cost_usd=read_cost(record.attributes.get("gen_ai.usage.cost")),
     )
     return model_facts(common, step)
 
@@ -107,19 +110,21 @@ def operation_of(record: Record) -> str:
     return "chat" if record.has(*INPUT, *OUTPUT) else ""
 
 
-def _tool_call(record: Record, common: RecordFacts) -> RecordFacts:
+def _read_tool_call(record: Record, common: RecordFacts) -> RecordFacts:
     given = record.attributes.get("gen_ai.tool.call.arguments")
     if given is None:
         # OpenLLMetry records what the framework's function received, including the call's
         # arguments.
-        whole = arguments(record.attributes.get("traceloop.entity.input"))
-        inputs = (whole.get(name) for name in ("inputs", "kwargs", "input"))
-        given = next((inner for inner in inputs if isinstance(inner, dict) and inner), whole)
+        function_args = read_arguments(record.attributes.get("traceloop.entity.input"))
+        inputs = (function_args.get(name) for name in ("inputs", "kwargs", "input"))
+        given = next(
+            (inner for inner in inputs if isinstance(inner, dict) and inner), function_args
+        )
 
     result = record.attributes.get("gen_ai.tool.call.result")
     if result is None:
         result = record.attributes.get("traceloop.entity.output")
-        inner = parsed(result) if isinstance(result, str) else result
+        inner = parse_json(result) if isinstance(result, str) else result
         # OpenLLMetry wraps a tool's result in an object.
         result = inner.get("output", result) if isinstance(inner, dict) else result
 
@@ -136,7 +141,7 @@ def _tool_call(record: Record, common: RecordFacts) -> RecordFacts:
 
     call_id = record.text("gen_ai.tool.call.id", "gen_ai.tool.call_id")
     turn = tool_turn(
-        key=fitted(call_id or record.key),
+        key=fit_key(call_id or record.key),
         agent=common.agent,
         at=record.ended_at,
         tool=record.text("gen_ai.tool.name", "traceloop.entity.name") or record.name,
@@ -144,22 +149,22 @@ def _tool_call(record: Record, common: RecordFacts) -> RecordFacts:
         result=result,
         failure=failure,
     )
-    return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
+    return replace(common, turns=(turn,), tool_key=turn.key, is_unpaired=not call_id)
 
 
-def _messages(record: Record, way: str, older: str) -> tuple[ChatMessage, ...]:
+def _read_messages(record: Record, direction: str, older: str) -> tuple[ChatMessage, ...]:
     """Read the messages of one direction, wherever they were recorded."""
-    written = record.attributes.get(f"gen_ai.{way}.messages")
+    written = record.attributes.get(f"gen_ai.{direction}.messages")
     for event in record.events:
-        written = written or event.attributes.get(f"gen_ai.{way}.messages")
+        written = written or event.attributes.get(f"gen_ai.{direction}.messages")
     if written:
         return read_messages(written)
-    rows = numbered(record.attributes, f"{older}.")
+    rows = group_numbered(record.attributes, f"{older}.")
     messages = []
     for row in rows:
         content = row.get("content")
         # OpenLLMetry writes blocks as a JSON list, into the same attribute as plain text.
-        blocks = parsed(content) if str(content).startswith("[") else None
+        blocks = parse_json(content) if str(content).startswith("[") else None
         message = {
             "role": row.get("role"),
             "content": blocks or content,
@@ -168,7 +173,7 @@ def _messages(record: Record, way: str, older: str) -> tuple[ChatMessage, ...]:
         read = read_message(message)
         calls = (
             tool_request(call.get("id"), call.get("name"), call.get("arguments"))
-            for call in numbered(row, "tool_calls.")
+            for call in group_numbered(row, "tool_calls.")
         )
         messages.append(replace(read, calls=(*read.calls, *calls)))
     return tuple(messages) or read_messages(record.attributes.get(older))

@@ -14,31 +14,31 @@ from missioncontrol.api.otlp.record import (
     RecordFacts,
     ToolAnswer,
     client_of,
-    dollars,
-    fitted,
-    inclusive,
+    fit_key,
+    read_cost,
+    usage_with_cached_input,
 )
 from missioncontrol.api.otlp.steps import (
     ModelStep,
+    group_numbered,
     model_facts,
-    numbered,
-    parsed,
+    parse_json,
     tool_request,
     tool_turn,
 )
 
-KIND = "openinference.span.kind"
-CACHE = "llm.token_count.prompt_details."
+KIND_ATTRIBUTE = "openinference.span.kind"
+CACHE_PREFIX = "llm.token_count.prompt_details."
 
 
 def recognises(record: Record) -> bool:
     """Whether OpenInference sent this."""
-    return record.has(KIND)
+    return record.has(KIND_ATTRIBUTE)
 
 
 def read(record: Record) -> RecordFacts:
     """Read a span."""
-    kind = record.text(KIND).upper()
+    kind = record.text(KIND_ATTRIBUTE).upper()
     # Where no agent is named, the graph's node is the agent.
     agent = record.text("agent.name", "graph.node.id")[:100]
     common = RecordFacts(
@@ -46,26 +46,26 @@ def read(record: Record) -> RecordFacts:
     )
     if kind == "LLM":
         # The id is only in the whole response, which is stored as JSON.
-        response = parsed(record.text("output.value"))
+        response = parse_json(record.text("output.value"))
         response_id = response.get("id") if isinstance(response, dict) else None
-        call_id = fitted(
+        call_id = fit_key(
             response_id if isinstance(response_id, str) and response_id else record.key
         )
         step = ModelStep(
             key=record.key,
             agent=common.agent,
             at=record.ended_at,
-            given=_messages(record, "llm.input_messages."),
-            output=_messages(record, "llm.output_messages."),
+            given=_read_messages(record, "llm.input_messages."),
+            output=_read_messages(record, "llm.output_messages."),
             call_id=call_id,
             model=record.text("llm.model_name")[:100],
             provider=record.text("llm.provider", "llm.system")[:50],
-            cost_usd=dollars(record.attributes.get("llm.cost.total")),
-            usage=inclusive(
+            cost_usd=read_cost(record.attributes.get("llm.cost.total")),
+            usage=usage_with_cached_input(
                 given=record.count("llm.token_count.prompt"),
                 output=record.count("llm.token_count.completion"),
-                read=record.count(f"{CACHE}cache_read"),
-                written=record.count(f"{CACHE}cache_write"),
+                read=record.count(f"{CACHE_PREFIX}cache_read"),
+                written=record.count(f"{CACHE_PREFIX}cache_write"),
                 reasoning=record.count("llm.token_count.completion_details.reasoning"),
             ),
         )
@@ -74,7 +74,7 @@ def read(record: Record) -> RecordFacts:
         call_id = record.text("tool_call.id", "tool.id")
         given = record.attributes.get("tool.parameters", record.attributes.get("input.value"))
         turn = tool_turn(
-            key=fitted(call_id or record.key),
+            key=fit_key(call_id or record.key),
             agent=common.agent,
             at=record.ended_at,
             tool=record.text("tool.name", "tool_call.function.name") or record.name,
@@ -82,19 +82,19 @@ def read(record: Record) -> RecordFacts:
             result=record.attributes.get("output.value"),
             failure=record.failure,
         )
-        return replace(common, turns=(turn,), tool_key=turn.key, unpaired=not call_id)
+        return replace(common, turns=(turn,), tool_key=turn.key, is_unpaired=not call_id)
     return common
 
 
-def _messages(record: Record, prefix: str) -> tuple[ChatMessage, ...]:
+def _read_messages(record: Record, prefix: str) -> tuple[ChatMessage, ...]:
     # Attributes are flat: numbers in their names make a list.
     messages = []
-    for row in numbered(record.attributes, prefix):
+    for row in group_numbered(record.attributes, prefix):
         role = str(row.get("message.role") or "assistant").lower()
         text, call_id = row.get("message.content"), row.get("message.tool_call_id")
         # A message of several parts is recorded part by part.
         if not isinstance(text, str):
-            blocks = numbered(row, "message.contents.")
+            blocks = group_numbered(row, "message.contents.")
             texts = (block.get("message_content.text") for block in blocks)
             text = "\n".join(one for one in texts if isinstance(one, str) and one)
         if role == "tool" and isinstance(call_id, str):
@@ -106,7 +106,7 @@ def _messages(record: Record, prefix: str) -> tuple[ChatMessage, ...]:
                 call.get("tool_call.function.name"),
                 call.get("tool_call.function.arguments"),
             )
-            for call in numbered(row, "message.tool_calls.")
+            for call in group_numbered(row, "message.tool_calls.")
         )
         messages.append(ChatMessage(role=role, text=text, calls=calls))
     return tuple(messages)

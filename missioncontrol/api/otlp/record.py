@@ -14,9 +14,9 @@ from guard.turn import Turn, Usage
 
 Signal = Literal["traces", "logs", "metrics"]
 # A 64-bit number has no more.
-MOST_DIGITS = 20
+MAX_DIGITS = 20
 # The column has 200 characters: some callers add a word in front.
-LONGEST_KEY = 190
+MAX_KEY_CHARS = 190
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +31,12 @@ class Event:
 class Record:
     """A span or a log record; a log record begins and ends at the same time.
 
-    `place` is its position in the request; `name` a span's name or a log record's
+    `index` is its position in the request; `name` a span's name or a log record's
     event; `failure` a failed span's message; ids are lower-case hex.
     """
 
     signal: Signal
-    place: int
+    index: int
     name: str
     attributes: Mapping[str, Any]
     resource: Mapping[str, Any] = field(default_factory=dict)
@@ -65,9 +65,9 @@ class Record:
         """
         sequence = self.attributes.get("event.sequence")
         if sequence is not None and self.text("session.id"):
-            return fitted(f"{self.text('session.id')}:{sequence}:{self.text('prompt.id')}")
+            return fit_key(f"{self.text('session.id')}:{sequence}:{self.text('prompt.id')}")
         # With time and name, because a log record has no id of its own.
-        return fitted(f"{self.trace}:{self.span}:{self.time_ns}:{self.name}")
+        return fit_key(f"{self.trace}:{self.span}:{self.time_ns}:{self.name}")
 
     def text(self, *names: str, resource: bool = False) -> str:
         """Return the first of these attributes that is a non-empty text."""
@@ -81,7 +81,7 @@ class Record:
     def count(self, *names: str) -> int:
         """Return the first of these attributes that is a whole number, or 0."""
         for name in names:
-            value = whole(self.attributes.get(name))
+            value = read_integer(self.attributes.get(name))
             if value is not None:
                 return value
         return 0
@@ -91,7 +91,7 @@ class Record:
         return any(name in self.attributes for name in names)
 
 
-def whole(value: Any) -> int | None:
+def read_integer(value: Any) -> int | None:
     """Read a whole number; agents also send it as a text or a decimal."""
     # Python's `True` is an integer, but not an amount.
     if isinstance(value, bool):
@@ -100,7 +100,7 @@ def whole(value: Any) -> int | None:
         digits = value.strip()
         return (
             int(digits)
-            if digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS
+            if digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS
             else None
         )
     if isinstance(value, int):
@@ -110,13 +110,13 @@ def whole(value: Any) -> int | None:
     return None
 
 
-def fitted(name: str) -> str:
+def fit_key(name: str) -> str:
     """Return a name that fits a column; a longer one ends in its digest."""
-    if len(name) <= LONGEST_KEY:
+    if len(name) <= MAX_KEY_CHARS:
         return name
     # The digest keeps two long names with the same beginning apart.
     digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
-    return f"{name[: LONGEST_KEY - 33]}~{digest}"
+    return f"{name[: MAX_KEY_CHARS - 33]}~{digest}"
 
 
 # Services that have an adapter here, with the name that their runs' keys begin with.
@@ -130,7 +130,7 @@ CLIENTS = {
     "gemini_cli": "gemini",
 }
 # The client's name if no service is named.
-NAMELESS = "otel"
+UNNAMED_CLIENT = "otel"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +156,7 @@ class RecordFacts:
         use: A model call's tokens and money.
         prompt: What the person asked, which names the run.
         tool_key: The turn whose tool ran during the record.
-        unpaired: The tool call has no id: it completes a proposed
+        is_unpaired: The tool call has no id: it completes a proposed
             turn of the same tool and arguments, if one waits.
         ends: The session is over.
         failed: It ended badly.
@@ -170,7 +170,7 @@ class RecordFacts:
     prompt: str = ""
     # With it, a tool's span is shown beside the turn that asked for it.
     tool_key: str | None = None
-    unpaired: bool = False
+    is_unpaired: bool = False
     ends: bool = False
     failed: bool = False
 
@@ -205,10 +205,10 @@ class ToolAnswer:
 def client_of(service: str) -> str:
     """Return the client's name, from the service that was instrumented."""
     # Cut, because it is the first half of the run's key.
-    return CLIENTS.get(service, service)[:60] or NAMELESS
+    return CLIENTS.get(service, service)[:60] or UNNAMED_CLIENT
 
 
-def inclusive(
+def usage_with_cached_input(
     *, given: int, output: int, read: int = 0, written: int = 0, reasoning: int = 0
 ) -> Usage | None:
     """Return the usage of a vendor whose input includes what was cached; None if there is none.
@@ -227,7 +227,7 @@ def inclusive(
     return usage if usage.total else None
 
 
-def dollars(*figures: Any) -> Decimal | None:
+def read_cost(*figures: Any) -> Decimal | None:
     """Return the first amount above 0: an agent that knows no price reports 0."""
     amounts = (read_dollars(one) for one in figures)
     return next((amount for amount in amounts if amount), None)

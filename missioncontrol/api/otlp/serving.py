@@ -25,9 +25,13 @@ from guard.formats.recording import Recording
 from guard.turn import Turn
 from missioncontrol.api.endpoint import PROTOBUF, Request, Response
 from missioncontrol.api.otlp import decoding, storing
-from missioncontrol.api.otlp.batch import MOST_RECORDS, Batch
-from missioncontrol.api.otlp.reading import Reading, Sessions, understood
+from missioncontrol.api.otlp.batch import MAX_RECORDS, Batch
 from missioncontrol.api.otlp.record import Signal
+from missioncontrol.api.otlp.session_records import (
+    SessionRecord,
+    TraceSessions,
+    read_session_records,
+)
 from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import SOURCES, Call
@@ -46,44 +50,44 @@ from missioncontrol.runs.ingest import LARGE_BYTES, offload_large
 logger = logging.getLogger(__name__)
 
 # A field's name in protobuf and in OTLP's JSON, which uses lower camel case.
-REJECTED: dict[Signal, tuple[Any, str, str]] = {
+PARTIAL_SUCCESS: dict[Signal, tuple[Any, str, str]] = {
     "traces": (ExportTraceServiceResponse, "rejected_spans", "rejectedSpans"),
     "logs": (ExportLogsServiceResponse, "rejected_log_records", "rejectedLogRecords"),
     "metrics": (ExportMetricsServiceResponse, "rejected_data_points", "rejectedDataPoints"),
 }
-sessions = Sessions()
+trace_sessions = TraceSessions()
 # Separate from the threads of hooks, so that a held agent never waits behind many spans.
 _pool = ThreadPoolExecutor(2, thread_name_prefix="otlp")
 JSON = "application/json"
-UNPACKED_LIMIT = 16 * 1024 * 1024
+MAX_DECOMPRESSED_BYTES = 16 * 1024 * 1024
 # Members of a gzip file: exporters send one, and empty ones cost time that no size limit bounds.
-MOST_MEMBERS = 100
+MAX_GZIP_MEMBERS = 100
 # This tells zlib to expect gzip's header instead of its own.
 GZIP_HEADER = 16 + zlib.MAX_WBITS
-NO_GZIP = "The body is not gzip, or cut off."
-_STEP = 1024 * 1024
+INVALID_GZIP = "The body is not gzip, or cut off."
+_CHUNK_BYTES = 1024 * 1024
 
 
-async def take(request: Request) -> Response:
+async def receive_telemetry(request: Request) -> Response:
     """Store spans or log records; metrics are read, and not stored."""
     signal = cast(Signal, request.params["signal"])
-    kind = media_type(_last(request, b"content-type"))
-    encoding = _last(request, b"content-encoding")
+    kind = read_media_type(_last_header(request, b"content-type"))
+    encoding = _last_header(request, b"content-encoding")
     read = decoding.read_protobuf if kind == PROTOBUF else decoding.read_json
     batch = await offload_large(
-        lambda: read(unpacked(request.body, encoding), signal),
+        lambda: read(decompress(request.body, encoding), signal),
         size=len(request.body)
         if not encoding
         else LARGE_BYTES,  # its unpacked size is not known yet
     )
     try:
-        await _store(batch, request)
+        await _store_batch(batch, request)
     except MissionControlError:
         raise
     except Exception:  # an exporter retries what is unavailable, and drops what failed
         logger.exception("storing telemetry failed")
         raise Unavailable("It could not be stored; the server's log says why.") from None
-    response, field, camel = REJECTED[batch.signal]
+    response, field, camel = PARTIAL_SUCCESS[batch.signal]
     count, message = len(batch.refused), batch.message
     if kind == PROTOBUF:
         # OTLP: if everything was accepted, the field stays unset.
@@ -96,37 +100,39 @@ async def take(request: Request) -> Response:
     return Response(200, json.dumps(body).encode())
 
 
-def _last(request: Request, name: bytes) -> str:
+def _last_header(request: Request, name: bytes) -> str:
     values = request.headers(name)
     return values[-1] if values else ""
 
 
-async def _store(batch: Batch, request: Request) -> None:
+async def _store_batch(batch: Batch, request: Request) -> None:
     """Store turns first: what is counted and stored afterwards refers to them."""
     if not batch.records:
         return
     key = request.key
 
-    def find() -> list[storing.Visit]:
-        readings = understood(batch, project=key.project, sessions=sessions, own=key.redaction)
-        return storing.visits(batch, readings, key=key, at=now())
+    def find() -> list[storing.RunBatch]:
+        session_records = read_session_records(
+            batch, project=key.project, sessions=trace_sessions, own=key.redaction
+        )
+        return storing.batch_by_run(batch, session_records, key=key, at=now())
 
     found = await in_pool(_pool, find)
-    for visit in found:
-        await request.note_use(visit.run.id)
+    for run_batch in found:
+        await request.record_key_use(run_batch.run.id)
     # All at once: the ingest thread stores what waits for it together.
-    arrivals = [visit.arrival for visit in found if visit.arrival]
+    arrivals = [run_batch.arrival for run_batch in found if run_batch.arrival]
     stored = await asyncio.gather(*(writer.put(arrival) for arrival in arrivals))
     # A turn may result from a model call that was counted before; seen under the run's lock.
     counted = {one.run.id for one in stored if one.run.meters.usage_source}
     left = [one for one in found if one.records or not one.arrival or one.run.id in counted]
     if left:
-        await in_pool(_pool, lambda: storing.settle(left, at=now()))
+        await in_pool(_pool, lambda: storing.finish_batches(left, at=now()))
     for one in stored:
         dispatcher.dispatch(one.run.id, root=one.run.root)
 
 
-def media_type(content_type: str) -> str:
+def read_media_type(content_type: str) -> str:
     """Return which of the two encodings a body has.
 
     Raises:
@@ -138,7 +144,7 @@ def media_type(content_type: str) -> str:
     return kind
 
 
-def unpacked(body: bytes, encoding: str) -> bytes:
+def decompress(body: bytes, encoding: str) -> bytes:
     """Return a body without its content encoding.
 
     Raises:
@@ -157,27 +163,27 @@ def unpacked(body: bytes, encoding: str) -> bytes:
     try:
         while body:
             members += 1
-            if members > MOST_MEMBERS:
-                raise InvalidRequest(f"At most {MOST_MEMBERS} gzip members in a body.")
+            if members > MAX_GZIP_MEMBERS:
+                raise InvalidRequest(f"At most {MAX_GZIP_MEMBERS} gzip members in a body.")
             member = zlib.decompressobj(GZIP_HEADER)
             while not member.eof:
                 # A little at a time: a small body may unpack to more than all memory.
-                part = member.decompress(body, _STEP)
+                part = member.decompress(body, _CHUNK_BYTES)
                 body = member.unconsumed_tail
                 size += len(part)
-                if size > UNPACKED_LIMIT:
-                    raise BodyTooLarge(f"At most {UNPACKED_LIMIT} bytes once unpacked.")
+                if size > MAX_DECOMPRESSED_BYTES:
+                    raise BodyTooLarge(f"At most {MAX_DECOMPRESSED_BYTES} bytes once unpacked.")
                 if not part and not body and not member.eof:
-                    raise InvalidRequest(NO_GZIP)
+                    raise InvalidRequest(INVALID_GZIP)
                 parts.append(part)
             body = member.unused_data
     except zlib.error:
-        raise InvalidRequest(NO_GZIP) from None
+        raise InvalidRequest(INVALID_GZIP) from None
     return b"".join(parts)
 
 
 # No metrics: they contain no turns.
-HOLDS: dict[bytes, Signal] = {b'"resourceSpans"': "traces", b'"resourceLogs"': "logs"}
+SIGNAL_OF_FIELD: dict[bytes, Signal] = {b'"resourceSpans"': "traces", b'"resourceLogs"': "logs"}
 
 
 def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording, list[Call]]:
@@ -186,34 +192,34 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
     Raises:
         InvalidRequest: a line is no request, or the file holds no session, or several.
     """
-    sessions, readings, refused = Sessions(), list[Reading](), 0
-    for requests, (body, signal) in enumerate(_requests(text), 1):
+    sessions, session_records, refused = TraceSessions(), list[SessionRecord](), 0
+    for requests, (body, signal) in enumerate(_split_requests(text), 1):
         batch = decoding.read_json(body, signal)
-        readings += understood(batch, project=project, sessions=sessions)
+        session_records += read_session_records(batch, project=project, sessions=sessions)
         refused += len(batch.refused)
         # Requests count too: a line without a record takes time as well.
-        if max(requests, len(readings)) > MOST_RECORDS:
-            raise InvalidRequest(f"At most {MOST_RECORDS} records per recording.", field="file")
-    runs = {one.run_key for one in readings if one.facts.turns}
+        if max(requests, len(session_records)) > MAX_RECORDS:
+            raise InvalidRequest(f"At most {MAX_RECORDS} records per recording.", field="file")
+    runs = {one.run_key for one in session_records if one.facts.turns}
     if len(runs) != 1:
         what = f"{len(runs)} sessions" if runs else "no turn of an agent"
         raise InvalidRequest(f"The file contains {what}; a recording is one session.", field="file")
     (run,) = runs
     # Exporters send logs and spans in separate batches: only their times order them.
     ordered = sorted(
-        (one for one in readings if one.run_key == run),
+        (one for one in session_records if one.run_key == run),
         key=lambda one: one.record.time_ns,
     )
     prompt = next((one.facts.prompt for one in ordered if one.facts.prompt), "")
     agent = next((one.facts.agent for one in ordered if one.facts.agent), ordered[0].facts.client)
     turns: list[Turn] = []
-    waiting = storing.Proposals(NO_REDACTION)
+    proposals = storing.OpenProposals(NO_REDACTION)
     for one in ordered:
         for turn in one.facts.turns:
             if turn.is_proposed:
-                waiting.add(turn)
-            elif one.facts.unpaired:
-                turn = waiting.completed_by(turn)  # noqa: PLW2901 - as it was told
+                proposals.add(turn)
+            elif one.facts.is_unpaired:
+                turn = proposals.with_proposal_key(turn)  # noqa: PLW2901 - as it was told
             moment = turn.ts or one.record.began_at or one.record.ended_at
             turns.append(replace(turn, ts=moment, agent=turn.agent or agent))
     recording = Recording(
@@ -223,19 +229,19 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
         goal=prompt or None,
         form="otlp",
     )
-    return recording, _calls(ordered, agent)
+    return recording, _model_calls(ordered, agent)
 
 
-def _requests(text: bytes) -> Iterator[tuple[bytes, Signal]]:
+def _split_requests(text: bytes) -> Iterator[tuple[bytes, Signal]]:
     # First as one document: indented JSON has lines too, and none of them is a request.
-    if (signal := signal_of(text)) and _is_json(text):
+    if (signal := signal_of(text)) and _is_json_object(text):
         yield text, signal
         return
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         signal = signal_of(line)
-        if signal is None or not _is_json(line):
+        if signal is None or not _is_json_object(line):
             raise InvalidRequest(
                 f"Line {number}: expected an OTLP request in JSON, with resourceSpans or"
                 " resourceLogs.",
@@ -246,19 +252,19 @@ def _requests(text: bytes) -> Iterator[tuple[bytes, Signal]]:
 
 def signal_of(text: bytes) -> Signal | None:
     """Return what an export contains, by its names; None if neither spans nor log records."""
-    return next((signal for name, signal in HOLDS.items() if name in text), None)
+    return next((signal for name, signal in SIGNAL_OF_FIELD.items() if name in text), None)
 
 
-def _is_json(text: bytes) -> bool:
+def _is_json_object(text: bytes) -> bool:
     try:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def _calls(readings: Sequence[Reading], agent: str) -> list[Call]:
+def _model_calls(session_records: Sequence[SessionRecord], agent: str) -> list[Call]:
     """Return each model call once, from the best source, with the tool it asked for."""
-    calls = storing.calls_of(readings, agent=agent)
+    calls = storing.calls_of(session_records, agent=agent)
     best = max((call.source for call in calls), key=SOURCES.index, default="")
     # If a call is reported twice, the first counts.
     by_id = {call.call_id: call for call in reversed(calls) if call.source == best}
@@ -269,7 +275,7 @@ def _calls(readings: Sequence[Reading], agent: str) -> list[Call]:
     ]
     tools = [
         Began(name=one.facts.tool_key, agent=one.facts.agent or agent, at=one.record.began_at)
-        for one in readings
+        for one in session_records
         if one.facts.tool_key and one.record.began_at is not None
     ]
     keys = led_to(begun, tools)

@@ -28,24 +28,24 @@ from missioncontrol.api.otlp.record import (
 )
 from missioncontrol.wire.rows import row_of
 
-MOST_MESSAGES = 2000
+MAX_MESSAGES = 2000
 _NUMBERED = re.compile(r"(\d{1,4})\.(.+)")
-MOST_OPEN = 64
+MAX_OPEN_CALLS = 64
 
 
 def read_messages(value: Any) -> tuple[ChatMessage, ...]:
     """Read messages from a list, or from a JSON text of one; none from anything else."""
     if isinstance(value, str):
-        value = parsed(value)
+        value = parse_json(value)
     # One message alone, or all of them under a name.
     if isinstance(value, dict):
         value = value.get("messages", [value])
     if not isinstance(value, list):
         return ()
-    return tuple(read_message(one) for one in value[:MOST_MESSAGES] if isinstance(one, dict))
+    return tuple(read_message(one) for one in value[:MAX_MESSAGES] if isinstance(one, dict))
 
 
-def numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
+def group_numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
     """Collect `prefix.0.role`, `prefix.0.content` … into one dict per number."""
     found: dict[int, dict[str, Any]] = {}
     for name, value in attributes.items():
@@ -54,7 +54,7 @@ def numbered(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]
     return [found[number] for number in sorted(found)]
 
 
-def parsed(text: Any) -> Any:
+def parse_json(text: Any) -> Any:
     """Parse JSON; None if it is invalid."""
     try:
         return json.loads(text) if isinstance(text, str) else None
@@ -62,7 +62,7 @@ def parsed(text: Any) -> Any:
         return None
 
 
-def arguments(value: Any) -> dict[str, object]:
+def read_arguments(value: Any) -> dict[str, object]:
     """Return a call's arguments; a value that is not an object is wrapped in one."""
     args = read_args(value)
     if args is not None:
@@ -76,7 +76,7 @@ def read_message(given: dict[str, Any]) -> ChatMessage:
     blocks = given.get("parts", given.get("content"))
     # A text becomes one block, so that both are read the same way below.
     blocks = [{"type": "text", "content": blocks}] if isinstance(blocks, str) else blocks
-    known = [block for block in _listed(blocks) if isinstance(block, dict)]
+    known = [block for block in _list_or_empty(blocks) if isinstance(block, dict)]
     answers = []
     for block in known:
         if block.get("type") not in {"tool_call_response", "tool_result", "function_call_output"}:
@@ -86,20 +86,26 @@ def read_message(given: dict[str, Any]) -> ChatMessage:
         answer = next(
             (block[n] for n in ("response", "result", "content", "output") if n in block), ""
         )
-        parts = [part for part in _listed(answer) if isinstance(part, dict)]
-        answers.append(ToolAnswer(id=_id(call_id), text=_texts(parts) or read_answer(answer) or ""))
+        parts = [part for part in _list_or_empty(answer) if isinstance(part, dict)]
+        answers.append(
+            ToolAnswer(
+                id=_id_or_empty(call_id), text=_joined_texts(parts) or read_answer(answer) or ""
+            )
+        )
     # OpenAI's chat messages have no block for an answer: the whole message is one.
     if role == "tool" and not answers:
-        answers.append(ToolAnswer(id=_id(given.get("tool_call_id")), text=_texts(known)))
+        answers.append(
+            ToolAnswer(id=_id_or_empty(given.get("tool_call_id")), text=_joined_texts(known))
+        )
     return ChatMessage(
         role=role,
-        text="" if role == "tool" else _texts(known),
-        calls=(*_calls(known), *_calls(given.get("tool_calls"))),
+        text="" if role == "tool" else _joined_texts(known),
+        calls=(*_tool_requests(known), *_tool_requests(given.get("tool_calls"))),
         answers=tuple(answers),
     )
 
 
-def _texts(blocks: Iterable[dict[str, Any]]) -> str:
+def _joined_texts(blocks: Iterable[dict[str, Any]]) -> str:
     texts = (
         block.get("content", block.get("text"))
         for block in blocks
@@ -108,8 +114,8 @@ def _texts(blocks: Iterable[dict[str, Any]]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str) and text)
 
 
-def _calls(blocks: Any) -> Iterator[ToolRequest]:
-    for block in _listed(blocks):
+def _tool_requests(blocks: Any) -> Iterator[ToolRequest]:
+    for block in _list_or_empty(blocks):
         if not isinstance(block, dict):
             continue
         if block.get("type") not in {"tool_call", "tool_use", "function", "function_call"}:
@@ -124,21 +130,21 @@ def _calls(blocks: Any) -> Iterator[ToolRequest]:
 def tool_request(call_id: Any, name: Any, given: Any) -> ToolRequest:
     """Return a proposed call."""
     return ToolRequest(
-        id=_id(call_id),
+        id=_id_or_empty(call_id),
         name=name if isinstance(name, str) else "",
-        args=arguments(given),
+        args=read_arguments(given),
     )
 
 
-def _id(value: Any) -> str:
+def _id_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _listed(value: Any) -> list[Any]:
+def _list_or_empty(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-class _Naming:
+class _CallIds:
     """Distinct ids for calls to which the model or its instrumentation gave none.
 
     Gemini's calls have no id: OpenTelemetry's instrumentation writes `name_0` for each, others
@@ -151,23 +157,23 @@ class _Naming:
         self._seen: Counter[str] = Counter()
         self._open: list[tuple[str, ToolRequest]] = []
 
-    def read(self, message: ChatMessage) -> ChatMessage:
-        """Read the next message."""
+    def assign(self, message: ChatMessage) -> ChatMessage:
+        """Give the next message's calls and answers their ids."""
         if not message.calls and not message.answers:
             return message
         answers = []
         for answer in message.answers:
-            places = [at for at, (known_id, _) in enumerate(self._open) if known_id == answer.id]
-            if not places and answer.id not in self._seen:
+            matches = [at for at, (known_id, _) in enumerate(self._open) if known_id == answer.id]
+            if not matches and answer.id not in self._seen:
                 # The number in `name_0` is the part's place in its message, so it may differ
                 # between call and answer: take the oldest open call of that name.
                 names = {answer.id, answer.id.rpartition("_")[0]}
-                places = [
+                matches = [
                     at
                     for at, (_, call) in enumerate(self._open)
                     if not answer.id or call.name in names
                 ]
-            own_id = self._open.pop(places[0])[1].id if places else answer.id
+            own_id = self._open.pop(matches[0])[1].id if matches else answer.id
             answers.append(replace(answer, id=own_id))
         calls = []
         for call in message.calls:
@@ -183,12 +189,12 @@ class _Naming:
                     count = self._seen[known]
                     own = replace(call, id=f"{(call.id or call.name)[:100]}#{count}-{digest}")
                 # Bounded, because not every call is answered.
-                self._open = [*self._open[1 - MOST_OPEN :], (call.id, own)]
+                self._open = [*self._open[1 - MAX_OPEN_CALLS :], (call.id, own)]
             calls.append(own)
         return replace(message, calls=tuple(calls), answers=tuple(answers))
 
 
-NAME_LENGTH, TOOL_LENGTH = 100, 200
+MAX_AGENT_CHARS, MAX_TOOL_CHARS = 100, 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,19 +216,19 @@ class ModelStep:
 def model_facts(common: RecordFacts, step: ModelStep) -> RecordFacts:
     """Return what tools returned, what a person said, and what the model did and used."""
     # One for both: an answer may belong to a call of an earlier request.
-    naming = _Naming()
-    given = tuple(map(naming.read, step.given))
-    step = replace(step, given=given, output=tuple(map(naming.read, step.output)))
+    call_ids = _CallIds()
+    given = tuple(map(call_ids.assign, step.given))
+    step = replace(step, given=given, output=tuple(map(call_ids.assign, step.output)))
     # New messages begin after the model's last own one: `assistant` with OpenAI, `model` with
     # Google, `ai` with LangChain.
     spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
-    fresh = given[(spoken[-1] + 1 if spoken else 0) :]
+    new = given[(spoken[-1] + 1 if spoken else 0) :]
     # `human` is LangChain's.
     asked = [message.text for message in given if message.role in {"user", "human"}]
     use = row_of(ModelUse, step)
     return replace(
         common,
-        turns=(*_input_turns(step, fresh), *_output_turns(step)),
+        turns=(*_input_turns(step, new), *_output_turns(step)),
         prompt=next((text for text in reversed(asked) if text), ""),
         # A call with neither is not counted: it would appear as a call without a price.
         use=use if use.usage or use.cost_usd else None,
@@ -244,9 +250,9 @@ def tool_turn(
     return Turn(
         role=Role.ASSISTANT,
         key=key,
-        agent=agent[:NAME_LENGTH] or None,
-        tool=tool[:TOOL_LENGTH] or "tool",
-        args=arguments(given),
+        agent=agent[:MAX_AGENT_CHARS] or None,
+        tool=tool[:MAX_TOOL_CHARS] or "tool",
+        args=read_arguments(given),
         result=text if failure is None else None,
         # A failed span without a message says "error": the tool's result says more.
         error=text if text and failure == "error" else failure,
@@ -267,11 +273,11 @@ def prompt_facts(
     return replace(common, turns=(turn,), prompt=text)
 
 
-def _input_turns(step: ModelStep, fresh: Sequence[ChatMessage]) -> Iterator[Turn]:
+def _input_turns(step: ModelStep, new: Sequence[ChatMessage]) -> Iterator[Turn]:
     """Return what tools and people said; repeated text is a new turn only if it was said again."""
     names = {call.id: call for message in step.given for call in message.calls}
-    answer_counts = Counter(answer.text for answer in _answers(step.given))
-    for answer in _answers(fresh):
+    answer_counts = Counter(answer.text for answer in _tool_answers(step.given))
+    for answer in _tool_answers(new):
         call = names.get(answer.id)
         if call is not None and answer.id:
             yield tool_turn(
@@ -290,14 +296,14 @@ def _input_turns(step: ModelStep, fresh: Sequence[ChatMessage]) -> Iterator[Turn
 
     # Each call contains the whole conversation: how often a text occurs in it shows a repeat.
     text_counts = Counter(message.text for message in step.given if message.role == "user")
-    for message in fresh:
+    for message in new:
         if message.role == "user" and message.text:
             key = f"user:{_digest(message.text)}:{text_counts[message.text]}"
             yield Turn(role=Role.USER, key=key, content=message.text, ts=step.at)
 
 
-def _answers(fresh: Sequence[ChatMessage]) -> Iterator[ToolAnswer]:
-    for message in fresh:
+def _tool_answers(new: Sequence[ChatMessage]) -> Iterator[ToolAnswer]:
+    for message in new:
         yield from message.answers
 
 
@@ -312,7 +318,7 @@ def _output_turns(step: ModelStep) -> Iterator[Turn]:
         yield Turn(
             role=Role.ASSISTANT,
             key=f"said:{step.key}",
-            agent=step.agent[:NAME_LENGTH] or None,
+            agent=step.agent[:MAX_AGENT_CHARS] or None,
             content=text,
             ts=step.at,
             call_id=step.call_id or None,
@@ -327,9 +333,9 @@ def _output_turns(step: ModelStep) -> Iterator[Turn]:
                 yield Turn(
                     role=Role.ASSISTANT,
                     key=call.id,
-                    agent=step.agent[:NAME_LENGTH] or None,
+                    agent=step.agent[:MAX_AGENT_CHARS] or None,
                     phase=Phase.PROPOSED,
-                    tool=call.name[:TOOL_LENGTH],
+                    tool=call.name[:MAX_TOOL_CHARS],
                     args=call.args,
                     ts=step.at,
                     call_id=step.call_id or None,

@@ -21,8 +21,8 @@ from guard.turn import Turn
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api.otlp.batch import Batch
-from missioncontrol.api.otlp.reading import Reading
 from missioncontrol.api.otlp.record import Record
+from missioncontrol.api.otlp.session_records import SessionRecord
 from missioncontrol.compiled_queries import CompiledQuery
 from missioncontrol.costs import telemetry
 from missioncontrol.costs.ledger import Call
@@ -39,10 +39,10 @@ from missioncontrol.runs.sanitizing import masked_json, masked_name, masked_text
 from missioncontrol.runs.statements import insert_rows
 
 # Per request; with more, somebody is inventing sessions.
-MOST_RUNS = 200
+MAX_RUNS = 200
 # The same length as the names that hooks give to runs.
-PROMPT_LENGTH = 60
-SOURCE = {"traces": "spans", "logs": "logs"}
+NAME_PROMPT_CHARS = 60
+CALL_SOURCES = {"traces": "spans", "logs": "logs"}
 # A run known only from telemetry is watched: it asks us nothing before a call.
 CAPABILITIES = {
     "hold": False,
@@ -55,11 +55,11 @@ CAPABILITIES = {
         "terminate": "Only telemetry tells of this run: it cannot be ended from here.",
     },
 }
-MOST_ATTRIBUTES = 100
-LONGEST_TEXT = 1000
-LONGEST_VALUE = 4000
+MAX_ATTRIBUTES = 100
+MAX_STORED_CHARS = 1000
+MAX_VALUE_CHARS = 4000
 # Conversations are stored as turns, and instructions are long and repeated with every model call.
-NOT_KEPT = (
+DROPPED_ATTRIBUTES = (
     "gen_ai.input.messages",
     "gen_ai.output.messages",
     "gen_ai.prompt",
@@ -73,49 +73,49 @@ NOT_KEPT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class RunBatch:
     """What one request contains for one run."""
 
     run: Run
-    readings: Sequence[Reading]
+    session_records: Sequence[SessionRecord]
     arrival: Arrival | None
     """Its turns; the records go with them if nothing else has to be done afterwards."""
     records: Sequence[TelemetryRecord]
-    """The records that `settle` stores. A stored record is never read again, so the calls and ends
-    it reports are handled first; they refer to turns.
+    """The records that `finish_batches` stores. A stored record is never read again, so the calls
+    and ends it reports are handled first; they refer to turns.
     """
 
 
-def visits(
-    batch: Batch, readings: Sequence[Reading], *, key: KeyHolder, at: datetime
-) -> list[Visit]:
+def batch_by_run(
+    batch: Batch, session_records: Sequence[SessionRecord], *, key: KeyHolder, at: datetime
+) -> list[RunBatch]:
     """Find or open each session's run, and what is new to it.
 
     Records of a run that `key` does not reach are refused, and the rest is taken.
     """
     # One look-up and one write per run, however many records it has.
-    by_key: dict[str, list[Reading]] = defaultdict(list)
-    for one in readings:
+    by_key: dict[str, list[SessionRecord]] = defaultdict(list)
+    for one in session_records:
         by_key[one.run_key].append(one)
     found = []
     for number, (run_key, of_run) in enumerate(by_key.items()):
-        if number >= MOST_RUNS:
-            _refuse(batch, of_run, f"at most {MOST_RUNS} sessions a request")
+        if number >= MAX_RUNS:
+            _refuse_records(batch, of_run, f"at most {MAX_RUNS} sessions a request")
             continue
         try:
             run = _open_run(run_key, of_run, at=at, opener=key)
         except Forbidden as refused:
-            _refuse(batch, of_run, str(refused))
+            _refuse_records(batch, of_run, str(refused))
             continue
         # Of a record that occurs twice in one request, the first is new.
         unknown = {one.record.key: one for one in reversed(of_run)}
         # Exporters send a batch again when its answer was lost.
-        for record in _KEPT.fetch([run.id], unknown.keys()):
+        for record in _STORED_KEYS.fetch([run.id], unknown.keys()):
             del unknown[record.key]
         new = [one for one in of_run if unknown.get(one.record.key) is one]
         # If hooks or the SDK report the run, they report its turns too, in more detail.
         turns = _pair_turns(run, new, key.redaction) if run.source == Source.TELEMETRY else []
-        records = [kept_record(run.id, one, at=at, own=key.redaction) for one in new]
+        records = [telemetry_row(run.id, one, at=at, own=key.redaction) for one in new]
         is_only_turns = turns and not any(one.facts.use or one.facts.ends for one in new)
         arrival = Arrival(
             run=run.id,
@@ -126,48 +126,55 @@ def visits(
         )
         # Masked here, in a separate thread: the ingest thread stores for everybody.
         arrived = sanitize(arrival) if turns else None
-        found.append(Visit(run, new, arrived, () if is_only_turns else records))
+        found.append(RunBatch(run, new, arrived, () if is_only_turns else records))
     return found
 
 
-def settle(found: Iterable[Visit], *, at: datetime) -> None:
+def finish_batches(run_batches: Iterable[RunBatch], *, at: datetime) -> None:
     """Count the calls, end what is over, store the other records; called once turns are stored.
 
     Turns are matched with calls last, because that reads the records.
     """
-    found = list(found)
-    calls = {visit.run.id: calls_of(visit.readings, agent=visit.run.agent) for visit in found}
+    run_batches = list(run_batches)
+    calls = {
+        run_batch.run.id: calls_of(run_batch.session_records, agent=run_batch.run.agent)
+        for run_batch in run_batches
+    }
     telemetry.count_calls({run: made for run, made in calls.items() if made}, at=at)
-    for visit in found:
+    for run_batch in run_batches:
         # Only a run that nothing else reports: a hook knows better when its session ends.
-        last = next((one.facts for one in visit.readings if one.facts.ends), None)
-        if last is not None and visit.run.source == Source.TELEMETRY:
-            sessions.end_session(visit.run.id, at=at, failed=last.failed)
-    if records := [row for visit in found for row in visit.records]:
+        last = next((one.facts for one in run_batch.session_records if one.facts.ends), None)
+        if last is not None and run_batch.run.source == Source.TELEMETRY:
+            sessions.end_session(run_batch.run.id, at=at, failed=last.failed)
+    if records := [row for run_batch in run_batches for row in run_batch.records]:
         with transaction.atomic():
             insert_rows(TelemetryRecord, records, on_conflict="DO NOTHING")
     telemetry.place_calls(calls, at=at)
 
 
-_KEPT = CompiledQuery(
+_STORED_KEYS = CompiledQuery(
     lambda runs, keys: TelemetryRecord.objects.filter(run_id__in=runs, key__in=keys).only("key")
 )
 
 
-def _refuse(batch: Batch, readings: Iterable[Reading], why: str) -> None:
-    for one in readings:
-        batch.refuse(one.record.place, why)
+def _refuse_records(batch: Batch, session_records: Iterable[SessionRecord], why: str) -> None:
+    for one in session_records:
+        batch.refuse(one.record.index, why)
 
 
-def _open_run(key: str, readings: list[Reading], *, opener: KeyHolder, at: datetime) -> Run:
+def _open_run(
+    key: str, session_records: list[SessionRecord], *, opener: KeyHolder, at: datetime
+) -> Run:
     run = runs.join_run(opener.project, key, opener=opener, at=at)
     if run is not None and (run.goal or run.source != Source.TELEMETRY):
         return run  # most requests: a run that has its name learns nothing new
-    first, own = readings[0], opener.redaction
-    prompt = next((one.facts.prompt for one in readings if one.facts.prompt), "")
+    first, own = session_records[0], opener.redaction
+    prompt = next((one.facts.prompt for one in session_records if one.facts.prompt), "")
     prompt = masked_text(prompt, own) or ""  # before the name is cut from it
-    name = f"{first.facts.client}: {prompt[:PROMPT_LENGTH]}" if prompt else first.facts.client
-    agent = next((one.facts.agent for one in readings if one.facts.agent), first.facts.client)
+    name = f"{first.facts.client}: {prompt[:NAME_PROMPT_CHARS]}" if prompt else first.facts.client
+    agent = next(
+        (one.facts.agent for one in session_records if one.facts.agent), first.facts.client
+    )
     if run is None:
         run, is_new = runs.open_run(
             Project.objects.get(pk=opener.project),
@@ -177,7 +184,7 @@ def _open_run(key: str, readings: list[Reading], *, opener: KeyHolder, at: datet
                 agent=agent,
                 goal=prompt,
                 capabilities=CAPABILITIES,
-                metadata={"otel": kept(first.record.resource, own)},
+                metadata={"otel": stored_attributes(first.record.resource, own)},
             ),
             by="agent",
             at=at,
@@ -192,7 +199,7 @@ def _open_run(key: str, readings: list[Reading], *, opener: KeyHolder, at: datet
     return run
 
 
-class Proposals:
+class OpenProposals:
     """Proposed turns that wait for their tool: keys by masked tool and arguments, oldest first."""
 
     def __init__(self, own: Redaction) -> None:
@@ -207,7 +214,7 @@ class Proposals:
         """Add a proposal that is about to be stored."""
         self._keys[self._masked_call(turn)].append(turn.key)
 
-    def completed_by(self, turn: Turn) -> Turn:
+    def with_proposal_key(self, turn: Turn) -> Turn:
         """Give a tool call without an id the key of the proposal it answers, if one waits."""
         # Each key once: two equal calls answer two proposals, the older one first.
         waiting = self._keys.get(self._masked_call(turn))
@@ -219,24 +226,26 @@ class Proposals:
         return tool, canonical(args)
 
 
-def _pair_turns(run: Run, readings: list[Reading], own: Redaction) -> list[Turn]:
+def _pair_turns(run: Run, session_records: list[SessionRecord], own: Redaction) -> list[Turn]:
     """Return the turns; a tool call without an id gets the key of the proposal it completes."""
     # A call is completed by the request that proposed it, or by a later one.
-    waiting = Proposals(own)
-    if any(one.facts.unpaired for one in readings):
+    proposals = OpenProposals(own)
+    if any(one.facts.is_unpaired for one in session_records):
         open_ = TurnModel.objects.filter(run=run, phase="proposed", key__isnull=False)
         for key, tool, args in open_.order_by("seq").values_list("key", "tool", "args"):
-            waiting.add_stored(key, tool, args)
+            proposals.add_stored(key, tool, args)
     turns: list[Turn] = []
-    for one in readings:
+    for one in session_records:
         for turn in one.facts.turns:
             if turn.is_proposed:
-                waiting.add(turn)
-            turns.append(waiting.completed_by(turn) if one.facts.unpaired else turn)
+                proposals.add(turn)
+            turns.append(proposals.with_proposal_key(turn) if one.facts.is_unpaired else turn)
     return turns
 
 
-def kept_record(run: UUID, reading: Reading, *, at: datetime, own: Redaction) -> TelemetryRecord:
+def telemetry_row(
+    run: UUID, reading: SessionRecord, *, at: datetime, own: Redaction
+) -> TelemetryRecord:
     """Return the row that stores a record."""
     record, facts = reading.record, reading.facts
     return TelemetryRecord(
@@ -244,46 +253,50 @@ def kept_record(run: UUID, reading: Reading, *, at: datetime, own: Redaction) ->
         key=record.key,
         name=masked_name(record.name, 200, own),
         agent=facts.agent,
-        attributes=kept(record.attributes, own),
+        attributes=stored_attributes(record.attributes, own),
         turn_key=facts.tool_key,
         began_at=storable_moment(record.began_at),
         at=at,
     )
 
 
-def kept(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
+def stored_attributes(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
     """Return attributes as they are stored: without conversations and secrets, and shortened."""
-    named = ((name, value) for name, value in attributes.items() if not name.startswith(NOT_KEPT))
+    named = (
+        (name, value)
+        for name, value in attributes.items()
+        if not name.startswith(DROPPED_ATTRIBUTES)
+    )
     chosen: dict[str, Any] = {}
-    for name, value in itertools.islice(named, MOST_ATTRIBUTES):
+    for name, value in itertools.islice(named, MAX_ATTRIBUTES):
         # Values that are far too long are cut before masking reads them.
         is_nested = isinstance(value, list | dict)
         text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else value
-        is_long = isinstance(text, str) and len(text) > LONGEST_VALUE
-        chosen[name[:200]] = text[:LONGEST_VALUE] if is_long else value
+        is_long = isinstance(text, str) and len(text) > MAX_VALUE_CHARS
+        chosen[name[:200]] = text[:MAX_VALUE_CHARS] if is_long else value
     masked: dict[str, Any] = masked_json(chosen, own) or {}
     # The final cut comes after masking: half a number would not have been recognised.
     return {
-        name: (value[:LONGEST_TEXT] if isinstance(value, str) else value)
+        name: (value[:MAX_STORED_CHARS] if isinstance(value, str) else value)
         for name, value in masked.items()
     }
 
 
-def calls_of(readings: Sequence[Reading], *, agent: str) -> list[Call]:
+def calls_of(session_records: Sequence[SessionRecord], *, agent: str) -> list[Call]:
     """Return the model calls reported, as `agent`'s unless they name another.
 
     A call within another is the same call.
     """
-    spans = {one.record.span for one in readings if one.facts.use and _is_span(one.record)}
+    spans = {one.record.span for one in session_records if one.facts.use and _is_span(one.record)}
     calls: list[Call] = []
-    for one in readings:
+    for one in session_records:
         use, record = one.facts.use, one.record
         if use is None or (_is_span(record) and record.parent in spans):
             continue
         calls.append(
             Call(
                 call_id=use.call_id,
-                source=SOURCE[record.signal],
+                source=CALL_SOURCES[record.signal],
                 agent=one.facts.agent or agent,
                 model=use.model or None,
                 provider=use.provider or None,

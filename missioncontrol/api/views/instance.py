@@ -111,7 +111,7 @@ def instance_budget(asked: DayBudget, by: By) -> OrganisationBudget:
 
 def limits_row(*, projects: Collection[UUID], counted: RateLimiter = rate_limiter) -> LimitsRow:
     """Show the limits of this installation, and their use by some projects and their keys."""
-    spent, refused = counted.spent(), dict(counted.refused)
+    spent, refused = counted.usage(), dict(counted.refused)
     # Buckets are named by key hash or project id; those of other projects are left out.
     hashes = {name for _, name in spent.keys() | refused.keys()}
     ours = AgentKey.objects.filter(project__in=projects).select_related("project")

@@ -35,7 +35,7 @@ def test_a_head_is_read_with_where_its_body_stands():
 
     assert head.path == f"/api/v1/runs/{RUN}/turns/".encode()
     assert head.headers[-1] == (b"prefer", b"wait=3")
-    assert head.end - head.begin == 4
+    assert head.body_end - head.body_start == 4
 
 
 @pytest.mark.parametrize(

@@ -66,9 +66,9 @@ def test_a_project_as_a_whole_is_shown_beside_its_keys(project):
     key = a_key(project, "coder")
     open_run(project, OpenRun(name="one"), by="a", at=NOON, opener=holder_of(key.row))
     hashed = digest(key.secret)
-    counted.count_taken("turns", 7, key=hashed, project=str(project.id))
+    counted.count_authenticated("turns", 7, key=hashed, project=str(project.id))
     with pytest.raises(TooManyRequests):
-        counted.count_taken("turns", 7, key=hashed, project=str(project.id))
+        counted.count_authenticated("turns", 7, key=hashed, project=str(project.id))
 
     assert used_by(counted, project) == [
         ("", "turns", 1, 1, 1),
@@ -105,7 +105,7 @@ def test_a_key_is_counted_as_itself_however_it_is_written(project, counted, writ
 
     asks(key.secret, written=written)
 
-    assert counted.spent() == {("turns", digest(key.secret)): 1}
+    assert counted.usage() == {("turns", digest(key.secret)): 1}
 
 
 def test_a_minute_later_nothing_is_taken():
@@ -114,10 +114,10 @@ def test_a_minute_later_nothing_is_taken():
 
     bucket = TokenBuckets(60, lambda: Clock.now)
     bucket.take("ana")
-    assert bucket.spent() == {"ana": 1}
+    assert bucket.usage() == {"ana": 1}
     Clock.now = 60.0
 
-    assert bucket.spent() == {}
+    assert bucket.usage() == {}
 
 
 def test_an_owner_sees_the_limits(as_person, owner, settings):

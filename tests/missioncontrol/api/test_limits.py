@@ -61,9 +61,9 @@ def test_without_a_limit_what_was_taken_is_over_after_a_minute(clock):
 
     clock.now = 30.0
     bucket.take("ana", 2)
-    assert bucket.spent() == {"ana": 4}
+    assert bucket.usage() == {"ana": 4}
     clock.now = 90.0
-    assert bucket.spent() == {}
+    assert bucket.usage() == {}
 
 
 def test_of_ever_new_names_only_so_many_are_kept(clock, monkeypatch):
@@ -79,10 +79,10 @@ def test_of_ever_new_names_only_so_many_are_kept(clock, monkeypatch):
 def test_an_address_is_limited_whatever_keys_it_tries():
     limiter = RateLimiter({"taps": 5}, {"taps": 2})
     for number in range(2):
-        limiter.count("taps", address="192.0.2.7", key=f"guess {number}")
+        limiter.count_request("taps", address="192.0.2.7", key=f"guess {number}")
 
     with pytest.raises(TooManyRequests) as refused:
-        limiter.count("taps", address="192.0.2.7", key="another")
+        limiter.count_request("taps", address="192.0.2.7", key="another")
 
     assert int(refused.value.headers()["Retry-After"]) == 30
 
@@ -90,46 +90,46 @@ def test_an_address_is_limited_whatever_keys_it_tries():
 def test_a_project_is_limited_whatever_keys_it_makes():
     limiter = RateLimiter({"turns": 5}, {}, {"turns": 2})
     for number in range(2):
-        limiter.count_taken("turns", 1, key=f"key {number}", project="p")
+        limiter.count_authenticated("turns", 1, key=f"key {number}", project="p")
 
     with pytest.raises(TooManyRequests):
-        limiter.count_taken("turns", 1, key="another", project="p")
-    limiter.count_taken("turns", 1, key="theirs", project="another")
+        limiter.count_authenticated("turns", 1, key="another", project="p")
+    limiter.count_authenticated("turns", 1, key="theirs", project="another")
 
 
 def test_a_key_and_a_project_send_so_many_bytes_a_minute():
     limiter = RateLimiter({"bytes": 100}, {}, {"bytes": 150})
-    limiter.count_taken("turns", 90, key="one", project="p")
+    limiter.count_authenticated("turns", 90, key="one", project="p")
 
     with pytest.raises(TooManyRequests):
-        limiter.count_taken("turns", 20, key="one", project="p")
+        limiter.count_authenticated("turns", 20, key="one", project="p")
     with pytest.raises(TooManyRequests):
-        limiter.count_taken("turns", 90, key="two", project="p")
+        limiter.count_authenticated("turns", 90, key="two", project="p")
     assert limiter.refused == {("bytes", "one"): 1, ("bytes", "p"): 1}
 
 
 def test_one_body_above_a_minutes_bytes_is_taken_and_the_next_one_waits():
     limiter = RateLimiter({"bytes": 60}, {}, {})
-    limiter.count_taken("turns", 120, key="one", project="p")
+    limiter.count_authenticated("turns", 120, key="one", project="p")
 
     with pytest.raises(TooManyRequests) as refused:
-        limiter.count_taken("turns", 60, key="one", project="p")
+        limiter.count_authenticated("turns", 60, key="one", project="p")
 
     assert refused.value.wait_s == 120
 
 
 def test_a_room_that_is_full_takes_the_next_once_somebody_left():
-    room = ConcurrencyLimit(1)
-    leave = room.enter()
+    slots = ConcurrencyLimit(1)
+    release = slots.acquire()
 
     with pytest.raises(Unavailable):
-        room.enter()
-    leave()
-    leave()  # an answer that ends and then loses its connection leaves once
+        slots.acquire()
+    release()
+    release()  # an answer that ends and then loses its connection leaves once
 
-    room.enter()
+    slots.acquire()
     with pytest.raises(Unavailable):
-        room.enter()
+        slots.acquire()
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Membership, Project
-from missioncontrol.api.otlp.batch import MOST_RECORDS
+from missioncontrol.api.otlp.batch import MAX_RECORDS
 from missioncontrol.audit import erasing
 from missioncontrol.audit.anchors import verify
 from missioncontrol.audit.erasing import erase_run
@@ -537,10 +537,10 @@ def test_more_turns_than_a_recording_has_are_counted_and_not_taken(as_person, op
 
 
 def test_an_export_of_more_requests_than_records_are_read_is_given_up_on(as_person, operator):
-    response = send(as_person(operator), b'{"resourceSpans":[]}\n' * (MOST_RECORDS + 1))
+    response = send(as_person(operator), b'{"resourceSpans":[]}\n' * (MAX_RECORDS + 1))
 
     assert response.status_code == 400, response.content
-    assert f"At most {MOST_RECORDS} records" in response.json()["detail"]
+    assert f"At most {MAX_RECORDS} records" in response.json()["detail"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from guard.adapters.hook import HookEvent
 from guard.reading.normalize import call_text
 from missioncontrol.api import keys
 from missioncontrol.api.hooks import serving
-from missioncontrol.api.otlp.storing import LONGEST_TEXT, kept
+from missioncontrol.api.otlp.storing import MAX_STORED_CHARS, stored_attributes
 from missioncontrol.decisions import allowlist
 from missioncontrol.decisions.allowlist import NewAllowlistEntry
 from missioncontrol.runs.models import JournalRow, Run, Turn
@@ -101,7 +101,7 @@ def test_a_call_that_was_allowed_under_its_mask_is_permitted_and_another_is_not(
     def grant(customer):
         asks = replace(a_proposal(), args=args_of(customer))
         event = HookEvent(client="claude-code", name="Ask", session="s", asks=asks)
-        return serving._with_grant(event, run, own).grant
+        return serving._with_allowlist_grant(event, run, own).grant
 
     assert grant(CUSTOMER) == "session"
     assert grant("K-654321") is None
@@ -114,7 +114,9 @@ def args_of(customer):
 def test_what_is_kept_of_telemetry_is_masked_before_it_is_cut(project):
     own = ruled(project).redaction
 
-    text = kept({"acme.note": "x" * (LONGEST_TEXT - 5) + " " + CUSTOMER}, own)["acme.note"]
+    text = stored_attributes({"acme.note": "x" * (MAX_STORED_CHARS - 5) + " " + CUSTOMER}, own)[
+        "acme.note"
+    ]
 
-    assert len(text) == LONGEST_TEXT
+    assert len(text) == MAX_STORED_CHARS
     assert "K-1" not in text

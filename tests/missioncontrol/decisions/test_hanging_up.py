@@ -68,7 +68,9 @@ async def test_who_hangs_up_as_the_card_opens_leaves_it():
     run = await sync_to_async(a_run)(agent="claude-code")
     event = HookEvent(client="claude-code", name="Ask", session="s", asks=a_proposal("rm -r build"))
     asked = asyncio.create_task(
-        waiting.ask(adapter_of("claude-code"), event, run.id, for_s=3600, own=NO_REDACTION)
+        waiting.ask_permission(
+            adapter_of("claude-code"), event, run.id, for_s=3600, own=NO_REDACTION
+        )
     )
     for _ in range(3):
         await asyncio.sleep(0)
@@ -93,7 +95,7 @@ async def test_an_answer_that_came_as_the_time_was_over_leaves_all_the_same():
         tap(run, "allow_once", decision=Decision.objects.get(run=run).id)
 
     asked = asyncio.create_task(
-        waiting.ask(adapter_of("claude-code"), event, run.id, for_s=0, own=NO_REDACTION)
+        waiting.ask_permission(adapter_of("claude-code"), event, run.id, for_s=0, own=NO_REDACTION)
     )
     for _ in range(3):
         await asyncio.sleep(0)

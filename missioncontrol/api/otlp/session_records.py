@@ -23,21 +23,21 @@ logger = logging.getLogger(__name__)
 
 # The first dialect that recognises a record reads it; the coding agents' own come first.
 DIALECTS: tuple[tuple[Callable[[Record], bool], Callable[[Record], RecordFacts | None]], ...] = (
-    (coding_agents.is_of_claude_code, coding_agents.read_claude_code),
-    (coding_agents.is_of_codex, coding_agents.read_codex),
-    (coding_agents.is_of_gemini, coding_agents.read_gemini),
+    (coding_agents.is_from_claude_code, coding_agents.read_claude_code),
+    (coding_agents.is_from_codex, coding_agents.read_codex),
+    (coding_agents.is_from_gemini, coding_agents.read_gemini),
     (openinference.recognises, openinference.read),
     (genai.recognises, genai.read),
 )
 # More spans can still be expected for the newest traces.
-TRACES_KEPT = 10_000
-KNOWN = frozenset(CLIENTS.values())
+MAX_TRACES = 10_000
+KNOWN_CLIENTS = frozenset(CLIENTS.values())
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """A record and what it says; both halves of its run's key are set."""
+class SessionRecord:
+    """A record whose session is known, and what it says: both halves of its run's key are set."""
 
     record: Record
     facts: RecordFacts
@@ -48,7 +48,7 @@ class Reading:
         return f"{self.facts.client}:{self.facts.session}"
 
 
-class Sessions:
+class TraceSessions:
     """The session that a trace belongs to, where only some of its spans name it.
 
     Kept for the newest traces of this process: spans that end before the one that
@@ -56,71 +56,72 @@ class Sessions:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[UUID, str], str] = OrderedDict()
+        self._sessions: OrderedDict[tuple[UUID, str], str] = OrderedDict()
         self._lock = threading.Lock()
 
-    def learn(self, project: UUID, readings: Iterable[tuple[Record, RecordFacts]]) -> None:
+    def remember(self, project: UUID, read: Iterable[tuple[Record, RecordFacts]]) -> None:
         """Note what these records say."""
         with self._lock:
-            for record, facts in readings:
+            for record, facts in read:
                 if record.trace and facts.session:
                     # By project too: two of them may use the same trace id.
-                    self._known.setdefault((project, record.trace), facts.session)
-            while len(self._known) > TRACES_KEPT:
-                self._known.popitem(last=False)
+                    self._sessions.setdefault((project, record.trace), facts.session)
+            while len(self._sessions) > MAX_TRACES:
+                self._sessions.popitem(last=False)
 
-    def of(self, project: UUID, record: Record, facts: RecordFacts) -> str:
+    def session_of(self, project: UUID, record: Record, facts: RecordFacts) -> str:
         """Return a record's session, or else its trace's; an empty text if neither is known."""
         with self._lock:
-            return facts.session or self._known.get((project, record.trace), "")
+            return facts.session or self._sessions.get((project, record.trace), "")
 
 
-def understood(
-    batch: Batch, *, project: UUID, sessions: Sessions, own: Redaction = NO_REDACTION
-) -> list[Reading]:
+def read_session_records(
+    batch: Batch, *, project: UUID, sessions: TraceSessions, own: Redaction = NO_REDACTION
+) -> list[SessionRecord]:
     """Return what the records say, oldest first; an error refuses only its own record.
 
     `own` is what the project masks besides secrets.
     """
-    read = [(record, facts) for record in batch.records if (facts := _read(batch, record))]
+    read = [(record, facts) for record in batch.records if (facts := _read_facts(batch, record))]
     # All of them first: the span that names the session may come after others of its trace.
-    sessions.learn(project, read)
-    agents = _agents(read)
-    named = defaultdict[str, set[str]](set)
+    sessions.remember(project, read)
+    agents = _agents_by_span(read)
+    sessions_by_client = defaultdict[str, set[str]](set)
     for _, facts in read:
-        named[facts.client] |= {facts.session} - {""}
-    found = []
-    for record, facts in sorted(read, key=lambda one: (one[0].ended_at or EARLIEST, one[0].place)):
-        session = sessions.of(project, record, facts)
-        if not session and facts.client not in KNOWN:
+        sessions_by_client[facts.client] |= {facts.session} - {""}
+    session_records = []
+    for record, facts in sorted(read, key=lambda one: (one[0].ended_at or EARLIEST, one[0].index)):
+        session = sessions.session_of(project, record, facts)
+        if not session and facts.client not in KNOWN_CLIENTS:
             # For an unknown client, only the trace holds its spans together.
             session = record.trace
         elif not session:
             # Known clients name the session in most records: take it if the request has only one.
-            session = next(iter(named[facts.client])) if len(named[facts.client]) == 1 else ""
+            named = sessions_by_client[facts.client]
+            session = next(iter(named)) if len(named) == 1 else ""
         if not session:
             continue  # an event of no session, such as a program's start
         # With its client it is the run's key, whose column has a limited length.
-        if len(session) > (most := longest_session(facts.client)):
-            batch.refuse(record.place, f"a session's id has at most {most} characters")
+        if len(session) > (max_chars := longest_session(facts.client)):
+            batch.refuse(record.index, f"a session's id has at most {max_chars} characters")
             continue
         agent = masked_text(facts.agent or agents.get(record.span, ""), own) or ""
         turns = tuple(replace(turn, agent=turn.agent or agent or None) for turn in facts.turns)
-        whole = replace(facts, session=session, agent=agent, turns=turns)
-        if record.signal == "traces" and not record.parent and facts.client not in KNOWN:
+        own_facts = replace(facts, session=session, agent=agent, turns=turns)
+        if record.signal == "traces" and not record.parent and facts.client not in KNOWN_CLIENTS:
             # If the trace is the session, its outermost span ends it.
-            whole = replace(whole, ends=True, failed=record.failure is not None)
-        found.append(Reading(record=record, facts=whole))
-    return found
+            own_facts = replace(own_facts, ends=True, failed=record.failure is not None)
+        session_records.append(SessionRecord(record=record, facts=own_facts))
+    return session_records
 
 
-def _read(batch: Batch, record: Record) -> RecordFacts | None:
+def _read_facts(batch: Batch, record: Record) -> RecordFacts | None:
     read = next((read for recognises, read in DIALECTS if recognises(record)), None)
     try:
         facts = read(record) if read else None
     except Exception:  # a bug of ours: otherwise the request would be sent again for ever
         logger.exception("a record named %r could not be understood", record.name)
-        batch.refuse(record.place, "it could not be understood; the server's log says why")
+        batch.refuse(record.index, "it could not be understood; the server's log says why")
         return None
     if facts is None:
         return None
@@ -142,12 +143,12 @@ def _read(batch: Batch, record: Record) -> RecordFacts | None:
         )
     fault = next((fault for turn in turns if (fault := fault_of(turn))), None)
     if fault:
-        batch.refuse(record.place, fault)
+        batch.refuse(record.index, fault)
         return None
     return facts
 
 
-def _agents(read: Iterable[tuple[Record, RecordFacts]]) -> dict[str, str]:
+def _agents_by_span(read: Iterable[tuple[Record, RecordFacts]]) -> dict[str, str]:
     """Return the agent of each span: its own, or else that of the span around it."""
     spans = {record.span: (record.parent, facts.agent) for record, facts in read if record.span}
     named: dict[str, str] = {}
