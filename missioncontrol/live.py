@@ -27,7 +27,7 @@ from django.contrib.auth.models import User
 from pydantic import TypeAdapter
 
 from missioncontrol import broadcast, origin
-from missioncontrol.accounts import sessions, ways
+from missioncontrol.accounts import credentials, sessions
 from missioncontrol.accounts.models import PersonalToken
 from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.accounts.tokens import PERSON_PREFIX, bearer_of
@@ -334,7 +334,7 @@ class RunConsumer(LiveConsumer):
 
 
 def _projects_of(opener: SocketUser) -> list[UUID]:
-    mine = ways.open_memberships_of(opener.user, token=opener.token)
+    mine = credentials.open_memberships_of(opener.user, token=opener.token)
     return list(mine.values_list("project_id", flat=True))
 
 
@@ -365,7 +365,7 @@ def authenticate_socket(scope: dict[str, Any]) -> SocketUser | None:
         return None
     # Over HTTPS the cookie has another name, which no neighbouring host can set.
     name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
-    user = sessions.person_of(headers.get("cookie", ""), name)
+    user = sessions.user_of_cookie(headers.get("cookie", ""), name)
     return SocketUser(user=user) if user else None
 
 

@@ -149,7 +149,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         "OPTIONS": {"user_attributes": ("username", "first_name")},
     },
 ]
-MFA_ADAPTER = "missioncontrol.accounts.ways.SealedFactors"
+MFA_ADAPTER = "missioncontrol.accounts.credentials.SealedFactors"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = "passkey" in SIGN_IN
 # Steps of 30 s by which a phone's clock may be wrong.

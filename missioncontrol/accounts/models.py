@@ -18,12 +18,12 @@ class Role(models.TextChoices):
     VIEWER = "viewer"
 
 
-class Unanswered(models.TextChoices):
+class UnansweredAction(models.TextChoices):
     PROCEED = "proceed"
     STOP = "stop"
 
 
-class Fail(models.TextChoices):
+class FailMode(models.TextChoices):
     OPEN = "open"
     CLOSED = "closed"
 
@@ -43,9 +43,11 @@ class Project(models.Model):
     time_zone = models.CharField(max_length=64, default="UTC", help_text="where a day begins")
     hold_limit = models.PositiveIntegerField(default=3600, help_text="seconds")
     # A loop that nobody looks at costs money as long as it runs.
-    unanswered = models.CharField(max_length=8, choices=Unanswered.choices, default=Unanswered.STOP)
+    unanswered = models.CharField(
+        max_length=8, choices=UnansweredAction.choices, default=UnansweredAction.STOP
+    )
     # Agents go on if the server is away, unless somebody decides that they must not.
-    fail = models.CharField(max_length=8, choices=Fail.choices, default=Fail.OPEN)
+    fail = models.CharField(max_length=8, choices=FailMode.choices, default=FailMode.OPEN)
     agents_choose = models.BooleanField(default=True)
     prices = models.JSONField(
         default=dict, help_text="of models, in dollars a million tokens: its own"

@@ -28,7 +28,7 @@ ALGORITHMS = frozenset(
 # The most by which the provider's clock may differ from ours.
 LEEWAY_S = 60
 # A provider may list any number of groups; no more than these are read.
-MOST_GROUPS = 1000
+MAX_GROUPS = 1000
 
 
 class IdentityRefused(Exception):
@@ -36,15 +36,15 @@ class IdentityRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
-    """Where to send the browser, and what its session keeps until it is back."""
+class AuthorizationRequest:
+    """Where to send the browser, and what its session stores until it is back."""
 
     url: str
-    kept: dict[str, str]
+    session_data: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class ProviderIdentity:
     """A person's identity, as the provider states it."""
 
     issuer: str
@@ -55,9 +55,9 @@ class Known:
     groups: frozenset[str]
 
 
-def begin(
+def begin_sign_in(
     provider: IdentityProvider, *, redirect_uri: str, at: datetime, is_again: bool = False
-) -> Begun:
+) -> AuthorizationRequest:
     """Prepare a sign-in; `is_again`: the provider must ask for the password again.
 
     Raises:
@@ -67,7 +67,7 @@ def begin(
     # code.
     state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
-    asked = {
+    params = {
         "response_type": "code",
         "client_id": provider.client,
         "redirect_uri": redirect_uri,
@@ -81,70 +81,74 @@ def begin(
         **({"prompt": "login", "max_age": "0"} if is_again else {}),
     }
     # Read at each sign-in: a provider's addresses and keys may change at any time.
-    address = _configuration(provider)["authorization_endpoint"]
-    url = f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
+    address = _fetch_configuration(provider)["authorization_endpoint"]
+    url = f"{address}{'&' if '?' in address else '?'}{urlencode(params)}"
     begun_at = str(at.timestamp())
-    kept = {"state": state, "nonce": nonce, "verifier": verifier, "begun_at": begun_at}
-    return Begun(url=url, kept=kept)
+    session_data = {"state": state, "nonce": nonce, "verifier": verifier, "begun_at": begun_at}
+    return AuthorizationRequest(url=url, session_data=session_data)
 
 
-def finish(
+def finish_sign_in(
     provider: IdentityProvider,
-    kept: Mapping[str, str],
-    came: Mapping[str, str],
+    session_data: Mapping[str, str],
+    answer: Mapping[str, str],
     *,
     redirect_uri: str,
     is_again: bool = False,
-) -> Known:
+) -> ProviderIdentity:
     """Exchange the returned code for an identity; `is_again`: the sign-in must be new.
 
     Raises:
         IdentityRefused: another browser began the sign-in, or the answer is invalid.
     """
     # Checked first: a sign-in that another browser began must not sign this one in.
-    if not hmac.compare_digest(came.get("state", "").encode(), kept["state"].encode()):
+    if not hmac.compare_digest(answer.get("state", "").encode(), session_data["state"].encode()):
         raise IdentityRefused("the state does not match the one sent with this browser")
-    if came.get("iss", provider.issuer).rstrip("/") != provider.issuer:
+    if answer.get("iss", provider.issuer).rstrip("/") != provider.issuer:
         raise IdentityRefused("another issuer answered")  # RFC 9207
-    if "code" not in came:
-        raise IdentityRefused(f"the provider said {came.get('error', 'nothing')[:60]!r}")
-    configuration = _configuration(provider)
-    tokens = _exchange(provider, configuration, kept, came["code"], redirect_uri)
-    claims = _verified(provider, configuration, str(tokens.get("id_token", "")), kept["nonce"])
-    since = claims.get("auth_time")
+    if "code" not in answer:
+        raise IdentityRefused(f"the provider said {answer.get('error', 'nothing')[:60]!r}")
+    configuration = _fetch_configuration(provider)
+    tokens = _exchange_code(provider, configuration, session_data, answer["code"], redirect_uri)
+    claims = _verify_id_token(
+        provider, configuration, str(tokens.get("id_token", "")), session_data["nonce"]
+    )
+    signed_in_at = claims.get("auth_time")
     # Requested by `max_age` and checked here, because a provider may ignore the request.
-    is_anew = isinstance(since, int) and since >= float(kept["begun_at"]) - LEEWAY_S
-    if is_again and not is_anew:
+    is_new = (
+        isinstance(signed_in_at, int) and signed_in_at >= float(session_data["begun_at"]) - LEEWAY_S
+    )
+    if is_again and not is_new:
         raise IdentityRefused("the provider did not require a new sign-in")
-    claims |= _userinfo(provider, configuration, claims, tokens)
+    claims |= _fetch_userinfo(provider, configuration, claims, tokens)
     # An unverified address could be anybody's, and would match the rules of its domain.
     is_verified, email = claims.get("email_verified") is True, claims.get("email")
     # Some providers send a single group as a string.
     groups = claims.get(provider.groups_claim, [])
-    listed = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
-    return Known(
+    group_list = [groups] if isinstance(groups, str) else groups if isinstance(groups, list) else []
+    return ProviderIdentity(
         issuer=provider.issuer,
         subject=str(claims["sub"]),
         name=str(claims.get("name") or claims.get("preferred_username") or email or ""),
         email=email.lower() if isinstance(email, str) and is_verified else "",
-        groups=frozenset(str(group) for group in listed[:MOST_GROUPS]),
+        groups=frozenset(str(group) for group in group_list[:MAX_GROUPS]),
     )
 
 
-def _configuration(provider: IdentityProvider) -> dict[str, Any]:
-    found = _ask(provider, f"{provider.issuer}/.well-known/openid-configuration")
-    if str(found.get("issuer", "")).rstrip("/") != provider.issuer:
+def _fetch_configuration(provider: IdentityProvider) -> dict[str, Any]:
+    configuration = _fetch_json(provider, f"{provider.issuer}/.well-known/openid-configuration")
+    if str(configuration.get("issuer", "")).rstrip("/") != provider.issuer:
         raise IdentityRefused("the configuration belongs to another issuer")
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-        if not isinstance(found.get(name), str):
+        if not isinstance(configuration.get(name), str):
             raise IdentityRefused(f"the configuration has no {name}")
-    return found
+    return configuration
 
 
-def _exchange(
+def _exchange_code(
     provider: IdentityProvider,
     configuration: Mapping[str, Any],
-    kept: Mapping[str, str],
+    session_data: Mapping[str, str],
     code: str,
     redirect_uri: str,
 ) -> dict[str, Any]:
@@ -153,43 +157,43 @@ def _exchange(
         "code": code,
         "redirect_uri": redirect_uri,
         "client_id": provider.client,
-        "code_verifier": kept["verifier"],
+        "code_verifier": session_data["verifier"],
     }
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    ways = configuration.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+    methods = configuration.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
     # Either is allowed; in the body nothing has to be escaped twice.
-    if provider.secret and "client_secret_post" in ways:
+    if provider.secret and "client_secret_post" in methods:
         form["client_secret"] = provider.secret
     elif provider.secret:
         # RFC 6749, 2.3.1: both are form-encoded before they are joined.
         pair = urlencode({provider.client: provider.secret}).replace("=", ":", 1)
         headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
     body = urlencode(form).encode()
-    return _ask(provider, configuration["token_endpoint"], body=body, headers=headers)
+    return _fetch_json(provider, configuration["token_endpoint"], body=body, headers=headers)
 
 
-def _verified(
+def _verify_id_token(
     provider: IdentityProvider, configuration: Mapping[str, Any], token: str, nonce: str
 ) -> dict[str, Any]:
     """Return the claims of an ID token of this provider, for this client and this sign-in."""
     import jwt
 
-    keys = _ask(provider, configuration["jwks_uri"])
+    key_set = _fetch_json(provider, configuration["jwks_uri"])
     try:
         head = jwt.get_unverified_header(token)
         # The token names its algorithm, so it must be in our list: "none" and HMAC are forgeries.
         if head.get("alg") not in ALGORITHMS:
             raise IdentityRefused(f"the ID token is signed by {head.get('alg')!r}")
         # A key for encryption must not verify a signature.
-        known = [key for key in jwt.PyJWKSet.from_dict(keys).keys if key.public_key_use != "enc"]
+        keys = [key for key in jwt.PyJWKSet.from_dict(key_set).keys if key.public_key_use != "enc"]
         if "kid" in head:
-            known = [key for key in known if key.key_id == head["kid"]]
+            keys = [key for key in keys if key.key_id == head["kid"]]
         # Without a `kid` and with several keys, one would have to guess: refused.
-        if len(known) != 1:
+        if len(keys) != 1:
             raise IdentityRefused("the ID token is signed with none of the provider's keys")
         claims: dict[str, Any] = jwt.decode(
             token,
-            known[0],
+            keys[0],
             algorithms=[head["alg"]],
             audience=provider.client,
             issuer=configuration["issuer"],
@@ -205,7 +209,7 @@ def _verified(
     return claims
 
 
-def _userinfo(
+def _fetch_userinfo(
     provider: IdentityProvider,
     configuration: Mapping[str, Any],
     claims: Mapping[str, Any],
@@ -217,13 +221,15 @@ def _userinfo(
     # Each request to the provider can fail, or be slow.
     if wanted <= claims.keys() or not address or "access_token" not in tokens:
         return {}
-    info = _ask(provider, address, headers={"Authorization": f"Bearer {tokens['access_token']}"})
+    info = _fetch_json(
+        provider, address, headers={"Authorization": f"Bearer {tokens['access_token']}"}
+    )
     if info.get("sub") != claims["sub"]:
         raise IdentityRefused("userinfo names another account")
     return {name: info[name] for name in wanted & info.keys() if name not in claims}
 
 
-def _ask(
+def _fetch_json(
     provider: IdentityProvider,
     url: str,
     *,

@@ -20,17 +20,17 @@ from missioncontrol.accounts.services import LOCAL_OWNER, ensure_local_owner
 from missioncontrol.errors import InvalidRequest
 
 # It joins two emoji into one: 👩 and 💻 are a woman at work. Between letters it is invisible.
-JOINER = "\u200d"
-_JOINING = re.compile(
-    rf"(?<=[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]){JOINER}(?=[\u2190-\u2bff\U0001f000-\U0001faff])"
+ZERO_WIDTH_JOINER = "\u200d"
+_JOINED_EMOJI = re.compile(
+    rf"(?<=[\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]){ZERO_WIDTH_JOINER}(?=[\u2190-\u2bff\U0001f000-\U0001faff])"
 )
 
-LONGEST_NAME = 60
+MAX_NAME_LENGTH = 60
 # Names of other actors in the audit log.
-NOT_PEOPLE = frozenset({"agent", "auto", "guard", "judge", "policy", "project", "terminal"})
+RESERVED_NAMES = frozenset({"agent", "auto", "guard", "judge", "policy", "project", "terminal"})
 
 
-def checked_name(name: str, *, longest: int = 100, field: str = "name") -> str:
+def clean_name(name: str, *, max_length: int = 100, field: str = "name") -> str:
     """Return a name in the form that is stored.
 
     Raises:
@@ -38,12 +38,14 @@ def checked_name(name: str, *, longest: int = 100, field: str = "name") -> str:
     """
     # One line, whatever was pasted: names are part of sentences in the audit log.
     name = " ".join(name.split())
-    if not 0 < len(name) <= longest or not _JOINING.sub("", name).isprintable():
-        raise InvalidRequest(f"{field}: expected 1 to {longest} visible characters.", field=field)
+    if not 0 < len(name) <= max_length or not _JOINED_EMOJI.sub("", name).isprintable():
+        raise InvalidRequest(
+            f"{field}: expected 1 to {max_length} visible characters.", field=field
+        )
     return name
 
 
-def chosen_projects(wanted: str | None) -> list[Project]:
+def projects_named(wanted: str | None) -> list[Project]:
     """Return the projects with this id or name; None: all.
 
     Raises:
@@ -62,13 +64,13 @@ def chosen_projects(wanted: str | None) -> list[Project]:
     return list(found)
 
 
-def chosen_project(wanted: str) -> Project:
+def project_named(wanted: str) -> Project:
     """Return the one project with this id or name.
 
     Raises:
         CommandError: there is none, or more than one.
     """
-    first, *others = chosen_projects(wanted)
+    first, *others = projects_named(wanted)
     if others:
         ids = ", ".join(str(one.id) for one in (first, *others))
         raise CommandError(f"Several projects are named {wanted!r}: give the id of one: {ids}.")
@@ -80,41 +82,41 @@ def name_of(user: User) -> str:
     return user.get_full_name() or user.get_username()
 
 
-def find(name: str) -> User | None:
+def find_person(name: str) -> User | None:
     """Return the person with this name, in any capitalisation; None: there is none."""
-    return next(_called(name), None)
+    return next(_people_named(name), None)
 
 
-def chosen(name: str | None) -> User:
+def person_named(name: str | None) -> User:
     """Return the person that a command names; None: the person who started this installation.
 
     Raises:
         CommandError: nobody has this name.
     """
-    found = find(name) if name else ensure_local_owner()
+    found = find_person(name) if name else ensure_local_owner()
     if found is None:
         raise CommandError(f"No person is named {name!r}; see `users list`.")
     return found
 
 
-def make_person(name: str) -> User:
+def create_person(name: str) -> User:
     """Make an account without a password for a person who was let in.
 
     Raises:
         InvalidRequest: the name is invalid or taken.
     """
-    name = _untaken_name(name)
+    name = _clean_free_name(name)
     try:
         with transaction.atomic():
             user = User(username=name)
             user.set_unusable_password()
             user.save()
     except IntegrityError:  # somebody else took it just now
-        raise _taken(name) from None
+        raise _name_taken(name) from None
     return user
 
 
-def rename(user: User, name: str) -> None:
+def rename_person(user: User, name: str) -> None:
     """Change a person's name from now on; what is in the journal stays.
 
     Raises:
@@ -123,48 +125,48 @@ def rename(user: User, name: str) -> None:
     with transaction.atomic():
         # Locked: if two people take one name at once, the second sees that it is taken.
         list(User.objects.select_for_update().order_by("pk"))
-        user.first_name = _untaken_name(name, of=user)
+        user.first_name = _clean_free_name(name, of=user)
         user.save(update_fields=["first_name"])
 
 
-def _untaken_name(name: str, *, of: User | None = None) -> str:
+def _clean_free_name(name: str, *, of: User | None = None) -> str:
     """Return a name in the form that is stored.
 
     Raises:
         InvalidRequest: it is empty, too long, has invisible characters, or is somebody else's.
     """
     # Normalised, so that full-width letters and ligatures make no second form of one name.
-    name = checked_name(unicodedata.normalize("NFKC", name), longest=LONGEST_NAME)
-    is_taken = any(other != of for other in _called(name))
-    if is_taken or name.casefold() in NOT_PEOPLE | {LOCAL_OWNER}:
-        raise _taken(name)
+    name = clean_name(unicodedata.normalize("NFKC", name), max_length=MAX_NAME_LENGTH)
+    is_taken = any(other != of for other in _people_named(name))
+    if is_taken or name.casefold() in RESERVED_NAMES | {LOCAL_OWNER}:
+        raise _name_taken(name)
     return name
 
 
-def free_name(wanted: str) -> str:
+def find_free_name(wanted: str) -> str:
     """Return a free name that is as close to `wanted` as possible."""
     # Everybody in the project sees the name: an e-mail address loses its domain.
     plain = "".join(sign for sign in wanted.partition("@")[0] if sign.isprintable())
     # Leave room for a number after it.
-    plain = " ".join(plain.split())[: LONGEST_NAME - 6].strip() or "Member"
+    plain = " ".join(plain.split())[: MAX_NAME_LENGTH - 6].strip() or "Member"
     for number in itertools.count(1):
         with suppress(InvalidRequest):
-            return _untaken_name(plain if number == 1 else f"{plain} {number}")
+            return _clean_free_name(plain if number == 1 else f"{plain} {number}")
     raise AssertionError  # numbers never run out
 
 
-def _called(name: str) -> Iterator[User]:
+def _people_named(name: str) -> Iterator[User]:
     """Yield people with this name, or who had it. SQLite folds the case of ASCII only."""
-    wanted = _compared(name)
+    wanted = _comparable(name)
     for user in User.objects.order_by("pk"):
-        if wanted in {_compared(user.username), _compared(user.first_name)}:
+        if wanted in {_comparable(user.username), _comparable(user.first_name)}:
             yield user
 
 
-def _compared(name: str) -> str:
+def _comparable(name: str) -> str:
     """Return a name's form for comparison: joined emoji may look the same as separate ones."""
-    return name.replace(JOINER, "").casefold()
+    return name.replace(ZERO_WIDTH_JOINER, "").casefold()
 
 
-def _taken(name: str) -> InvalidRequest:
+def _name_taken(name: str) -> InvalidRequest:
     return InvalidRequest(f"name: “{name}” is taken here; choose another.", field="name")

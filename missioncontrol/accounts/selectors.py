@@ -51,16 +51,16 @@ def find_personal_token(secret: str, *, at: datetime) -> PersonalToken | None:
 def agent_keys(*, projects: Collection[UUID]) -> QuerySet[AgentKey]:
     """Return the agent keys of projects, newest first, including revoked ones."""
     found = AgentKey.objects.filter(project_id__in=projects).order_by("-id")
-    return found.annotate(last_used_from=_last_place("key"))
+    return found.annotate(last_used_from=_last_address("key"))
 
 
 def personal_tokens(user: User) -> QuerySet[PersonalToken]:
     """Return a person's tokens, newest first, including revoked ones."""
     found = PersonalToken.objects.filter(user=user).order_by("-id")
-    return found.annotate(last_used_from=_last_place("token"))
+    return found.annotate(last_used_from=_last_address("token"))
 
 
-def _last_place(secret: str) -> Subquery:
+def _last_address(secret: str) -> Subquery:
     """Select the address from which a key or token was last used."""
     # As a subquery: a secret may have been used from hundreds of places.
     uses = SecretUse.objects.filter(**{secret: OuterRef("pk")}).order_by("-last_at", "-pk")

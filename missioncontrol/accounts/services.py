@@ -2,7 +2,7 @@
 
 A one-time link or code is valid for ten minutes. A phone is let in by a link to scan or a code to
 type. An agent is set up by a code that a command line contains instead of a key. For keys and
-tokens, the places and runs of their use are noted: that is what one asks after a leak.
+tokens, the places and runs of their use are recorded: that is what one asks after a leak.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from missioncontrol.accounts.models import (
     SecretUse,
     SetupCode,
 )
-from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest, kept, new_token
+from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest, new_token, token_of
 
 Row = TypeVar("Row")
 LOCAL_OWNER = "you"
 LINK_LIFE = timedelta(minutes=10)
 # Each request uses a key: one write for each would be wasted.
-NOTED_EVERY = timedelta(minutes=1)
+RECORDED_EVERY = timedelta(minutes=1)
 # No characters that look alike: no 0 and O, no 1, I and L, no U.
-ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
-GROUPS, GROUP = 3, 4
-# Places noted for one secret. Its holder chooses the program, and some choose their address.
-MOST_PLACES = 200
-ELSEWHERE = ""
-_WHEN: dict[str, Any] = {"since": Min("first_at"), "until": Max("last_at")}
+CODE_ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+CODE_GROUPS, GROUP_LENGTH = 3, 4
+# Places recorded for one secret. Its holder chooses the program, and some choose their address.
+MAX_PLACES = 200
+OTHER_PLACES = ""
+_PERIOD_OF_USE: dict[str, Any] = {"since": Min("first_at"), "until": Max("last_at")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Minted(Generic[Row]):
+class MintedSecret(Generic[Row]):
     """A new row and its secret, which is readable here and never again."""
 
     row: Row
@@ -88,7 +88,7 @@ def mint_agent_key(
     reports_only: bool = False,
     expires_at: datetime | None = None,
     line: UUID | None = None,
-) -> Minted[AgentKey]:
+) -> MintedSecret[AgentKey]:
     """Make a key that lets an agent report to this project, on the runs it reaches.
 
     `line`: the first of the keys that it continues, if it was made by rotation.
@@ -107,7 +107,7 @@ def mint_agent_key(
         created_by=by,
         expires_at=expires_at,
     )
-    return Minted(row=row, secret=token.text)
+    return MintedSecret(row=row, secret=token.text)
 
 
 def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -> AgentKey:
@@ -115,7 +115,7 @@ def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -
 
     It speaks for the whole project, like the one that each start prints.
     """
-    token = kept(secret)
+    token = token_of(secret)
     known = AgentKey.objects.select_related("project").filter(digest=token.digest).first()
     # No second row: a start that finds its key in the file must not undo a revocation.
     return known or AgentKey.objects.create(
@@ -142,7 +142,7 @@ def mint_personal_token(
     scope: Scope = Scope.WRITE,
     project: UUID | None = None,
     expires_at: datetime | None = None,
-) -> Minted[PersonalToken]:
+) -> MintedSecret[PersonalToken]:
     """Make a token for a script to act as this person, or only read; in one project, or all."""
     token = new_token(PERSON_PREFIX)
     row = PersonalToken.objects.create(
@@ -155,17 +155,17 @@ def mint_personal_token(
         created_at=at,
         expires_at=expires_at,
     )
-    return Minted(row=row, secret=token.text)
+    return MintedSecret(row=row, secret=token.text)
 
 
-def note_use(row: AgentKey | PersonalToken, *, at: datetime) -> None:
-    """Note when a secret was last used, at most once a minute."""
+def record_last_use(row: AgentKey | PersonalToken, *, at: datetime) -> None:
+    """Record when a secret was last used, at most once a minute."""
     # An update, not `save`: other columns may have changed since the row was read.
-    if row.last_used_at is None or at - row.last_used_at >= NOTED_EVERY:
+    if row.last_used_at is None or at - row.last_used_at >= RECORDED_EVERY:
         type(row).objects.filter(pk=row.pk).update(last_used_at=at)
 
 
-def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> Minted[LoginLink]:
+def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> MintedSecret[LoginLink]:
     """Make a login link that works once, for ten minutes.
 
     `on_get`: opening it signs in without the button, from loopback peers only.
@@ -178,57 +178,62 @@ def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> Minted
     row = LoginLink.objects.create(
         user=user, digest=token.digest, on_get=on_get, expires_at=at + LINK_LIFE
     )
-    return Minted(row=row, secret=token.text)
+    return MintedSecret(row=row, secret=token.text)
 
 
-def redeem(link: LoginLink, *, at: datetime) -> bool:
+def redeem_link(link: LoginLink, *, at: datetime) -> bool:
     """Use a link up; False: it is used or expired, or its person is deactivated.
 
     One conditional UPDATE decides: of two taps at once, one wins.
     """
-    return link.user.is_active and bool(usable(at).filter(pk=link.pk).update(used_at=at))
+    return link.user.is_active and bool(usable_links(at).filter(pk=link.pk).update(used_at=at))
 
 
-def note_browser(link: LoginLink, browser: Browser) -> None:
-    """Note which browser came in by a link, for the page that showed it."""
+def record_link_browser(link: LoginLink, browser: Browser) -> None:
+    """Record which browser came in by a link, for the page that showed it."""
     LoginLink.objects.filter(pk=link.pk).update(browser=browser)
 
 
 def find_login_link(*, secret: str, at: datetime) -> LoginLink | None:
     """Return a link that would still sign in, without using it up."""
-    return usable(at).select_related("user").filter(digest=digest(secret)).first()
+    return usable_links(at).select_related("user").filter(digest=digest(secret)).first()
 
 
-def usable(at: datetime) -> QuerySet[LoginLink]:
+def usable_links(at: datetime) -> QuerySet[LoginLink]:
     """Return the links that can still sign somebody in."""
     return LoginLink.objects.filter(used_at=None, expires_at__gt=at)
 
 
-def offer_pairing(*, user: User, at: datetime) -> tuple[Minted[LoginLink], str]:
+def create_pairing(*, user: User, at: datetime) -> tuple[MintedSecret[LoginLink], str]:
     """Make a way in for a phone: a link, and a code to type if there is no camera.
 
     What this person was offered before stops working.
     """
     # One at a time: a code that is forgotten on some screen must not let anybody in.
-    withdraw_pairings(user)
+    cancel_pairings(user)
     token, code = new_token(""), new_code()
     row = LoginLink.objects.create(
         user=user,
         digest=token.digest,
-        code_digest=digest(plain_code(code)),
+        code_digest=digest(normalize_code(code)),
         expires_at=at + LINK_LIFE,
     )
-    return Minted(row=row, secret=token.text), code
+    return MintedSecret(row=row, secret=token.text), code
 
 
-def withdraw_pairings(user: User) -> None:
+def cancel_pairings(user: User) -> None:
     """Delete a person's unused pairing links and codes."""
     LoginLink.objects.filter(user=user, used_at=None).exclude(code_digest=None).delete()
 
 
-def find_link_of_code(*, code: str, at: datetime) -> LoginLink | None:
+def find_link_by_code(*, code: str, at: datetime) -> LoginLink | None:
     """Return the link behind a typed code, without using it up."""
-    return usable(at).select_related("user").filter(code_digest=digest(plain_code(code))).first()
+    return (
+        usable_links(at)
+        .select_related("user")
+        .filter(code_digest=digest(normalize_code(code)))
+        .first()
+    )
 
 
 def find_pairing(*, pairing: UUID, user: User) -> LoginLink | None:
@@ -237,26 +242,29 @@ def find_pairing(*, pairing: UUID, user: User) -> LoginLink | None:
     return offered.select_related("browser").first()
 
 
-def offer_setup(project: Project, *, by: str, at: datetime) -> Minted[SetupCode]:
+def create_setup_code(project: Project, *, by: str, at: datetime) -> MintedSecret[SetupCode]:
     """Make a set-up code for a project's next agent, and delete expired ones."""
     # Done here, so that no task is needed for it: a code lives for ten minutes.
     SetupCode.objects.filter(expires_at__lte=at).delete()
     code = new_code()
     row = SetupCode.objects.create(
-        project=project, digest=digest(plain_code(code)), created_by=by, expires_at=at + LINK_LIFE
+        project=project,
+        digest=digest(normalize_code(code)),
+        created_by=by,
+        expires_at=at + LINK_LIFE,
     )
-    return Minted(row=row, secret=code)
+    return MintedSecret(row=row, secret=code)
 
 
-def redeem_setup(code: str, *, on: str, at: datetime) -> SetupCode | None:
+def redeem_setup_code(code: str, *, machine: str, at: datetime) -> SetupCode | None:
     """Use a code up; None: it is used, expired or unknown.
 
     One conditional UPDATE decides: of two at once, one wins.
     """
-    found = SetupCode.objects.filter(digest=digest(plain_code(code)))
+    found = SetupCode.objects.filter(digest=digest(normalize_code(code)))
     live = found.filter(used_at=None, expires_at__gt=at)
     # Read after the update: only the request that used it up learns whose code it was.
-    return found.get() if live.update(used_at=at, used_on=on) else None
+    return found.get() if live.update(used_at=at, used_on=machine) else None
 
 
 def new_code() -> str:
@@ -266,11 +274,14 @@ def new_code() -> str:
     (True, 14)
     """
     # In groups, because people read them off and type them.
-    groups = ("".join(secrets.choice(ALPHABET) for _ in range(GROUP)) for _ in range(GROUPS))
+    groups = (
+        "".join(secrets.choice(CODE_ALPHABET) for _ in range(GROUP_LENGTH))
+        for _ in range(CODE_GROUPS)
+    )
     return "-".join(groups)
 
 
-def plain_code(code: str) -> str:
+def normalize_code(code: str) -> str:
     """Return a code in the form that is compared, however it was typed.
 
     >>> plain_code(" k7qm 42xd-9rtf")
@@ -281,7 +292,7 @@ def plain_code(code: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class Usage:
     """One use of a key or a token: from which address, by which program, on which run."""
 
     secret: type[AgentKey | PersonalToken]
@@ -291,35 +302,35 @@ class Use:
     run: UUID | None = None
 
 
-def note_place(use: Use, *, at: datetime) -> None:
-    """Record a use; beyond `MOST_PLACES`, with an empty address and program."""
-    mine = _uses_of(use.secret, use.id)
+def record_usage(usage: Usage, *, at: datetime) -> None:
+    """Record a use; beyond `MAX_PLACES`, with an empty address and program."""
+    uses = _uses_of(usage.secret, usage.id)
     # Usually an update: a key in use comes from a known place.
-    here = mine.filter(address=use.address, program=use.program)
-    if here.filter(run=use.run).update(last_at=at):
+    here = uses.filter(address=usage.address, program=usage.program)
+    if here.filter(run=usage.run).update(last_at=at):
         return
-    is_known = here.exists() or mine.values("address", "program").distinct().count() < MOST_PLACES
+    is_known = here.exists() or uses.values("address", "program").distinct().count() < MAX_PLACES
     # One shared place for all others: a secret's holder cannot fill the table with names.
-    place = {"address": use.address, "program": use.program}
+    place = {"address": usage.address, "program": usage.program}
     if not is_known:
-        place = dict.fromkeys(place, ELSEWHERE)
-        if mine.filter(run=use.run, **place).update(last_at=at):
+        place = dict.fromkeys(place, OTHER_PLACES)
+        if uses.filter(run=usage.run, **place).update(last_at=at):
             return
     SecretUse.objects.create(
-        **{_column(use.secret): use.id}, run=use.run, first_at=at, last_at=at, **place
+        **{_column(usage.secret): usage.id}, run=usage.run, first_at=at, last_at=at, **place
     )
 
 
-def places_used(secret: AgentKey | PersonalToken) -> list[dict[str, Any]]:
+def usage_by_place(secret: AgentKey | PersonalToken) -> list[dict[str, Any]]:
     """Return the addresses and programs that used a secret, the latest first."""
     found: Any = _uses_of(type(secret), secret.pk).values("address", "program")
-    return list(found.annotate(**_WHEN).order_by("-until", "address", "program"))
+    return list(found.annotate(**_PERIOD_OF_USE).order_by("-until", "address", "program"))
 
 
-def runs_used(secret: AgentKey, *, most: int) -> list[dict[str, Any]]:
+def usage_by_run(secret: AgentKey, *, limit: int) -> list[dict[str, Any]]:
     """Return the runs that a key was used on, the latest first."""
     found: Any = _uses_of(AgentKey, secret.pk).exclude(run=None).values("run")
-    return list(found.annotate(**_WHEN).order_by("-until", "run")[:most])
+    return list(found.annotate(**_PERIOD_OF_USE).order_by("-until", "run")[:limit])
 
 
 def _uses_of(secret: type[AgentKey | PersonalToken], pk: UUID) -> QuerySet[SecretUse]:

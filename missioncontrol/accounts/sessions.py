@@ -28,27 +28,27 @@ from missioncontrol.accounts.tokens import digest
 from missioncontrol.clock import now
 
 # Characters stored of a key's hash: 160 bits of its SHA-256.
-COLUMN = 40
+HASH_LENGTH = 40
 
 # Stored in each session: when its key was made.
-KEYED = "keyed_at"
-GRACE = timedelta(minutes=1)
+KEYED_AT = "keyed_at"
+KEY_GRACE = timedelta(minutes=1)
 # A session that expires within this is a former key; more than the grace, as clocks differ.
-SOON = 2 * GRACE
+FORMER_KEY_LIFE = 2 * KEY_GRACE
 # For a session that was made before keys had a time.
-BEFORE = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
+KEYED_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC).isoformat()
 # Django's name for a session's own expiry time.
-ENDS = "_session_expiry"
-IN_SESSION = "browser"
+EXPIRY = "_session_expiry"
+BROWSER_ID = "browser"
 # Outlives the session: it identifies the browser when somebody signs in again.
-COOKIE = "mc_browser"
+BROWSER_COOKIE = "mc_browser"
 # The longest time that Chrome keeps a cookie.
-COOKIE_AGE = timedelta(days=400)
+BROWSER_COOKIE_AGE = timedelta(days=400)
 # A page sends many requests a minute: one write for each would be wasted.
-SEEN_EVERY = timedelta(minutes=1)
-LONGEST_BROWSER_NAME = 100
+SEEN_RECORDED_EVERY = timedelta(minutes=1)
+MAX_BROWSER_NAME = 100
 # For a browser that tells nothing of itself; the screens translate it.
-UNNAMED = "a browser"
+UNNAMED_BROWSER = "a browser"
 # The first that fits; a browser also names the ones it descends from.
 _SYSTEMS = (
     # Apple's phones say `like Mac OS X` too; Android and ChromeOS say Linux.
@@ -74,43 +74,43 @@ _PROGRAMS = (
 _MODEL = re.compile(r"Android [\d.]+; ([^;)]{2,40}?)(?: Build/[^;)]*)?\)")
 
 
-def hashed(key: str) -> str:
+def hash_key(key: str) -> str:
     """Return the primary key of the session with this key."""
-    return digest(key)[:COLUMN]
+    return digest(key)[:HASH_LENGTH]
 
 
 class SessionStore(db.SessionStore):
     """Django's own store, but only the browser's cookie holds the key."""
 
     def exists(self, session_key: str) -> bool:
-        return super().exists(hashed(session_key))
+        return super().exists(hash_key(session_key))
 
     def delete(self, session_key: str | None = None) -> None:
         key = session_key or self.session_key
         if key:
-            super().delete(hashed(key))
+            super().delete(hash_key(key))
 
-    def is_outdated(self) -> bool:
+    def is_key_outdated(self) -> bool:
         """Tell whether the person's rights have changed since this key was made."""
-        user, keyed_at = self.get(SESSION_KEY), self.get(KEYED, BEFORE)
+        user, keyed_at = self.get(SESSION_KEY), self.get(KEYED_AT, KEYED_LONG_AGO)
         return (
             user is not None
-            and ENDS not in self
+            and EXPIRY not in self
             and PrivilegeChange.objects.filter(user=user, at__gt=keyed_at).exists()
         )
 
-    def rekey(self, *, at: datetime) -> None:
+    def rotate_key(self, *, at: datetime) -> None:
         """Continue under a new key; the former one works for one more minute.
 
         Otherwise requests that the browser has already sent would be signed out. Of parallel
         requests, only one takes the new key.
         """
-        kept, until = dict(self.items()), at + GRACE
-        late = self.encode({**kept, ENDS: until.isoformat()})  # if saved again, it ends
-        former = self.model.objects.filter(pk=hashed(self.session_key or ""))
+        kept, until = dict(self.items()), at + KEY_GRACE
+        late = self.encode({**kept, EXPIRY: until.isoformat()})  # if saved again, it ends
+        former = self.model.objects.filter(pk=hash_key(self.session_key or ""))
         with transaction.atomic():
             # The condition decides: only one of parallel requests finds the former key's full life.
-            if former.filter(expire_date__gt=at + SOON).update(
+            if former.filter(expire_date__gt=at + FORMER_KEY_LIFE).update(
                 session_data=late, expire_date=until
             ):
                 self._session_cache = kept
@@ -120,28 +120,30 @@ class SessionStore(db.SessionStore):
         """Do not prolong a former key: a request that began before would give it a month."""
         if must_create:
             kept = self._get_session(no_load=True)  # type: ignore[attr-defined]  # not in the stubs
-            kept[KEYED] = now().isoformat()
+            kept[KEYED_AT] = now().isoformat()
             super().save(must_create)
             return
         with transaction.atomic():  # and lock the row: it may become a former key meanwhile
-            mine = self.model.objects.select_for_update().filter(pk=hashed(self.session_key or ""))
+            mine = self.model.objects.select_for_update().filter(
+                pk=hash_key(self.session_key or "")
+            )
             row = mine.first()
-            if row is None or ENDS in self or row.expire_date > now() + SOON:
+            if row is None or EXPIRY in self or row.expire_date > now() + FORMER_KEY_LIFE:
                 super().save()
 
     def cycle_key(self) -> None:
         """Continue under a new key with a full lifetime, even if the old one is a former key."""
-        self.pop(ENDS, None)
+        self.pop(EXPIRY, None)
         super().cycle_key()
 
     def create_model_instance(self, data: dict[str, Any]) -> Any:
         row = super().create_model_instance(data)
-        row.session_key = hashed(row.session_key)
+        row.session_key = hash_key(row.session_key)
         return row
 
     def _get_session_from_db(self) -> Any:
         live = self.model.objects.filter(expire_date__gt=now())
-        row = live.filter(session_key=hashed(self.session_key or "")).first()
+        row = live.filter(session_key=hash_key(self.session_key or "")).first()
         if row is None:
             self._session_key = None  # a client that invented this key must not choose ours
         return row
@@ -159,7 +161,7 @@ class SessionStore(db.SessionStore):
         return await sync_to_async(self._get_session_from_db)()
 
 
-def person_of(cookie: str, name: str) -> User | None:
+def user_of_cookie(cookie: str, name: str) -> User | None:
     """Return the person that a `Cookie` header signs in; `name` is the session cookie's name."""
     # Leniently: other programs' cookies on this host may be written in any way.
     key = parse_cookie(cookie).get(name)
@@ -177,18 +179,18 @@ def person_of(cookie: str, name: str) -> User | None:
     return user if constant_time_compare(kept, user.get_session_auth_hash()) else None
 
 
-def end_others(user: User, *, kept: str | None, at: datetime) -> int:
-    """End every session of a person but the one whose key is `kept`; count their browsers.
+def end_other_sessions(user: User, *, current_key: str | None, at: datetime) -> int:
+    """End every session of a person but the one whose key is `current_key`; count their browsers.
 
     All other browsers are deleted, and with them their pushes, also those whose session
     ended by itself.
     """
-    here = hashed(kept) if kept else None
+    here = hash_key(current_key) if current_key else None
     # A session's person is stored inside it, so all sessions are read.
     live = Session.objects.filter(expire_date__gt=at).iterator()
     theirs = (one for one in live if str(one.get_decoded().get(SESSION_KEY)) == str(user.pk))
     ended = [session.pk for session in theirs if session.pk != here]
-    others = other_browsers(user, kept=kept)
+    others = other_browsers(user, current_key=current_key)
     # Counted separately: a browser whose session ended by itself still gets pushes.
     forgotten = others.count()
     others.delete()
@@ -196,7 +198,7 @@ def end_others(user: User, *, kept: str | None, at: datetime) -> int:
     return max(len(ended), forgotten)
 
 
-def rekey_soon(user: User, *, at: datetime) -> None:
+def rotate_keys_soon(user: User, *, at: datetime) -> None:
     """Make each session of a person take a new key at its next request.
 
     A copied cookie then carries the new role for a minute at most, unless the copy's request
@@ -205,16 +207,16 @@ def rekey_soon(user: User, *, at: datetime) -> None:
     PrivilegeChange.objects.update_or_create(user=user, defaults={"at": at})
 
 
-def other_browsers(user: User, *, kept: str | None) -> QuerySet[Browser]:
-    """Return a person's browsers but the one whose session has the key `kept`."""
+def other_browsers(user: User, *, current_key: str | None) -> QuerySet[Browser]:
+    """Return a person's browsers but the one whose session has the key `current_key`."""
     others = Browser.objects.filter(user=user)
-    session = Session.objects.filter(pk=hashed(kept)).first() if kept else None
-    here = session.get_decoded().get(IN_SESSION) if session else None
+    session = Session.objects.filter(pk=hash_key(current_key)).first() if current_key else None
+    here = session.get_decoded().get(BROWSER_ID) if session else None
     return others.exclude(pk=here) if here else others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
+class BrowserDescription:
     """What a browser says of itself."""
 
     name: str
@@ -222,7 +224,7 @@ class Described:
     program: str
 
 
-def describe_browser(agent: str) -> Described:
+def describe_browser(agent: str) -> BrowserDescription:
     """Read a User-Agent header; nothing in it can be relied on.
 
     >>> agent = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit Chrome/142 Mobile Safari"
@@ -236,32 +238,32 @@ def describe_browser(agent: str) -> Described:
     model = _MODEL.search(agent)
     named = model[1] if model and model[1] != "K" else system  # K: Chrome hides the model
     program = ", ".join(part for part in (system, browser) if part)
-    return Described(name=named or browser or UNNAMED, kind=kind, program=program)
+    return BrowserDescription(name=named or browser or UNNAMED_BROWSER, kind=kind, program=program)
 
 
-def forget_of_others(browser: str | None, *, to: User) -> None:
+def forget_previous_person(browser_id: str | None, *, user: User) -> None:
     """Delete another person's browser that was here before: they would see its pushes."""
-    if browser:
-        Browser.objects.filter(pk=browser).exclude(user=to).delete()
+    if browser_id:
+        Browser.objects.filter(pk=browser_id).exclude(user=user).delete()
 
 
-def take_up_browser(session: Any, browser: str | None, *, user: User) -> None:
+def resume_browser(session: Any, browser_id: str | None, *, user: User) -> None:
     """Continue with the browser that this person used before: its pushes stay theirs."""
-    # The cookie comes from the client: it may only take up a browser of its own person.
-    if browser and Browser.objects.filter(pk=browser, user=user).exists():
-        session[IN_SESSION] = browser
+    # The cookie comes from the client: it may only resume a browser of its own person.
+    if browser_id and Browser.objects.filter(pk=browser_id, user=user).exists():
+        session[BROWSER_ID] = browser_id
 
 
-def present_browser(session: Any, *, user: User, agent: str, at: datetime) -> Browser:
+def ensure_browser(session: Any, *, user: User, agent: str, at: datetime) -> Browser:
     """Return this session's browser; create it if the session has none of this person's."""
     # With its person: somebody else may have signed in to this session since.
-    known = Browser.objects.filter(pk=session.get(IN_SESSION), user=user).first()
+    known = Browser.objects.filter(pk=session.get(BROWSER_ID), user=user).first()
     if known is None:
         described = asdict(describe_browser(agent))
         browser = Browser.objects.create(user=user, created_at=at, seen_at=at, **described)
-        session[IN_SESSION] = str(browser.id)
+        session[BROWSER_ID] = str(browser.id)
         return browser
-    if at - known.seen_at > SEEN_EVERY:
+    if at - known.seen_at > SEEN_RECORDED_EVERY:
         known.seen_at = at
         known.save(update_fields=["seen_at"])
     return known
@@ -274,7 +276,7 @@ def browsers_of(user: User) -> QuerySet[Browser]:
 
 def rename_browser(browser: Browser, name: str) -> None:
     """Rename a browser."""
-    browser.name = name[:LONGEST_BROWSER_NAME]
+    browser.name = name[:MAX_BROWSER_NAME]
     browser.save(update_fields=["name"])
 
 
@@ -284,6 +286,6 @@ def sign_out_browser(browser_id: UUID) -> None:
     There are few sessions: each is read, so that no row needs to store a session's key.
     """
     for session in Session.objects.all():
-        if session.get_decoded().get(IN_SESSION) == str(browser_id):
+        if session.get_decoded().get(BROWSER_ID) == str(browser_id):
             session.delete()
     Browser.objects.filter(pk=browser_id).delete()

@@ -30,10 +30,10 @@ def digest(text: str) -> str:
 
 def new_token(prefix: str) -> Token:
     """Make a secret of 256 bits behind `prefix`."""
-    return kept(prefix + secrets.token_urlsafe(32))
+    return token_of(prefix + secrets.token_urlsafe(32))
 
 
-def kept(text: str) -> Token:
+def token_of(text: str) -> Token:
     """Describe an existing secret, such as the one in DIR/agent.key."""
     # The prefix tells a person's own keys apart; the rest cannot be guessed from it.
     return Token(text=text, digest=digest(text), prefix=text[:8])

@@ -18,10 +18,10 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from missioncontrol import origin
-from missioncontrol.accounts import people, ways
+from missioncontrol.accounts import credentials, people
 from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Project, Role, Scope
 from missioncontrol.accounts.selectors import KeyHolder, find_personal_token
-from missioncontrol.accounts.services import note_use
+from missioncontrol.accounts.services import record_last_use
 from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, bearer_of, digest
 from missioncontrol.api import keys
 from missioncontrol.api.keys import find_holder
@@ -78,7 +78,7 @@ class PersonalTokenAuthentication(BaseAuthentication):
         # Checked here, before any view, so that a view that is added later cannot forget it.
         if known.scope == Scope.READ and request.method not in SAFE_METHODS:
             raise Forbidden("This token is read-only; make one that may act.")
-        note_use(known, at=now())
+        record_last_use(known, at=now())
         keys.record_request(request, PersonalToken, known.pk)
         return known.user, known
 
@@ -365,7 +365,7 @@ def check_fresh_proof(request: Request) -> None:
     if request.auth is not None:
         return
     # What outlasts a session takes a fresh proof: a stolen session cannot make a key.
-    if mine := ways.to_prove(person_of(request), request.session, at=now()):
+    if mine := credentials.methods_to_prove_again(person_of(request), request.session, at=now()):
         raise SignInAgain(mine)
 
 
@@ -415,10 +415,10 @@ By = Annotated[str, Depends(name_of)]
 def _membership(request: Request, project: UUID) -> Membership:
     """Return the membership that lets the caller into a project."""
     user = person_of(request)
-    mine = ways.open_memberships_of(user, token=request.auth).filter(project=project).first()
+    mine = credentials.open_memberships_of(user, token=request.auth).filter(project=project).first()
     if mine is None:
         # Said only to a member: to anybody else the project does not exist.
-        if ways.closed_memberships(user).filter(project=project).exists():
+        if credentials.closed_memberships(user).filter(project=project).exists():
             raise SecondFactorNeeded
         raise NotFound("The project")
     return mine
@@ -427,7 +427,9 @@ def _membership(request: Request, project: UUID) -> Membership:
 def _memberships(
     request: Request, roles: frozenset[Role] = frozenset(Role), *, even_archived: bool = True
 ) -> list[UUID]:
-    found = ways.open_memberships_of(person_of(request), token=request.auth).filter(role__in=roles)
+    found = credentials.open_memberships_of(person_of(request), token=request.auth).filter(
+        role__in=roles
+    )
     if not even_archived:
         found = found.filter(project__archived_at=None)
     return list(found.values_list("project_id", flat=True))

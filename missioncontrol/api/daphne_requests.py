@@ -208,7 +208,7 @@ async def check_credential(scope: dict[str, Any]) -> None:
         base, schemes = settings.SESSION_COOKIE_NAME, ("http", "https")
         names = {origin.cookie_name(base, scheme) for scheme in schemes}
         cookie = endpoint.header(scope, b"cookie")
-        return any(sessions.person_of(cookie, name) for name in names)
+        return any(sessions.user_of_cookie(cookie, name) for name in names)
 
     # In a thread: both query the database, which would block the event loop.
     if not await web_process.dispatcher.run(is_person):

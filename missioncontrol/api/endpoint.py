@@ -20,7 +20,7 @@ from guard.json_depth import limit_depth
 from missioncontrol import origin
 from missioncontrol.accounts.models import AgentKey
 from missioncontrol.accounts.selectors import KeyHolder
-from missioncontrol.accounts.services import note_place
+from missioncontrol.accounts.services import record_usage
 from missioncontrol.accounts.tokens import AGENT_PREFIX, bearer_of, digest
 from missioncontrol.api import keys, limits
 from missioncontrol.api.problems import (
@@ -95,7 +95,7 @@ class Request:
             run=run,
         )
         if use is not None:
-            await dispatcher.run(lambda: note_place(use, at=now()))
+            await dispatcher.run(lambda: record_usage(use, at=now()))
 
     def query(self, name: str) -> str | None:
         """Return a query parameter's last value."""

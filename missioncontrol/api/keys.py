@@ -17,7 +17,7 @@ from missioncontrol import origin
 from missioncontrol.accounts import selectors
 from missioncontrol.accounts.models import AgentKey, PersonalToken
 from missioncontrol.accounts.selectors import KeyHolder, live_keys
-from missioncontrol.accounts.services import NOTED_EVERY, Use, note_place, note_use
+from missioncontrol.accounts.services import RECORDED_EVERY, Usage, record_last_use, record_usage
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.api.web_process import dispatcher
 from missioncontrol.clock import now
@@ -86,7 +86,7 @@ def find_holder(hashed: str) -> KeyHolder | None:
     # Not reported as unknown: its owner must learn why nothing arrives any more.
     if key.project.archived_at is not None:
         raise ProjectArchived
-    note_use(key, at=at)
+    record_last_use(key, at=at)
     return selectors.holder_of(key)
 
 
@@ -106,7 +106,7 @@ def forget(hashed: str) -> None:
 MAX_RECENT_USES = 20_000
 MAX_PROGRAM_CHARS = 100
 
-_recorded_at: dict[Use, float] = {}
+_recorded_at: dict[Usage, float] = {}
 
 
 def due_use(
@@ -116,14 +116,14 @@ def due_use(
     address: str,
     user_agent: str,
     run: UUID | None = None,
-) -> Use | None:
+) -> Usage | None:
     """Return a use if it is due to be noted; of several at once, only one caller gets it."""
     # People see it: no line breaks, and no characters that reverse a text's direction.
     program = "".join(sign for sign in user_agent if sign.isprintable())[:MAX_PROGRAM_CHARS]
-    use = Use(secret=secret, id=pk, address=address, program=program, run=run)
+    use = Usage(secret=secret, id=pk, address=address, program=program, run=run)
     moment = time.monotonic()
     # A monotonic clock may begin near 0, so a use never noted counts as noted long ago.
-    if _recorded_at.get(use, -1e9) > moment - NOTED_EVERY.total_seconds():
+    if _recorded_at.get(use, -1e9) > moment - RECORDED_EVERY.total_seconds():
         return None
     # Forgetting costs one more note for each; a flood of addresses must not fill the memory.
     if len(_recorded_at) >= MAX_RECENT_USES:
@@ -143,4 +143,4 @@ def record_request(
     user_agent = str(request.META.get("HTTP_USER_AGENT", ""))
     address = origin.client_address_of(request)
     if use := due_use(secret, pk, address=address, user_agent=user_agent, run=run):
-        note_place(use, at=now())
+        record_usage(use, at=now())

@@ -73,8 +73,8 @@ class RotatingSessionMiddleware(SessionMiddleware):
     def process_response(self, request: HttpRequest, response: HttpResponse) -> Any:
         is_kept = response.status_code < HTTPStatus.INTERNAL_SERVER_ERROR  # else no cookie is set
         session = cast(SessionStore, request.session)
-        if is_kept and session.accessed and session.is_outdated():
-            session.rekey(at=now())
+        if is_kept and session.accessed and session.is_key_outdated():
+            session.rotate_key(at=now())
         # Django would delete the cookie here.
         if request.session.is_empty() and not request.session.modified:
             return response

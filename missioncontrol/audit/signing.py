@@ -24,7 +24,7 @@ from django.db import transaction
 from django.db.models import Model
 from django.utils.crypto import constant_time_compare
 
-from missioncontrol.accounts import ways
+from missioncontrol.accounts import credentials
 from missioncontrol.accounts.models import Project
 from missioncontrol.notify.models import Channel, Device
 from missioncontrol.proof import amendment_statement, canonical
@@ -131,7 +131,7 @@ def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
     """
     with transaction.atomic():
         resealed, unreadable = _reseal_addresses()
-        factors_sealed, factors_unreadable = ways.reseal_factors()
+        factors_sealed, factors_unreadable = credentials.reseal_factors()
         projects = Project.objects.order_by("pk").values_list("pk", flat=True)
         for project_id in projects:
             # Signed with the former secret, and names its successor: whoever trusts the one may

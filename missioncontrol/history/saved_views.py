@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from missioncontrol.accounts.people import checked_name
+from missioncontrol.accounts.people import clean_name
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.language import read_query
 from missioncontrol.history.models import SavedView
@@ -31,7 +31,7 @@ def save_view(*, user: User, project: UUID, name: str, q: str, by: str, at: date
         InvalidRequest: the name is empty, too long or has invisible characters, the line is
             invalid, or there are too many.
     """
-    name = checked_name(name, longest=LONGEST_NAME)
+    name = clean_name(name, max_length=LONGEST_NAME)
     # PostgreSQL stores no NUL in a text.
     q = q.replace("\0", "")
     # Only to find errors: an invalid view would fail whenever it is opened.

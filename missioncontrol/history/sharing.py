@@ -15,9 +15,9 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from missioncontrol.accounts import people, ways
+from missioncontrol.accounts import credentials, people
 from missioncontrol.accounts.models import Project, Role
-from missioncontrol.accounts.services import Minted
+from missioncontrol.accounts.services import MintedSecret
 from missioncontrol.accounts.tokens import digest, new_token
 from missioncontrol.audit.erasing import ERASED
 from missioncontrol.decisions.models import Decision
@@ -111,7 +111,7 @@ class SharedContent:
         return ". ".join(part for part in (self.above, self.text.rstrip("."), figures) if part)
 
 
-def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minted[Share]:
+def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> MintedSecret[Share]:
     """Make a link to one thing of a project.
 
     Raises:
@@ -148,7 +148,7 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
         )
         what = f"shared {_named(row)} by a link for {days} days"
         journal.record_access(project_id, what, by=people.name_of(by), at=at)
-    return Minted(row=row, secret=token.text)
+    return MintedSecret(row=row, secret=token.text)
 
 
 def revoke(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime) -> None:
@@ -213,7 +213,7 @@ def _live(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
 def _shown(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
     """Keep links whose maker may act, of live projects, to runs that still have their words."""
     # Checked at each visit: a maker who lost the role or second factor shares nothing any more.
-    may = ways.open_memberships().filter(
+    may = credentials.open_memberships().filter(
         user=OuterRef("made_by"), project=OuterRef("project"), role__in=MAY_SHARE
     )
     found = _live(found, at).filter(Exists(may), made_by__is_active=True, project__archived_at=None)

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
 
-from missioncontrol.accounts.people import checked_name
+from missioncontrol.accounts.people import clean_name
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.notify import addresses, content, outbox, quiet
 from missioncontrol.notify.models import Channel, Delivery
@@ -70,7 +70,7 @@ def add_channel(project: UUID, asked: NewChannel, *, by: str, at: datetime) -> C
     channel = Channel(
         project_id=project,
         kind=asked.kind,
-        name=checked_name(asked.name),
+        name=clean_name(asked.name),
         # Sealed: whoever has an address can send messages to its service.
         address=seal(addresses.read_address(asked.kind, asked.address)),
         created_by=by,
@@ -98,7 +98,7 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
     if address is not None:
         channel.address = seal(addresses.read_address(channel.kind, address))
     if "name" in changes:
-        channel.name = checked_name(changes.pop("name"))
+        channel.name = clean_name(changes.pop("name"))
     _apply(channel, changes)
     with transaction.atomic():
         channel.save(update_fields=["address", "name", *RULES])

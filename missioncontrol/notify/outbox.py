@@ -21,7 +21,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from missioncontrol import outbound
-from missioncontrol.accounts import ways
+from missioncontrol.accounts import credentials
 from missioncontrol.notify import chat, services, web_push, webhook
 from missioncontrol.notify.addresses import CHATS
 from missioncontrol.notify.models import Delivery, Device, Notice
@@ -217,7 +217,7 @@ def _why_skip(delivery: Delivery) -> str | None:
     elif delivery.project.archived_at is not None:
         why = "its project is archived"
     elif device is not None:
-        mine = ways.open_memberships().filter(
+        mine = credentials.open_memberships().filter(
             user_id=device.user_id, project_id=delivery.project_id
         )
         if what != "test":  # a test is for every member

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q
 
-from missioncontrol.accounts import ways
+from missioncontrol.accounts import credentials
 from missioncontrol.accounts.models import Project, Role
 from missioncontrol.celery import enqueue
 from missioncontrol.ids import new_id
@@ -211,7 +211,7 @@ def tell(
     hears = Q(**{TOPIC_OF[what]: True}) | Q(**{TOPIC_OF[also or what]: True})
     channels = list(Channel.objects.filter(hears, project_id=project, enabled=True))
     # Members who may not come in, because they lack a required second factor, are not told.
-    people = ways.open_memberships().filter(project_id=project, role__in=ANSWERERS)
+    people = credentials.open_memberships().filter(project_id=project, role__in=ANSWERERS)
     mine = Device.objects.filter(
         user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
     )

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from django.conf import settings
 
 from missioncontrol import outbound
-from missioncontrol.accounts import ways
+from missioncontrol.accounts import credentials
 from missioncontrol.accounts.models import Role
 from missioncontrol.notify import content, vapid, wording
 from missioncontrol.notify.content import Announcement, Card
@@ -97,7 +97,7 @@ def push_of(delivery: Delivery, *, at: datetime) -> Push:
             message, t, outcome=notice.outcome, by=notice.settled_by, open_cards=open_cards
         )
     # Only owners can raise the organisation's ceiling: others get no button that would be refused.
-    owned = ways.open_memberships().filter(user_id=device.user_id, role=Role.OWNER)
+    owned = credentials.open_memberships().filter(user_id=device.user_id, role=Role.OWNER)
     if message.scope == "organisation" and not owned.exists():
         left = tuple(one for one in message.actions if one != "allow_budget")
         message = replace(message, actions=left)
@@ -113,7 +113,7 @@ def push_of(delivery: Delivery, *, at: datetime) -> Push:
 
 def open_cards_of(device: Device) -> int:
     """Count the cards that its person has not answered: the number on the app's icon."""
-    live = ways.open_memberships().filter(user_id=device.user_id, project__archived_at=None)
+    live = credentials.open_memberships().filter(user_id=device.user_id, project__archived_at=None)
     mine = live.values("project")
     unanswered = Notice.objects.filter(settled_at=None, project__in=mine)
     return unanswered.exclude(decision=None).count()

@@ -26,9 +26,9 @@ from missioncontrol.accounts.models import (
     Reach,
     Scope,
 )
-from missioncontrol.accounts.people import checked_name
+from missioncontrol.accounts.people import clean_name
 from missioncontrol.accounts.selectors import live_keys
-from missioncontrol.accounts.services import Minted
+from missioncontrol.accounts.services import MintedSecret
 from missioncontrol.clock import check_in_future
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, ensure_found
 from missioncontrol.notify import devices
@@ -76,15 +76,15 @@ class NewToken:
 @transaction.atomic
 def make_agent_key(
     project_id: UUID, asked: NewAgentKey, *, by: str, at: datetime
-) -> Minted[AgentKey]:
+) -> MintedSecret[AgentKey]:
     """Make another key for a project's agents; existing keys stay.
 
     Raises:
         InvalidRequest: the key has no name, is limited to an unnamed agent, would be expired
             already, or is one too many.
     """
-    name, reach = checked_name(asked.name), asked.reach
-    agent = checked_name(asked.agent, field="agent") if reach == Reach.AGENT else ""
+    name, reach = clean_name(asked.name), asked.reach
+    agent = clean_name(asked.agent, field="agent") if reach == Reach.AGENT else ""
     check_in_future(asked.expires_at, at=at)
     project = Project.objects.get(pk=project_id)
     _check_room(project, at=at)
@@ -109,7 +109,7 @@ def make_agent_key(
 @transaction.atomic
 def rotate_agent_key(
     key_id: UUID, *, projects: Container[UUID], overlap: timedelta, by: str, at: datetime
-) -> Minted[AgentKey]:
+) -> MintedSecret[AgentKey]:
     """Make a successor of a key; it reaches the same runs, including those the old one opened.
 
     The old key stays valid for `overlap`, unless it expires before; the new one gets the
@@ -167,15 +167,15 @@ def revoke_agent_key(key_id: UUID, *, projects: Container[UUID], by: str, at: da
 
 
 @transaction.atomic
-def exchange_code(code: str, *, name: str, on: str, at: datetime) -> Minted[AgentKey]:
+def exchange_code(code: str, *, name: str, machine: str, at: datetime) -> MintedSecret[AgentKey]:
     """Exchange a set-up code for an agent key, made in the name of the person who offered it.
 
     Raises:
         Forbidden: the code is unknown, used or expired.
         ProjectArchived: its project is archived.
     """
-    name, on = checked_name(name), checked_name(on)
-    offered = services.redeem_setup(code, on=on, at=at)
+    name, machine = clean_name(name), clean_name(machine)
+    offered = services.redeem_setup_code(code, machine=machine, at=at)
     if offered is None:
         raise Forbidden("This code is unknown, used or expired. Copy a new line.")
     if offered.project.archived_at is not None:
@@ -184,13 +184,15 @@ def exchange_code(code: str, *, name: str, on: str, at: datetime) -> Minted[Agen
 
 
 @transaction.atomic
-def make_token(user: User, asked: NewToken, *, by: str, at: datetime) -> Minted[PersonalToken]:
+def make_token(
+    user: User, asked: NewToken, *, by: str, at: datetime
+) -> MintedSecret[PersonalToken]:
     """Make a token for a person's scripts.
 
     Raises:
         InvalidRequest: the token has no name, would be expired already, or is one too many.
     """
-    name = checked_name(asked.name)
+    name = clean_name(asked.name)
     check_in_future(asked.expires_at, at=at)
     # Expired ones count too: they stay in the person's list until they are revoked.
     if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
@@ -296,7 +298,7 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
     `is_here`: the browser itself asked, and clears its own screen.
     """
     # Otherwise a link that was offered there would let that browser in again.
-    services.withdraw_pairings(browser.user)
+    services.cancel_pairings(browser.user)
     if not is_here:
         # Before its browser is deleted, through which its device is found.
         devices.let_go(Device.objects.filter(browser=browser), at=at)
@@ -306,13 +308,13 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
 
 
 @transaction.atomic
-def end_other_sessions(*, user: User, kept: str | None, by: str, at: datetime) -> int:
+def end_other_sessions(*, user: User, current_key: str | None, by: str, at: datetime) -> int:
     """Sign a person out everywhere else; return the number of browsers signed out."""
     # Otherwise a link that was offered before would let that browser in again.
-    services.withdraw_pairings(user)
-    others = sessions.other_browsers(user, kept=kept)
+    services.cancel_pairings(user)
+    others = sessions.other_browsers(user, current_key=current_key)
     devices.let_go(Device.objects.filter(browser__in=others), at=at)
-    ended = sessions.end_others(user, kept=kept, at=at)
+    ended = sessions.end_other_sessions(user, current_key=current_key, at=at)
     # If nobody was signed out, there is nothing to record.
     if ended:
         record_of_person(user, "signed out everywhere else", by=by, at=at)
@@ -334,7 +336,7 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
     if user.is_active == is_active:
         return
     if not is_active:
-        end_other_sessions(user=user, kept=None, by=by, at=at)
+        end_other_sessions(user=user, current_key=None, by=by, at=at)
     user.is_active = is_active
     user.save(update_fields=["is_active"])
     what = f"{'activated' if is_active else 'deactivated'} “{people.name_of(user)}”"

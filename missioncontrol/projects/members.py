@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 from missioncontrol import broadcast
 from missioncontrol.accounts import people, sessions
 from missioncontrol.accounts.models import Invitation, Membership, Role, SetupCode
-from missioncontrol.accounts.services import Minted
+from missioncontrol.accounts.services import MintedSecret
 from missioncontrol.accounts.tokens import digest, new_token
 from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, ensure_found
 from missioncontrol.notify import services as notices
@@ -44,7 +44,7 @@ class Joined:
 
 def invite(
     project_id: UUID, *, role: Role, note: str, expires_at: datetime, by: User, at: datetime
-) -> Minted[Invitation]:
+) -> MintedSecret[Invitation]:
     """Make a link that lets one person in with a role.
 
     Raises:
@@ -79,7 +79,7 @@ def invite(
         )
         what = f"invited {_for(row)}as {row.role}"
         journal.record_access(project_id, what, by=people.name_of(by), at=at)
-    return Minted(row=row, secret=token.text)
+    return MintedSecret(row=row, secret=token.text)
 
 
 def usable_invitations(at: datetime) -> QuerySet[Invitation]:
@@ -126,7 +126,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         raise invitation_over()
     with journal.lock_project(offered.project_id) as project:
         # Inside the transaction: no account stays behind if the person does not join.
-        joining = user or people.make_person(name)
+        joining = user or people.create_person(name)
         if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
             raise Forbidden("You are a member of this project already.")
         # Conditional: if two people use one link at once, only one comes in.
@@ -138,7 +138,7 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         )
         # An owner invited them back, so joining rules may let them in again too.
         project.kept_out.remove(joining)
-        sessions.rekey_soon(joining, at=at)
+        sessions.rotate_keys_soon(joining, at=at)
         inviter = people.name_of(offered.invited_by) if offered.invited_by else "?"
         what = f"joined as {membership.role}, invited by “{inviter}”"
         journal.record_access(offered.project_id, what, by=people.name_of(joining), at=at)
@@ -234,7 +234,7 @@ def rename_person(user: User, name: str, *, at: datetime) -> None:
     # The entry names the person who did it by their old name.
     before = people.name_of(user)
     with transaction.atomic():
-        people.rename(user, name)
+        people.rename_person(user, name)
         what = f"is called “{people.name_of(user)}” from now on"
         record_of_person(user, what, by=before, at=at)
 
@@ -273,7 +273,7 @@ def _void_offers(member: Membership, *, at: datetime) -> None:
 
 
 def _look_again(member: Membership, *, at: datetime) -> None:
-    sessions.rekey_soon(member.user, at=at)
+    sessions.rotate_keys_soon(member.user, at=at)
     broadcast.recheck_access(member.user_id)
 
 

@@ -16,7 +16,7 @@ from guard.wire import Mode
 from missioncontrol import extras
 from missioncontrol.accounts import people, services
 from missioncontrol.accounts.models import AgentKey, Membership, Project, Reach, Role
-from missioncontrol.accounts.people import checked_name
+from missioncontrol.accounts.people import clean_name
 from missioncontrol.decisions import budgets, interventions
 from missioncontrol.decisions.acts import Tap
 from missioncontrol.detection import policies
@@ -47,7 +47,7 @@ def make_project(*, name: str, owner: User, mode: Mode, at: datetime) -> Project
     Raises:
         InvalidRequest: its name is invalid, or the person owns too many projects.
     """
-    name = checked_name(name)
+    name = clean_name(name)
     if Membership.objects.filter(user=owner, role=Role.OWNER).count() >= MOST_PROJECTS:
         raise InvalidRequest(f"At most {MOST_PROJECTS} projects per person.")
     project = services.create_project(name=name, owner=owner, mode=mode, at=at)

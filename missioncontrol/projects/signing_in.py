@@ -17,9 +17,9 @@ from django.db import transaction
 from django.db.models import Q
 
 from missioncontrol import broadcast
-from missioncontrol.accounts import people, sessions, ways
+from missioncontrol.accounts import credentials, people, sessions
 from missioncontrol.accounts.models import Identity, JoiningBy, JoiningRule, Membership, Role
-from missioncontrol.accounts.oidc import Known
+from missioncontrol.accounts.oidc import ProviderIdentity
 from missioncontrol.errors import Forbidden, InvalidRequest, ensure_found
 from missioncontrol.projects.access import record_of_person
 from missioncontrol.runs import journal
@@ -69,12 +69,12 @@ def confirm_app(session: Any, user: User, code: str, *, at: datetime) -> list[st
     Raises:
         InvalidRequest: the code is not the app's.
     """
-    had_one = ways.has_factor(user)
-    if not ways.confirm_app(session, user, code):
+    had_one = credentials.has_factor(user)
+    if not credentials.confirm_app_setup(session, user, code):
         raise InvalidRequest("code: not the code that the app currently shows.", field="code")
     _changed(user, "set up an authenticator app", at=at)
     # Codes that were written down earlier stay valid.
-    return [] if had_one else ways.renew_recovery_codes(user)
+    return [] if had_one else credentials.renew_recovery_codes(user)
 
 
 @transaction.atomic
@@ -84,10 +84,10 @@ def add_passkey(user: User, name: str, credential: Mapping[str, Any], *, at: dat
     Raises:
         InvalidRequest: it could not be verified.
     """
-    had_one = ways.has_factor(user)
-    kept = ways.add_passkey(user, name, credential)
+    had_one = credentials.has_factor(user)
+    kept = credentials.add_passkey(user, name, credential)
     _changed(user, f"added the passkey “{kept}”", at=at)
-    return [] if had_one else ways.renew_recovery_codes(user)
+    return [] if had_one else credentials.renew_recovery_codes(user)
 
 
 @transaction.atomic
@@ -97,28 +97,30 @@ def renew_recovery_codes(user: User, *, at: datetime) -> list[str]:
     Raises:
         Forbidden: there is no second factor that they could replace.
     """
-    if not ways.has_factor(user):
+    if not credentials.has_factor(user):
         raise Forbidden("Set up an authenticator app or a passkey first.")
-    made = ways.renew_recovery_codes(user)
+    made = credentials.renew_recovery_codes(user)
     _changed(user, "made new recovery codes", at=at)
     return made
 
 
 @transaction.atomic
-def remove_factor(user: User, *, kind: ways.Kind, at: datetime, pk: int | None = None) -> None:
+def remove_factor(
+    user: User, *, kind: credentials.FactorKind, at: datetime, pk: int | None = None
+) -> None:
     """Remove an app or a passkey.
 
     Raises:
         NotFound: this person has none of this kind.
     """
-    row = ensure_found(ways.remove_factor(user, kind=kind, pk=pk), "The second factor")
-    is_app = kind == ways.Kind.APP
+    row = ensure_found(credentials.remove_factor(user, kind=kind, pk=pk), "The second factor")
+    is_app = kind == credentials.FactorKind.APP
     what = "the authenticator app" if is_app else f"the passkey “{row}”"
     _changed(user, f"removed {what}", at=at)
 
 
 @transaction.atomic
-def enter_by_identity(known: Known, *, at: datetime) -> User:
+def enter_by_identity(known: ProviderIdentity, *, at: datetime) -> User:
     """Return the person that an identity signs in; add them to the projects whose rules match.
 
     A person without an account gets one if a rule matches. Accounts are never found by e-mail.
@@ -138,7 +140,7 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
     if identity is None:
         if not rules:
             raise Forbidden("This account is unknown here, and no project's rule admits it.")
-        user = people.make_person(people.free_name(known.name))
+        user = people.create_person(people.find_free_name(known.name))
         identity = _keep(user, known, at=at)
     # After the provider: a person who is deactivated here is refused by every way in.
     if not identity.user.is_active:
@@ -154,7 +156,7 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
             if members.exists() or project.kept_out.filter(pk=identity.user.pk).exists():
                 continue
             members.create(project=project, user=identity.user, role=rule.role, joined_at=at)
-            sessions.rekey_soon(identity.user, at=at)
+            sessions.rotate_keys_soon(identity.user, at=at)
             name = people.name_of(identity.user)
             journal.record_access(
                 project.id, f"joined as {rule.role} by {_described(rule)}", by=name, at=at
@@ -163,7 +165,7 @@ def enter_by_identity(known: Known, *, at: datetime) -> User:
 
 
 @transaction.atomic
-def connect(user: User, known: Known, *, at: datetime) -> None:
+def connect(user: User, known: ProviderIdentity, *, at: datetime) -> None:
     """Let a provider's account sign in a person who is already signed in.
 
     Raises:
@@ -244,7 +246,7 @@ def _described(rule: JoiningRule) -> str:
     return f"{whom} “{rule.value}” as {rule.role}"
 
 
-def _keep(user: User, known: Known, *, at: datetime) -> Identity:
+def _keep(user: User, known: ProviderIdentity, *, at: datetime) -> Identity:
     return Identity.objects.create(
         user=user,
         issuer=known.issuer,
@@ -255,7 +257,7 @@ def _keep(user: User, known: Known, *, at: datetime) -> Identity:
     )
 
 
-def _label(known: Known) -> str:
+def _label(known: ProviderIdentity) -> str:
     # As long as the column, which holds any e-mail address.
     return (known.email or known.name)[:254]
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from missioncontrol.up.addresses import OWN_HOST
 from tests.e2e import axe
 from tests.installations import an_installation
-from tests.missioncontrol.accounts.ways import A_PASSWORD, code_of
+from tests.missioncontrol.accounts.credentials import A_PASSWORD, code_of
 from tests.provider import CLIENT, SECRET, a_provider
 
 PICTURES = os.environ.get("ACCOUNT_PICTURES")

@@ -17,7 +17,7 @@ from guard.connect.command import forwarder, source
 from missioncontrol import origin
 from missioncontrol.accounts import selectors, services
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, SetupCode
-from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.api import auth, keys
 from missioncontrol.api.auth import By, Person, Projects, ReadableProjects
 from missioncontrol.api.rest import Page, get_or_404, page_of
@@ -45,9 +45,9 @@ api = Router()
 
 T = TypeVar("T")
 MOST_RUNS = 200
-CODES_OFFERED = Pace("set-up codes offered", most=10, in_all=100)
+CODES_OFFERED = RateLimit("set-up codes offered", per_caller=10, total=100)
 # Codes have 58 bits: at this pace nobody guesses one in the ten minutes it is valid.
-CODES_TRIED = Pace("set-up codes", most=20, in_all=200)
+CODES_TRIED = RateLimit("set-up codes", per_caller=20, total=200)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ def keys_uses(request: Request, key_id: UUID, projects: ReadableProjects) -> Sec
     key = get_or_404(selectors.agent_keys(projects=projects), key_id, "The key")
     # Only owners may see the addresses and programs of agents.
     auth.check_owner(request, key.project_id, auth.KEYS_NEED_OWNER, even_archived=True)
-    used = services.runs_used(key, most=MOST_RUNS)
+    used = services.usage_by_run(key, limit=MOST_RUNS)
     # Runs of the key's own project that still exist.
     ours = Run.objects.filter(project=key.project_id).select_related("meters")
     runs = ours.in_bulk([use["run"] for use in used])
@@ -185,7 +185,7 @@ def sessions_end_others(request: Request, person: Person, by: By) -> None:
     """Sign out all your other sessions."""
     # A token cannot do this: only a browser has a session to keep.
     kept = request.session.session_key
-    access.end_other_sessions(user=person, kept=kept, by=by, at=now())
+    access.end_other_sessions(user=person, current_key=kept, by=by, at=now())
 
 
 @api.post("setup-codes/", status=201, checks=(auth.check_signed_in_session,))
@@ -193,8 +193,8 @@ def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetu
     """Make a set-up code for one agent key, usable once within ten minutes; owners only."""
     project = auth.resolve_owned_project(request, asked.project)
     auth.check_fresh_proof(request)
-    CODES_OFFERED.check(str(request.user.pk), at=now())
-    made = services.offer_setup(Project.objects.get(pk=project), by=by, at=now())
+    CODES_OFFERED.acquire(str(request.user.pk), at=now())
+    made = services.create_setup_code(Project.objects.get(pk=project), by=by, at=now())
     return row_of(
         MadeSetupCode,
         made.row,
@@ -214,7 +214,7 @@ def setup_codes_read(code_id: UUID, projects: ReadableProjects) -> SetupCodeRow:
 
 
 def _hold_back(request: Request) -> None:
-    CODES_TRIED.check(origin.client_address_of(request), at=now())
+    CODES_TRIED.acquire(origin.client_address_of(request), at=now())
 
 
 # Without a session or a key: the code itself proves who asks. The pace is checked before the body
@@ -222,7 +222,7 @@ def _hold_back(request: Request) -> None:
 @api.post("setup-codes/exchange/", status=201, caller=AllowAny, checks=(_hold_back,))
 def setup_codes_exchange(asked: Exchange) -> ExchangedKey:
     """Exchange a code for an agent key; its secret is shown in this answer only."""
-    made = access.exchange_code(asked.code, name=asked.name, on=asked.on, at=now())
+    made = access.exchange_code(asked.code, name=asked.name, machine=asked.on, at=now())
     return ExchangedKey(key=made.secret, project=made.row.project_id)
 
 
@@ -241,4 +241,4 @@ def _row(kind: type[T], secret: AgentKey | PersonalToken, /, **more: Any) -> T:
 
 
 def _places(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:
-    return tuple(UsedFrom(**place) for place in services.places_used(secret))
+    return tuple(UsedFrom(**place) for place in services.usage_by_place(secret))

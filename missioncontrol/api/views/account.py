@@ -14,7 +14,7 @@ from django.contrib.auth import update_session_auth_hash
 from rest_framework.request import Request
 
 from missioncontrol import origin
-from missioncontrol.accounts import pace, ways
+from missioncontrol.accounts import credentials, rate_limits
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Person
 from missioncontrol.api.routing import Router
@@ -88,21 +88,23 @@ proved = Router(*BY_HAND, auth.check_fresh_proof)
 def account_read(user: Person) -> AccountRow:
     """Show your sign-in methods."""
     # Where links are the only way in, no second factor is ever asked for.
-    rows = ways.factors_of(user) if settings.SIGN_IN else []
-    identity = ways.identity_of(user)
+    rows = credentials.factors_of(user) if settings.SIGN_IN else []
+    identity = credentials.identity_of(user)
     return AccountRow(
         offered=cast(Any, tuple(way for way in OFFERED if way in settings.SIGN_IN)),
-        ways=cast(Any, ways.of(user)),
+        ways=cast(Any, credentials.methods_of(user)),
         has_password=user.has_usable_password(),
-        has_app=any(row.type == ways.Kind.APP for row in rows),
+        has_app=any(row.type == credentials.FactorKind.APP for row in rows),
         passkeys=tuple(
-            row_of(PasskeyRow, row, name=str(row)) for row in rows if row.type == ways.Kind.PASSKEY
+            row_of(PasskeyRow, row, name=str(row))
+            for row in rows
+            if row.type == credentials.FactorKind.PASSKEY
         ),
-        recovery_codes=ways.recovery_codes_left(user),
+        recovery_codes=credentials.count_recovery_codes(user),
         provider=settings.OIDC.name if settings.OIDC else "",
         identity=identity.label or identity.subject if identity else None,
         closed=tuple(
-            ways.closed_memberships(user)
+            credentials.closed_memberships(user)
             .order_by("project_id")
             .values_list("project__name", flat=True)
         ),
@@ -127,7 +129,7 @@ def account_password_remove(request: Request, user: Person) -> None:
 @proved.post("account/app/begin/")
 def account_app_begin(request: Request, user: Person) -> BegunApp:
     """Get the set-up data for an authenticator app; it is active once its first code is sent."""
-    secret, url = ways.begin_app(request.session, user)
+    secret, url = credentials.begin_app_setup(request.session, user)
     # As a data URL, so that no second request carries the secret.
     picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
     return BegunApp(secret=secret, url=url, qr=picture)
@@ -146,14 +148,14 @@ def account_app_confirm(request: Request, user: Person, asked: AppCode) -> Recov
 @proved.delete("account/app/")
 def account_app_remove(request: Request, user: Person) -> None:
     """Remove your authenticator app; recovery codes go with the last second factor."""
-    signing_in.remove_factor(user, kind=ways.Kind.APP, at=now())
+    signing_in.remove_factor(user, kind=credentials.FactorKind.APP, at=now())
     request.session.cycle_key()
 
 
 @proved.post("account/passkeys/begin/")
 def account_passkeys_begin(user: Person) -> PasskeyOptions:
     """Get the options with which a browser makes a passkey."""
-    return PasskeyOptions(options=ways.begin_passkey(user))
+    return PasskeyOptions(options=credentials.begin_passkey_setup(user))
 
 
 @proved.post("account/passkeys/", status=201)
@@ -167,7 +169,7 @@ def account_passkeys_add(request: Request, user: Person, asked: NewPasskey) -> R
 @proved.delete("account/passkeys/<int:passkey_id>/")
 def account_passkeys_remove(request: Request, user: Person, passkey_id: int) -> None:
     """Remove one of your passkeys."""
-    kind = ways.Kind.PASSKEY
+    kind = credentials.FactorKind.PASSKEY
     signing_in.remove_factor(user, kind=kind, pk=passkey_id, at=now())
     request.session.cycle_key()
 
@@ -191,7 +193,7 @@ def account_identity_disconnect(request: Request, user: Person) -> None:
 @api.post("account/again/begin/", checks=BY_HAND)
 def account_again_begin(user: Person) -> PasskeyOptions:
     """Get the challenge that one of your passkeys must answer to confirm your identity."""
-    return PasskeyOptions(options=ways.ask_for_passkey(user))
+    return PasskeyOptions(options=credentials.begin_passkey_check(user))
 
 
 # No fresh proof is required, because this gives one.
@@ -201,20 +203,20 @@ def account_again(request: Request, user: Person, proof: Proof) -> None:
     # Counted apart from names typed at sign-in, which contain no NUL.
     account, here = f"\0proof {user.pk}", origin.client_address_of(request)
     # Counted before the check, so that simultaneous tries are all counted.
-    pace.count_sign_in(account, here, at=now())
+    rate_limits.count_sign_in_attempt(account, here, at=now())
     if proof.credential is not None:
-        is_proved = ways.check_passkey(proof.credential, user=user) is not None
+        is_proved = credentials.verify_passkey(proof.credential, user=user) is not None
     elif proof.code is not None:
-        is_proved = ways.check_code(user, proof.code.strip()) is not None
+        is_proved = credentials.verify_code(user, proof.code.strip()) is not None
     else:
         is_on = "password" in settings.SIGN_IN and proof.password is not None
         is_proved = is_on and user.check_password(proof.password or "")
     if not is_proved:
         # The same error for each way: nobody must learn which of them was wrong.
         raise Forbidden("This does not confirm your identity.")
-    pace.forget_sign_ins(account, here)
+    rate_limits.clear_sign_in_attempts(account, here)
     request.session.cycle_key()
-    ways.note_proof(request.session, at=now())
+    credentials.record_proof(request.session, at=now())
 
 
 def _codes(codes: list[str]) -> RecoveryCodes:

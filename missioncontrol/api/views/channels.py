@@ -8,7 +8,7 @@ from uuid import UUID
 
 from rest_framework.request import Request
 
-from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Projects, ReadableProjects
 from missioncontrol.api.rest import Depends, Page, changes_in, get_or_404, page_of
@@ -44,9 +44,9 @@ class ChannelPatch:
     language: Language | None = None
 
 
-TESTS = Pace("test messages", most=10, in_all=60)
+TESTS = RateLimit("test messages", per_caller=10, total=60)
 # Each retry is up to eight calls to somebody else's server.
-RETRIES = Pace("messages sent again", most=20, in_all=120)
+RETRIES = RateLimit("messages sent again", per_caller=20, total=120)
 
 
 def _find(channel_id: UUID, projects: ReadableProjects) -> Channel:
@@ -119,7 +119,7 @@ def channels_test(request: Request, channel: FoundChannel, by: By) -> DeliveryRo
     # Whoever may answer may test: at night they need to know whether messages arrive.
     auth.check_may_act(request, channel.project_id)
     # Each test is a call to somebody else's server.
-    TESTS.check(str(request.user.pk), at=now())
+    TESTS.acquire(str(request.user.pk), at=now())
     made = services.send_test(channel, project=channel.project_id, by=by, at=now())
     return _row(made, request)
 
@@ -156,7 +156,7 @@ def deliveries_read(request: Request, delivery: FoundDelivery) -> DeliveryRow:
 def deliveries_retry(request: Request, delivery: FoundDelivery) -> DeliveryRow:
     """Retry a failed delivery, as often as a new one."""
     auth.check_may_act(request, delivery.project_id)
-    RETRIES.check(str(request.user.pk), at=now())
+    RETRIES.acquire(str(request.user.pk), at=now())
     channels.try_again(delivery, at=now())
     delivery.refresh_from_db()  # it is waiting now
     return _row(delivery, request)

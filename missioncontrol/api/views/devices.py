@@ -13,9 +13,9 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from missioncontrol import extras
-from missioncontrol.accounts import services, sessions, ways
+from missioncontrol.accounts import credentials, services, sessions
 from missioncontrol.accounts.models import Browser
-from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Person
 from missioncontrol.api.rest import Depends, changes_in, get_or_404
@@ -33,9 +33,9 @@ from missioncontrol.wire.rows import row_of
 
 api = Router()
 
-DOORS = Pace("the way in for phones", most=10, in_all=30)
-PAIRINGS = Pace("pairings", most=10, in_all=100)
-TESTS = Pace("test notifications", most=6, in_all=60)
+DOORS = RateLimit("the way in for phones", per_caller=10, total=30)
+PAIRINGS = RateLimit("pairings", per_caller=10, total=100)
+TESTS = RateLimit("test notifications", per_caller=6, total=60)
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -62,7 +62,7 @@ def _this(request: Request, person: Person) -> Browser | None:
     """Return the browser that asks; None if it is a script with a token."""
     if request.auth is not None:
         return None
-    return sessions.present_browser(
+    return sessions.ensure_browser(
         request.session,
         user=person,
         # Only for its name: a browser is known by its session.
@@ -106,7 +106,7 @@ def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) ->
     if asked.is_open:
         auth.check_fresh_proof(request)
     # Opening and closing restarts a listener, so it must not follow every tap.
-    DOORS.check(str(person.pk), at=now())
+    DOORS.acquire(str(person.pk), at=now())
     extras.request_phone(settings.DATA_DIR, on=asked.is_open)
     access.record_phones(person, on=asked.is_open, by=by, at=now())
     return _reach(request)
@@ -170,21 +170,21 @@ def devices_test(browser: FoundBrowser, person: Person, by: By) -> None:
     """Send a test notification to a browser, even in quiet hours."""
     device = _push_of(browser)
     # Every notice, even a test, belongs to a project: any of theirs will do.
-    project = ways.open_memberships_of(person).first()
+    project = credentials.open_memberships_of(person).first()
     if device is None or project is None:
         raise NotFound("A browser that takes pushes")
-    TESTS.check(str(person.pk), at=now())
+    TESTS.acquire(str(person.pk), at=now())
     notices.send_test(device, project=project.project_id, by=by, at=now())
 
 
 @api.post("pairings/", status=201, checks=auth.FRESH_PROOF)
 def pairings_offer(request: Request, person: Person) -> PairingRow:
     """Make a link and a code that sign in one phone, once, within ten minutes."""
-    PAIRINGS.check(str(person.pk), at=now())
+    PAIRINGS.acquire(str(person.pk), at=now())
     base = address_for_phones(request)
     if not base:
         raise Unavailable("Reachable from this machine only: start with --https or --lan.")
-    made, code = services.offer_pairing(user=person, at=now())
+    made, code = services.create_pairing(user=person, at=now())
     url = f"{base}/login/{made.secret}/"
     # As a data URL, so that no second request carries the secret.
     picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)

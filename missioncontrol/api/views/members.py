@@ -15,7 +15,7 @@ from rest_framework.request import Request
 
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Invitation, JoiningBy, JoiningRule, Membership, Role
-from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Person
 from missioncontrol.api.rest import Page, page_of
@@ -32,7 +32,7 @@ from missioncontrol.wire.rows import Moment, row_of
 api = Router()
 
 T = TypeVar("T")
-INVITATIONS = Pace("invitations", most=20, in_all=200)
+INVITATIONS = RateLimit("invitations", per_caller=20, total=200)
 OWNERS_ONLY = "Only an owner decides who belongs to a project."
 # Removing and reading are allowed in an archived project too.
 OWNER = auth.require_owner(OWNERS_ONLY, even_archived=True)
@@ -126,7 +126,7 @@ def invitations_make(
 ) -> MadeInvitation:
     """Make an invitation link that works once; owners only. It is in this answer only."""
     at = now()
-    INVITATIONS.check(str(by.pk), at=at)
+    INVITATIONS.acquire(str(by.pk), at=at)
     made = members.invite(
         project_id,
         role=asked.role,

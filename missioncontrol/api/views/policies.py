@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from guard.errors import UnreadableRecording
 from guard.formats.recording import Recording as Recorded
 from missioncontrol.accounts.models import Project
-from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.api import auth
 from missioncontrol.api.agents import fault_of
 from missioncontrol.api.auth import By, FoundProject, Projects, ReadableProjects
@@ -119,7 +119,7 @@ EXPECTED = (
     " or OTLP JSON"
 )
 # Each import is read and judged at once.
-IMPORTS = Pace("recordings imported", most=20, in_all=60)
+IMPORTS = RateLimit("recordings imported", per_caller=20, total=60)
 
 
 @api.post("recordings/", takes_file=True)
@@ -130,7 +130,7 @@ def recordings_import(
     answers 200 with the run it is.
     """
     project_id = auth.resolve_writable_project(request, project)
-    IMPORTS.check(str(request.user.pk), at=now())
+    IMPORTS.acquire(str(request.user.pk), at=now())
     # Only the file's name: a browser may send its folders too.
     name = Path(name or "recording").name
     hashed = hashlib.sha256()

@@ -17,9 +17,9 @@ from rest_framework.request import Request
 from guard.budget import Budget
 from guard.wire import Mode
 from missioncontrol import extras
-from missioncontrol.accounts import ways
-from missioncontrol.accounts.pace import Pace
-from missioncontrol.accounts.people import checked_name
+from missioncontrol.accounts import credentials
+from missioncontrol.accounts.people import clean_name
+from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.api import auth, keys
 from missioncontrol.api.auth import By, Person
 from missioncontrol.api.rest import changes_in, stream_file
@@ -55,8 +55,8 @@ SECRET_SEEN_BY = (
     auth.require_owner("Only an owner sees the secret.", even_archived=True),
     auth.check_fresh_proof,
 )
-MADE = Pace("projects made", most=10, in_all=60)
-DEMOS = Pace("demos", most=10, in_all=30)
+MADE = RateLimit("projects made", per_caller=10, total=60)
+DEMOS = RateLimit("demos", per_caller=10, total=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ def projects_list(request: Request) -> list[ProjectRow]:
 @api.post("projects/", status=201, checks=(MAKERS,))
 def projects_make(request: Request, asked: NewProject, person: Person) -> ProjectRow:
     """Make a project and become its owner; for people who own a project already."""
-    MADE.check(str(person.pk), at=now())
+    MADE.acquire(str(person.pk), at=now())
     made = rules.make_project(name=asked.name, owner=person, mode=asked.mode, at=now())
     return find_project(request, made.id)
 
@@ -137,7 +137,7 @@ def projects_change(
     if changes.get("second_factor") is not None:
         auth.check_signed_in_session(request)
         auth.check_fresh_proof(request)
-    if changes.get("second_factor") and not ways.has_factor(person):
+    if changes.get("second_factor") and not credentials.has_factor(person):
         raise Forbidden("Set up your own second factor first: otherwise you would lose access.")
     # Read and checked before the lock, so that nobody waits for the project's row while a policy is
     # parsed.
@@ -168,7 +168,7 @@ def me(request: Request, person: Person, name: By) -> Me:
     """Show the signed-in person and what they may see."""
     # The screens ask this first: its answer's cookie allows them to write.
     get_token(request)
-    closed = ways.closed_memberships(person).order_by("project_id")
+    closed = credentials.closed_memberships(person).order_by("project_id")
     # Agents report to this address too, and only browsers can resolve names under `localhost`.
     here = urlsplit(request.build_absolute_uri("/"))
     if (here.hostname or "").endswith(".localhost"):
@@ -212,7 +212,7 @@ def projects_export(request: Request, project_id: UUID) -> StreamingHttpResponse
 @api.post("demo/", status=202, checks=(SHOWERS,))
 def demo_start(person: Person) -> None:
     """Start the demo: three agents in projects of their own; for people who own a project."""
-    DEMOS.check(str(person.pk), at=now())
+    DEMOS.acquire(str(person.pk), at=now())
     # A web process starts no program: without `up` nobody would act on the request.
     if not settings.IS_SUPERVISED:
         raise Unavailable("Only `manage.py up` can start the demo's agents.")
@@ -238,7 +238,7 @@ def demo_state(request: Request) -> Literal["off", "running"] | None:
 
 def project_rows(request: Request, **which: Any) -> list[ProjectRow]:
     """Return the caller's projects, oldest first."""
-    mine = ways.open_memberships_of(auth.person_of(request), token=request.auth)
+    mine = credentials.open_memberships_of(auth.person_of(request), token=request.auth)
     return [
         row_of(
             ProjectRow,
@@ -269,7 +269,7 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
     changes = changes_in(asked)
     note, seen = changes.pop("policy_note"), changes.pop("policy_version", None)
     if "name" in changes:
-        changes["name"] = checked_name(changes["name"])
+        changes["name"] = clean_name(changes["name"])
     # Parsed here only for its errors: it is stored as it was typed.
     if "policy" in changes:
         read_policy(changes["policy"])

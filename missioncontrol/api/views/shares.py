@@ -18,7 +18,7 @@ from rest_framework.request import Request
 
 from missioncontrol import origin
 from missioncontrol.accounts import people
-from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Person, Projects, ReadableProjects
@@ -39,8 +39,8 @@ from missioncontrol.wire.rows import row_of
 api = Router()
 
 # Nobody guesses 256 bits: this stops callers who would keep the server busy with drawing.
-VISITS = Pace("shared links opened", most=120, in_all=600)
-MADE = Pace("shared links made", most=30, in_all=300)
+VISITS = RateLimit("shared links opened", per_caller=120, total=600)
+MADE = RateLimit("shared links made", per_caller=30, total=300)
 
 
 @api.get("shares/")
@@ -63,7 +63,7 @@ def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
         )
     project = auth.resolve_writable_project(request, asked.project)
     # Last: what is refused for another reason does not count against their pace.
-    MADE.check(str(person.pk), at=now())
+    MADE.acquire(str(person.pk), at=now())
     made = sharing.share(project, asked, by=person, at=now())
     base, is_local = base_of_links(request)
     url = f"{base}/shared/{made.secret}/"
@@ -116,7 +116,7 @@ def picture(request: HttpRequest, secret: str) -> HttpResponse:
 def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpResponse]:
     """Return the link, or the response to answer with if there is none."""
     try:
-        VISITS.check(origin.client_address_of(request), at=now())
+        VISITS.acquire(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
         # Plain, because drawing a page is what this limits.
         refused = HttpResponse(status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")

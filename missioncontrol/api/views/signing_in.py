@@ -25,11 +25,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
 from missioncontrol import origin
-from missioncontrol.accounts import people, services, sessions, ways
+from missioncontrol.accounts import credentials, people, services, sessions
 from missioncontrol.accounts.models import Browser, Invitation, LoginLink, Membership
-from missioncontrol.accounts.pace import Pace
 from missioncontrol.accounts.page_texts import JOINING_TEXTS, LINK_TEXTS
-from missioncontrol.accounts.services import LOCAL_OWNER, find_login_link, note_browser
+from missioncontrol.accounts.rate_limits import RateLimit
+from missioncontrol.accounts.services import LOCAL_OWNER, find_login_link, record_link_browser
 from missioncontrol.api import auth
 from missioncontrol.api.problems import View, allow_methods
 from missioncontrol.clock import now
@@ -42,7 +42,7 @@ HOME = "/"
 PAIRED = "/settings/devices"
 # Nobody guesses 58 bits at any pace: the total limit only protects the server, and is so high that
 # a guesser with a few addresses cannot lock everybody out.
-CODES = Pace("pairing codes", most=10, in_all=6_000)
+CODES = RateLimit("pairing codes", per_caller=10, total=6_000)
 # A form with a CSRF token needs its Origin, which browsers hide under `no-referrer`.
 PAIR = {"referrer": "same-origin"}
 SCRIPTS_CSRF = "csrftoken"
@@ -104,11 +104,11 @@ def pair(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return page(request, "accounts/pair.html", LINK_TEXTS, PAIR)
     try:
-        CODES.check(origin.client_address_of(request), at=now())
+        CODES.acquire(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
         context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).too_many}
         return page(request, "accounts/pair.html", LINK_TEXTS, context, wait=error)
-    offered = services.find_link_of_code(code=request.POST.get("code", ""), at=now())
+    offered = services.find_link_by_code(code=request.POST.get("code", ""), at=now())
     if offered and (entered := _enter_once(request, offered)):
         return entered
     context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).unknown}
@@ -119,7 +119,7 @@ def pair(request: HttpRequest) -> HttpResponse:
 @allow_methods("POST")
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session; its browser is forgotten and receives no more pushes."""
-    here = request.session.get(sessions.IN_SESSION)
+    here = request.session.get(sessions.BROWSER_ID)
     if here and (browser := Browser.objects.select_related("user").filter(pk=here).first()):
         access.sign_out(browser, by=auth.name_of(request), at=now(), is_here=True)
     # After it was recorded: from here on nobody is signed in whose name could be recorded.
@@ -145,13 +145,13 @@ def _enter_once(request: HttpRequest, link: LoginLink) -> HttpResponse | None:
 
     A phone that could receive pushes is then shown where to allow them.
     """
-    if not services.redeem(link, at=now()):
+    if not services.redeem_link(link, at=now()):
         return None
     browser = begin_session(request, link.user)
     # Saved now, not after the commit as the middleware does: until it is saved nobody can end it,
     # and it is lost if this process dies.
     request.session.save()
-    note_browser(link, browser)
+    record_link_browser(link, browser)
     access.record_entry(browser, is_paired=link.code_digest is not None, at=now())
     # Browsers allow notifications only on secure pages.
     is_secure = request.is_secure() or settings.PUBLIC_URL.startswith("https://")
@@ -171,24 +171,26 @@ def begin_session(request: HttpRequest, user: User) -> Browser:
     """Sign a person in; the browser's previous user gets nothing in it any more."""
     # The cookie identifies the browser when its session has ended, so that it is not a new one each
     # time.
-    kept = request.get_signed_cookie(sessions.COOKIE, default=None, max_age=sessions.COOKIE_AGE)
-    before = request.session.get(sessions.IN_SESSION) or (str(kept) if kept else None)
+    kept = request.get_signed_cookie(
+        sessions.BROWSER_COOKIE, default=None, max_age=sessions.BROWSER_COOKIE_AGE
+    )
+    before = request.session.get(sessions.BROWSER_ID) or (str(kept) if kept else None)
     login(request, user, backend=BACKEND)
-    ways.note_proof(request.session, at=now())
+    credentials.record_proof(request.session, at=now())
     # If another person signs in at the same machine, pushes for the previous one must not reach
     # them.
-    sessions.forget_of_others(before, to=user)
-    sessions.take_up_browser(request.session, before, user=user)
+    sessions.forget_previous_person(before, user=user)
+    sessions.resume_browser(request.session, before, user=user)
     agent = request.headers.get("User-Agent", "")
-    return sessions.present_browser(request.session, user=user, agent=agent, at=now())
+    return sessions.ensure_browser(request.session, user=user, agent=agent, at=now())
 
 
 def keep_browser(response: HttpResponse, browser: Browser) -> None:
     """Have a browser keep a cookie that identifies it when somebody signs in again."""
     response.set_signed_cookie(
-        sessions.COOKIE,
+        sessions.BROWSER_COOKIE,
         str(browser.id),
-        max_age=sessions.COOKIE_AGE,
+        max_age=sessions.BROWSER_COOKIE_AGE,
         httponly=True,
         samesite="Lax",
         secure=settings.SESSION_COOKIE_SECURE,
@@ -273,7 +275,7 @@ def bundled_font(name: str) -> str:
 
 
 # Nobody guesses 256 bits: this stops callers who keep the server busy, not those who mistype.
-TRIES = Pace("invitations tried", most=30, in_all=600)
+TRIES = RateLimit("invitations tried", per_caller=30, total=600)
 
 
 @never_cache
@@ -283,7 +285,7 @@ def join(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _join_page(request)
     try:
-        TRIES.check(origin.client_address_of(request), at=now())
+        TRIES.acquire(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
         context = {"problem": texts_for(request, JOINING_TEXTS).too_many}
         return _join_page(request, context, wait=error)

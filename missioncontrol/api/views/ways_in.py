@@ -20,9 +20,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.cache import never_cache
 
 from missioncontrol import clock, origin
-from missioncontrol.accounts import oidc, pace, people, ways
-from missioncontrol.accounts.pace import FREE_SIGN_INS, Pace
+from missioncontrol.accounts import credentials, oidc, people, rate_limits
 from missioncontrol.accounts.page_texts import SIGN_IN_TEXTS, SignInTexts
+from missioncontrol.accounts.rate_limits import FREE_ATTEMPTS, RateLimit
 from missioncontrol.api.endpoint import read_json_object
 from missioncontrol.api.problems import allow_methods
 from missioncontrol.api.views import signing_in
@@ -34,9 +34,9 @@ from missioncontrol.projects import signing_in as project_signing_in
 logger = logging.getLogger(__name__)
 
 # Per address, whatever accounts it tries; in all, far more than a machine can hash.
-TRIES = Pace("sign-in", most=60, in_all=6_000)
+TRIES = RateLimit("sign-in", per_caller=60, total=6_000)
 # How often failed tries are recorded, so that a flood of them does not flood the record.
-NOTED = Pace("failures on record", most=1, in_all=10)
+NOTED = RateLimit("failures on record", per_caller=1, total=10)
 HALF_WAY = "half_way_in"
 HALF_WAY_S = 600
 OIDC_KEPT = "oidc"
@@ -85,7 +85,7 @@ def by_password(request: HttpRequest) -> HttpResponse:
         tries = _count(request, name)
     except TooManyRequests as error:
         return _too_many(request, error, name=name)
-    user = people.find(name) if name else None
+    user = people.find_person(name) if name else None
     if user is None or "\0" in password:
         # Takes as long as a check, so that measuring it reveals no name.
         make_password(password)
@@ -95,7 +95,7 @@ def by_password(request: HttpRequest) -> HttpResponse:
         _note_failure(request, user, tries)
         return _page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
     # A correct first factor clears its own count; the second has another.
-    pace.forget_sign_ins(name, origin.client_address_of(request))
+    rate_limits.clear_sign_in_attempts(name, origin.client_address_of(request))
     return _go_on(request, user, "a password")
 
 
@@ -114,12 +114,12 @@ def by_second_factor(request: HttpRequest) -> HttpResponse:
         tries = _count(request, account)
     except TooManyRequests as error:
         return _second_page(request, user, _waits(request, error), wait=error)
-    kind = ways.check_code(user, request.POST.get("code", "").strip())
+    kind = credentials.verify_code(user, request.POST.get("code", "").strip())
     if kind is None:
         _note_failure(request, user, tries)
         return _second_page(request, user, _texts(request).wrong_code)
-    pace.forget_sign_ins(account, origin.client_address_of(request))
-    code = "a code" if kind == ways.Kind.APP else "a recovery code"
+    rate_limits.clear_sign_in_attempts(account, origin.client_address_of(request))
+    code = "a code" if kind == credentials.FactorKind.APP else "a recovery code"
     return _enter(request, user, f"{way} and {code}")
 
 
@@ -130,7 +130,7 @@ def begin_passkey(request: HttpRequest) -> HttpResponse:
     user, _ = _half_way(request)
     if user is None and "passkey" not in settings.SIGN_IN:
         return _refused("no_passkey")
-    return JsonResponse(ways.ask_for_passkey(user))
+    return JsonResponse(credentials.begin_passkey_check(user))
 
 
 @_where_on()
@@ -138,7 +138,7 @@ def begin_passkey(request: HttpRequest) -> HttpResponse:
 def by_passkey(request: HttpRequest) -> HttpResponse:
     """Check a passkey's answer; it is both factors, or the second after a first one."""
     half_way, way = _half_way(request)
-    if not TRIES.may(origin.client_address_of(request), at=clock.now()):
+    if not TRIES.try_acquire(origin.client_address_of(request), at=clock.now()):
         return _refused("too_many_requests", status=HTTPStatus.TOO_MANY_REQUESTS)
     if half_way is None and "passkey" not in settings.SIGN_IN:
         return _refused("no_passkey")
@@ -147,7 +147,7 @@ def by_passkey(request: HttpRequest) -> HttpResponse:
     except MissionControlError:
         return _refused("no_passkey", status=HTTPStatus.BAD_REQUEST)
     # Made and requested with user verification: a passkey is both factors at once.
-    user = ways.check_passkey(credential, user=half_way)
+    user = credentials.verify_passkey(credential, user=half_way)
     if user is None:
         return _refused("no_passkey")
     entered = _enter(request, user, f"{way} and a passkey" if half_way else "a passkey")
@@ -166,11 +166,11 @@ def to_provider(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated and purpose not in {"connect", "again"}:
         return HttpResponseRedirect(signing_in.HOME)
     try:
-        TRIES.check(origin.client_address_of(request), at=clock.now())
+        TRIES.acquire(origin.client_address_of(request), at=clock.now())
     except TooManyRequests as error:
         return _too_many(request, error)
     try:
-        begun = oidc.begin(
+        begun = oidc.begin_sign_in(
             _provider(),
             redirect_uri=_back(request),
             is_again=purpose == "again",
@@ -184,7 +184,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
     is_ours = to.startswith("/") and not to.startswith(("//", "/\\"))
     if not is_ours or parts.scheme or parts.netloc:
         to = signing_in.HOME
-    request.session[OIDC_KEPT] = {**begun.kept, "for": purpose, "to": to}
+    request.session[OIDC_KEPT] = {**begun.session_data, "for": purpose, "to": to}
     return HttpResponseRedirect(begun.url)
 
 
@@ -198,7 +198,7 @@ def from_provider(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect("/login/")
     purpose, came = kept["for"], request.GET.dict()
     try:
-        known = oidc.finish(
+        known = oidc.finish_sign_in(
             _provider(),
             kept,
             came,
@@ -218,20 +218,22 @@ def from_provider(request: HttpRequest) -> HttpResponse:
     return _go_on(request, user, "the identity provider")
 
 
-def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str) -> HttpResponse:
+def _known_again(
+    request: HttpRequest, known: oidc.ProviderIdentity, purpose: str, to: str
+) -> HttpResponse:
     """Connect an account to the signed-in person, or accept it as proof of who they are."""
     problem = _texts(request).not_yours.format(provider=_provider().name)
     if not request.user.is_authenticated:
         return HttpResponseRedirect("/login/")
     if purpose == "again":
-        mine = ways.identity_of(request.user)
+        mine = credentials.identity_of(request.user)
         if mine is None or mine.subject != known.subject:
             return _page(request, problem, status=HTTPStatus.FORBIDDEN)
         request.session.cycle_key()
-        ways.note_proof(request.session, at=clock.now())
+        credentials.record_proof(request.session, at=clock.now())
         return HttpResponseRedirect(to)
     # Checked here too: the page that offers it may have been open since yesterday.
-    if ways.to_prove(request.user, request.session, at=clock.now()):
+    if credentials.methods_to_prove_again(request.user, request.session, at=clock.now()):
         return HttpResponseRedirect(to)
     try:
         project_signing_in.connect(request.user, known, at=clock.now())
@@ -243,7 +245,7 @@ def _known_again(request: HttpRequest, known: oidc.Known, purpose: str, to: str)
 
 def _go_on(request: HttpRequest, user: User, way: str) -> HttpResponse:
     """Sign in a person with one factor; ask a person with two for the other."""
-    if not ways.has_factor(user):
+    if not credentials.has_factor(user):
         return _enter(request, user, way)
     request.session.cycle_key()
     # The session key has changed: whoever planted a session here is not half-way in with it.
@@ -276,13 +278,13 @@ def _count(request: HttpRequest, account: str) -> int:
         TooManyRequests: one too many, for this account from here, or from this address.
     """
     here, at = origin.client_address_of(request), clock.now()
-    TRIES.check(here, at=at)
-    return pace.count_sign_in(account, here, at=at)
+    TRIES.acquire(here, at=at)
+    return rate_limits.count_sign_in_attempt(account, here, at=at)
 
 
 def _note_failure(request: HttpRequest, user: User, tries: int) -> None:
     """Record a failure once a wait was imposed; a single typing error concerns nobody."""
-    if tries >= FREE_SIGN_INS and NOTED.may(str(user.pk), at=clock.now()):
+    if tries >= FREE_ATTEMPTS and NOTED.try_acquire(str(user.pk), at=clock.now()):
         where = origin.client_address_of(request)
         what = f"somebody at {where} failed to sign in {tries} times in a row"
         access.record_of_person(user, what, at=clock.now(), by="guard")
@@ -291,10 +293,10 @@ def _note_failure(request: HttpRequest, user: User, tries: int) -> None:
 def _second_page(
     request: HttpRequest, user: User, problem: str = "", *, wait: TooManyRequests | None = None
 ) -> HttpResponse:
-    kinds = {row.type for row in ways.factors_of(user)}
+    kinds = {row.type for row in credentials.factors_of(user)}
     status = HTTPStatus.FORBIDDEN if problem else HTTPStatus.OK
-    asks_code = bool(kinds - {ways.Kind.PASSKEY})
-    asks_passkey = ways.Kind.PASSKEY in kinds
+    asks_code = bool(kinds - {credentials.FactorKind.PASSKEY})
+    asks_passkey = credentials.FactorKind.PASSKEY in kinds
     context = {"is_second": True, "asks_code": asks_code, "asks_passkey": asks_passkey}
     return _page(request, problem, status=status, wait=wait, **context)
 
@@ -338,7 +340,13 @@ def _page(
         **more,
     }
     return signing_in.page(
-        request, "accounts/ways.html", SIGN_IN_TEXTS, context, status=status, wait=wait, calls=True
+        request,
+        "accounts/credentials.html",
+        SIGN_IN_TEXTS,
+        context,
+        status=status,
+        wait=wait,
+        calls=True,
     )
 
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from django.db import connections
 
-from missioncontrol.accounts import pace
+from missioncontrol.accounts import rate_limits
 from missioncontrol.accounts.models import SignInAttempts
-from missioncontrol.accounts.pace import FREE_SIGN_INS
+from missioncontrol.accounts.rate_limits import FREE_ATTEMPTS
 from missioncontrol.errors import TooManyRequests
 from tests.build import NOON
 
@@ -19,7 +19,7 @@ HERE = "192.0.2.1"
 
 
 def tried(times=1, account="ana", address=HERE, at=NOON):
-    return [pace.count_sign_in(account, address, at=at) for _ in range(times)]
+    return [rate_limits.count_sign_in_attempt(account, address, at=at) for _ in range(times)]
 
 
 def wait_of(at=NOON):
@@ -29,11 +29,11 @@ def wait_of(at=NOON):
 
 
 def test_the_first_tries_are_free():
-    assert tried(FREE_SIGN_INS) == [1, 2, 3, 4, 5]
+    assert tried(FREE_ATTEMPTS) == [1, 2, 3, 4, 5]
 
 
 def test_each_further_one_takes_twice_as_long_up_to_a_quarter_of_an_hour():
-    tried(FREE_SIGN_INS)
+    tried(FREE_ATTEMPTS)
     at, waits = NOON, []
 
     for _ in range(12):
@@ -45,22 +45,22 @@ def test_each_further_one_takes_twice_as_long_up_to_a_quarter_of_an_hour():
 
 
 def test_a_try_that_was_refused_makes_no_wait_longer():
-    tried(FREE_SIGN_INS)
+    tried(FREE_ATTEMPTS)
 
     assert [wait_of(), wait_of(), wait_of()] == [2, 2, 2]
 
 
 def test_who_signed_in_begins_anew():
-    tried(FREE_SIGN_INS)
+    tried(FREE_ATTEMPTS)
 
-    pace.forget_sign_ins("Ana", HERE)
+    rate_limits.clear_sign_in_attempts("Ana", HERE)
 
     assert tried() == [1]
 
 
 @pytest.mark.parametrize(("account", "address"), [("ana", "192.0.2.2"), ("olu", HERE)])
 def test_nobody_else_waits(account, address):
-    tried(FREE_SIGN_INS)
+    tried(FREE_ATTEMPTS)
 
     assert tried(account=account, address=address) == [1]
 
@@ -76,7 +76,7 @@ def test_what_rests_for_an_hour_is_forgotten():
     for number in range(100):
         tried(address=f"192.0.2.{number}")
 
-    tried(at=NOON + pace.KEPT + timedelta(seconds=1))
+    tried(at=NOON + rate_limits.RESET_AFTER + timedelta(seconds=1))
 
     assert SignInAttempts.objects.count() == 1
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from missioncontrol.accounts.people import checked_name
+from missioncontrol.accounts.people import clean_name
 from missioncontrol.errors import InvalidRequest
 
 
@@ -15,7 +15,7 @@ from missioncontrol.errors import InvalidRequest
     ],
 )
 def test_one_picture_made_of_several_is_seen(name):
-    assert checked_name(name) == name
+    assert clean_name(name) == name
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_one_picture_made_of_several_is_seen(name):
 )
 def test_a_joiner_of_anything_else_is_hidden(name):
     with pytest.raises(InvalidRequest):
-        checked_name(name)
+        clean_name(name)

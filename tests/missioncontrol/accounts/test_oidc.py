@@ -17,7 +17,7 @@ from missioncontrol.errors import SettingInvalid
 from missioncontrol.projects import members, signing_in
 from missioncontrol.runs.models import JournalRow
 from tests.build import a_project
-from tests.missioncontrol.accounts.ways import (
+from tests.missioncontrol.accounts.credentials import (
     code_of,
     is_signed_in,
     signed_in_long_ago,

@@ -19,25 +19,25 @@ pytestmark = pytest.mark.django_db
     ],
 )
 def test_other_capitals_or_joiners_are_no_other_name(one, other):
-    person = people.make_person(one)
+    person = people.create_person(one)
 
-    assert people.find(other) == person
+    assert people.find_person(other) == person
     with pytest.raises(InvalidRequest):
-        people.make_person(other)
+        people.create_person(other)
 
 
 def test_a_person_may_change_the_capitals_of_their_own_name():
-    person = people.make_person("änne")
+    person = people.create_person("änne")
 
-    people.rename(person, "Änne")
+    people.rename_person(person, "Änne")
 
     assert people.name_of(person) == "Änne"
 
 
 def test_a_former_user_name_stays_its_owners():
-    person = people.make_person("Änne")
-    people.rename(person, "Bea")
+    person = people.create_person("Änne")
+    people.rename_person(person, "Bea")
 
     with pytest.raises(InvalidRequest):
-        people.make_person("änne")
-    assert people.find("bea") == person
+        people.create_person("änne")
+    assert people.find_person("bea") == person

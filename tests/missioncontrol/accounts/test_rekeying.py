@@ -10,7 +10,7 @@ from django.test import Client
 
 from missioncontrol.accounts import sessions
 from missioncontrol.accounts.models import Role
-from missioncontrol.accounts.sessions import GRACE, KEYED, SessionStore, hashed
+from missioncontrol.accounts.sessions import KEY_GRACE, KEYED_AT, SessionStore, hash_key
 from missioncontrol.clock import now
 from missioncontrol.projects import members
 from tests.build import a_person, a_project
@@ -38,8 +38,8 @@ def with_key(key):
 
 def let_pass(key):
     """Let the minute pass in which a former key still works."""
-    row = Session.objects.get(pk=hashed(key))
-    row.expire_date -= GRACE
+    row = Session.objects.get(pk=hash_key(key))
+    row.expire_date -= KEY_GRACE
     row.save()
 
 
@@ -120,17 +120,17 @@ def test_what_saves_the_former_session_keeps_it_no_longer(browser, viewer, owner
     late["something"] = "new"
     late.save()
 
-    assert Session.objects.get(pk=hashed(former)).expire_date <= now() + GRACE
+    assert Session.objects.get(pk=hash_key(former)).expire_date <= now() + KEY_GRACE
 
 
 def test_of_requests_at_once_one_takes_the_new_key(browser, viewer):
-    sessions.rekey_soon(viewer, at=now())
+    sessions.rotate_keys_soon(viewer, at=now())
     first, second = SessionStore(key_of(browser)), SessionStore(key_of(browser))
-    assert first.is_outdated()
-    assert second.is_outdated()
+    assert first.is_key_outdated()
+    assert second.is_key_outdated()
 
-    first.rekey(at=now())
-    second.rekey(at=now())
+    first.rotate_key(at=now())
+    second.rotate_key(at=now())
 
     assert first.session_key != key_of(browser)
     assert second.session_key == key_of(browser)
@@ -138,13 +138,13 @@ def test_of_requests_at_once_one_takes_the_new_key(browser, viewer):
 
 
 def test_of_two_whose_clocks_differ_one_takes_the_new_key(browser, viewer):
-    sessions.rekey_soon(viewer, at=now())
+    sessions.rotate_keys_soon(viewer, at=now())
     first, second = SessionStore(key_of(browser)), SessionStore(key_of(browser))
-    assert first.is_outdated()
-    assert second.is_outdated()
+    assert first.is_key_outdated()
+    assert second.is_key_outdated()
 
-    first.rekey(at=now())
-    second.rekey(at=now() - timedelta(seconds=5))
+    first.rotate_key(at=now())
+    second.rotate_key(at=now() - timedelta(seconds=5))
 
     assert second.session_key == key_of(browser)
 
@@ -182,12 +182,12 @@ def test_a_request_that_began_before_gives_the_former_key_no_longer_life(
     first, late = SessionStore(taken), SessionStore(taken)
     late["noted"] = "while the other one took the new key"
 
-    first.rekey(at=now())
-    late.rekey(at=now())
+    first.rotate_key(at=now())
+    late.rotate_key(at=now())
     late.save()
 
-    assert Session.objects.get(pk=hashed(taken)).expire_date <= now() + GRACE
-    assert SessionStore(first.session_key).get_expiry_age() > GRACE.total_seconds()
+    assert Session.objects.get(pk=hash_key(taken)).expire_date <= now() + KEY_GRACE
+    assert SessionStore(first.session_key).get_expiry_age() > KEY_GRACE.total_seconds()
 
 
 def test_a_request_that_began_before_the_change_does_not_undo_it(browser, viewer, owner, project):
@@ -199,7 +199,7 @@ def test_a_request_that_began_before_the_change_does_not_undo_it(browser, viewer
     browser.get(ME)
 
     assert key_of(browser) != taken
-    assert Session.objects.get(pk=hashed(taken)).expire_date <= now() + GRACE
+    assert Session.objects.get(pk=hash_key(taken)).expire_date <= now() + KEY_GRACE
 
 
 def test_who_signed_in_since_keeps_their_key(viewer, owner, project):
@@ -215,7 +215,7 @@ def test_who_signed_in_since_keeps_their_key(viewer, owner, project):
 
 def test_a_key_from_before_keys_were_dated_is_exchanged(browser, viewer, owner, project):
     undated = SessionStore(key_of(browser))
-    del undated[KEYED]
+    del undated[KEYED_AT]
     undated.save()
 
     change(project, viewer, Role.OPERATOR, owner)
@@ -227,7 +227,7 @@ def test_a_key_from_before_keys_were_dated_is_exchanged(browser, viewer, owner, 
 @pytest.mark.django_db(transaction=True)
 def test_what_is_saved_at_the_same_time_leaves_one_session_that_lasts(browser, viewer):
     key = key_of(browser)
-    sessions.rekey_soon(viewer, at=now())
+    sessions.rotate_keys_soon(viewer, at=now())
     begun = [SessionStore(key) for _ in range(8)]
     for session in begun:
         session["noted"] = "at once"
@@ -235,16 +235,16 @@ def test_what_is_saved_at_the_same_time_leaves_one_session_that_lasts(browser, v
     def end(numbered):
         number, session = numbered
         try:
-            session.rekey(at=now()) if number % 2 else session.save()
+            session.rotate_key(at=now()) if number % 2 else session.save()
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(8) as requests:
         list(requests.map(end, enumerate(begun)))
 
-    lasting = Session.objects.filter(expire_date__gt=now() + GRACE)
+    lasting = Session.objects.filter(expire_date__gt=now() + KEY_GRACE)
     assert lasting.count() == 1
-    assert Session.objects.get(pk=hashed(key)) not in lasting
+    assert Session.objects.get(pk=hash_key(key)) not in lasting
 
 
 def test_who_proves_it_by_the_former_key_goes_on_as_long_as_any(browser, viewer, owner, project):
@@ -256,5 +256,5 @@ def test_who_proves_it_by_the_former_key_goes_on_as_long_as_any(browser, viewer,
     proving.cycle_key()
     proving.save()
 
-    assert proving.get_expiry_age() > GRACE.total_seconds()
-    assert not Session.objects.filter(pk=hashed(taken)).exists()
+    assert proving.get_expiry_age() > KEY_GRACE.total_seconds()
+    assert not Session.objects.filter(pk=hash_key(taken)).exists()

@@ -96,7 +96,10 @@ def test_a_link_signs_in_once(you):
     found = services.find_login_link(secret=link.secret, at=NOW)
 
     assert found.user == you
-    assert [services.redeem(found, at=NOW), services.redeem(found, at=NOW)] == [True, False]
+    assert [services.redeem_link(found, at=NOW), services.redeem_link(found, at=NOW)] == [
+        True,
+        False,
+    ]
     assert services.find_login_link(secret=link.secret, at=NOW) is None
 
 
@@ -106,7 +109,7 @@ def test_of_many_taps_at_once_one_wins():
 
     def tap(_):
         try:
-            return services.redeem(link.row, at=NOW)
+            return services.redeem_link(link.row, at=NOW)
         finally:
             connection.close()
 
@@ -126,7 +129,7 @@ def test_a_link_is_stored_as_a_hash(you):
 def test_a_link_lives_ten_minutes(you, minutes, signs_in):
     link = services.mint_login_link(user=you, at=NOW)
 
-    assert services.redeem(link.row, at=NOW + timedelta(minutes=minutes)) is signs_in
+    assert services.redeem_link(link.row, at=NOW + timedelta(minutes=minutes)) is signs_in
 
 
 def test_a_link_of_a_person_who_left_is_refused(you):
@@ -134,12 +137,12 @@ def test_a_link_of_a_person_who_left_is_refused(you):
     you.is_active = False
     you.save(update_fields=["is_active"])
 
-    assert not services.redeem(services.find_login_link(secret=link.secret, at=NOW), at=NOW)
+    assert not services.redeem_link(services.find_login_link(secret=link.secret, at=NOW), at=NOW)
 
 
 def test_spent_links_do_not_pile_up(you):
     used = services.mint_login_link(user=you, at=NOW)
-    services.redeem(used.row, at=NOW)
+    services.redeem_link(used.row, at=NOW)
 
     services.mint_login_link(user=you, at=NOW)
 

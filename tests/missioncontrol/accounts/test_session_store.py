@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.management import call_command
 
-from missioncontrol.accounts.sessions import SessionStore, person_of
+from missioncontrol.accounts.sessions import SessionStore, user_of_cookie
 from missioncontrol.clock import now
 
 pytestmark = pytest.mark.django_db
@@ -80,6 +80,6 @@ def test_another_programs_odd_cookie_does_not_sign_a_person_out():
     session[HASH_SESSION_KEY] = user.get_session_auth_hash()
     session.save()
 
-    found = person_of(f'prefs={{"a":1}}; mc_session={session.session_key}', "mc_session")
+    found = user_of_cookie(f'prefs={{"a":1}}; mc_session={session.session_key}', "mc_session")
 
     assert found == user

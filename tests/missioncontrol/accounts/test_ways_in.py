@@ -5,11 +5,11 @@ import json
 import pytest
 from django.test import Client
 
-from missioncontrol.accounts import ways
-from missioncontrol.accounts.pace import FREE_SIGN_INS
+from missioncontrol.accounts import credentials
+from missioncontrol.accounts.rate_limits import FREE_ATTEMPTS
 from missioncontrol.api.views import ways_in
 from missioncontrol.runs.models import JournalRow
-from tests.missioncontrol.accounts.ways import (
+from tests.missioncontrol.accounts.credentials import (
     EVERY_WAY,
     code_of,
     is_signed_in,
@@ -195,14 +195,14 @@ def test_an_older_code_is_not_taken_after_a_newer_one(owner):
     secret = with_app(owner)
     older, newer = code_of(secret), code_of(secret, step=1)
 
-    assert ways.check_code(owner, newer) is not None
-    assert ways.check_code(owner, older) is None
+    assert credentials.verify_code(owner, newer) is not None
+    assert credentials.verify_code(owner, older) is None
 
 
 def test_a_recovery_code_stands_in_once(client, owner, project):
     with_password(owner)
     with_app(owner)
-    codes = ways.renew_recovery_codes(owner)
+    codes = credentials.renew_recovery_codes(owner)
     type_password(client, "ana")
     type_code(client, codes[0])
     other = Client()
@@ -212,7 +212,7 @@ def test_a_recovery_code_stands_in_once(client, owner, project):
 
     assert the_record(project) == ["signed in “a browser” by a password and a recovery code"]
     assert response.status_code == 403
-    assert ways.recovery_codes_left(owner) == len(codes) - 1
+    assert credentials.count_recovery_codes(owner) == len(codes) - 1
 
 
 def test_a_code_alone_signs_nobody_in(client, owner):
@@ -239,7 +239,7 @@ def test_half_the_way_is_good_for_ten_minutes(client, owner):
 
 def test_who_guesses_waits_and_whoever_comes_from_elsewhere_does_not(client, owner):
     with_password(owner)
-    for _ in range(FREE_SIGN_INS):
+    for _ in range(FREE_ATTEMPTS):
         type_password(client, "ana", "wrong")
 
     here = type_password(client, "ana")
@@ -254,7 +254,7 @@ def test_who_guesses_waits_and_whoever_comes_from_elsewhere_does_not(client, own
 
 def test_other_accounts_at_the_same_address_do_not_wait(client, owner, operator):
     with_password(operator)
-    for _ in range(FREE_SIGN_INS + 1):
+    for _ in range(FREE_ATTEMPTS + 1):
         type_password(client, "ana", "wrong")
 
     type_password(client, "olu")
@@ -263,7 +263,7 @@ def test_other_accounts_at_the_same_address_do_not_wait(client, owner, operator)
 
 
 def test_a_header_makes_no_other_address(client, owner):
-    for number in range(FREE_SIGN_INS + 1):
+    for number in range(FREE_ATTEMPTS + 1):
         response = type_password(
             client, "ana", "wrong", headers={"X-Forwarded-For": f"192.0.2.{number}"}
         )
@@ -275,7 +275,7 @@ def test_codes_cannot_be_guessed_without_end_either(client, owner):
     with_password(owner)
     with_app(owner)
     type_password(client, "ana")
-    for _ in range(FREE_SIGN_INS):
+    for _ in range(FREE_ATTEMPTS):
         type_code(client, "000000")
 
     assert type_code(client, "000000").status_code == 429
@@ -284,7 +284,7 @@ def test_codes_cannot_be_guessed_without_end_either(client, owner):
 def test_tries_that_failed_in_a_row_are_on_record_once(client, owner, project):
     with_password(owner)
 
-    for _ in range(FREE_SIGN_INS + 3):
+    for _ in range(FREE_ATTEMPTS + 3):
         type_password(client, "ana", "wrong")
 
     assert the_record(project) == ["somebody at 127.0.0.1 failed to sign in 5 times in a row"]
@@ -292,9 +292,9 @@ def test_tries_that_failed_in_a_row_are_on_record_once(client, owner, project):
 
 def test_secrets_of_factors_are_sealed(owner):
     secret = with_app(owner)
-    ways.renew_recovery_codes(owner)
+    credentials.renew_recovery_codes(owner)
 
-    kept = [str(row.data) for row in ways.factors_of(owner)]
+    kept = [str(row.data) for row in credentials.factors_of(owner)]
 
     assert not [one for one in kept if secret in one]
     assert len(kept) == 2

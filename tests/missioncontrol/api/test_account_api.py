@@ -5,15 +5,15 @@ import json
 import pytest
 from django.test import Client
 
+from missioncontrol.accounts import credentials
 from missioncontrol.accounts import services as accounts
-from missioncontrol.accounts import ways
 from missioncontrol.accounts.models import Membership
-from missioncontrol.accounts.pace import FREE_SIGN_INS
+from missioncontrol.accounts.rate_limits import FREE_ATTEMPTS
 from missioncontrol.clock import now
 from missioncontrol.projects import members
 from missioncontrol.runs.models import JournalRow
 from tests.build import a_person
-from tests.missioncontrol.accounts.ways import (
+from tests.missioncontrol.accounts.credentials import (
     A_PASSWORD,
     EVERY_WAY,
     code_of,
@@ -182,8 +182,8 @@ def test_new_recovery_codes_void_the_old(ana, owner):
 
     fresh = send(ana, "POST", "account/recovery-codes/").json()["codes"]
 
-    assert ways.check_code(owner, response.json()["codes"][0]) is None
-    assert ways.check_code(owner, fresh[0]) is not None
+    assert credentials.verify_code(owner, response.json()["codes"][0]) is None
+    assert credentials.verify_code(owner, fresh[0]) is not None
 
 
 def test_without_a_factor_there_are_no_recovery_codes(ana):
@@ -274,7 +274,7 @@ def test_what_is_wrong_proves_nothing(proof, ana, owner):
 
 
 def test_a_proof_cannot_be_guessed_without_end(ana):
-    for _ in range(FREE_SIGN_INS):
+    for _ in range(FREE_ATTEMPTS):
         send(ana, "POST", "account/again/", {"password": "wrong"})
 
     assert send(ana, "POST", "account/again/", {"password": "wrong"}).status_code == 429

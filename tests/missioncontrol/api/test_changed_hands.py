@@ -129,7 +129,7 @@ def test_what_one_person_chose_for_a_subscription_is_not_the_next_ones(browser, 
 def test_a_made_up_browser_cookie_forgets_nobodys(browser, bo):
     mine = Browser.objects.get()
     other = Client()
-    other.cookies[sessions.COOKIE] = f"{mine.id}:forged"
+    other.cookies[sessions.BROWSER_COOKIE] = f"{mine.id}:forged"
 
     enter(other, bo)
 
@@ -137,6 +137,6 @@ def test_a_made_up_browser_cookie_forgets_nobodys(browser, bo):
 
 
 def test_the_browsers_cookie_is_out_of_reach_of_scripts_and_other_sites(browser):
-    cookie = browser.cookies[sessions.COOKIE]
+    cookie = browser.cookies[sessions.BROWSER_COOKIE]
 
     assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")

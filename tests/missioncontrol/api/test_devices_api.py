@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Browser, LoginLink
-from missioncontrol.accounts.sessions import describe_browser, hashed
+from missioncontrol.accounts.sessions import describe_browser, hash_key
 from missioncontrol.clock import now
 from missioncontrol.notify import content, services, vapid
 from missioncontrol.notify.models import Delivery, Device
@@ -289,7 +289,7 @@ def test_signing_out_elsewhere_ends_pushes_to_a_browser_whose_session_is_over(me
     lost = APIClient(HTTP_USER_AGENT=PIXEL)
     by_link(lost, owner)
     subscribe(lost)
-    Session.objects.filter(pk=hashed(lost.session.session_key)).update(expire_date=now())
+    Session.objects.filter(pk=hash_key(lost.session.session_key)).update(expire_date=now())
 
     assert me.delete("/api/v1/sessions/").status_code == 204
 

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from rest_framework.test import APIClient
 
-from missioncontrol.accounts import services, ways
+from missioncontrol.accounts import credentials, services
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Browser, JoiningRule, Project, Role, Scope
 from missioncontrol.clock import now
@@ -31,7 +31,7 @@ from missioncontrol.projects import members
 from missioncontrol.reports import daily
 from missioncontrol.urls import api
 from tests.build import NOON, a_call, a_person, a_project, a_run, put
-from tests.missioncontrol.accounts.ways import a_credential
+from tests.missioncontrol.accounts.credentials import a_credential
 from tests.missioncontrol.notify.build import a_channel, a_device
 
 pytestmark = pytest.mark.django_db
@@ -180,7 +180,7 @@ def a_house(project, owner):
     }
     passkey = Authenticator.objects.create(
         user=owner,
-        type=ways.Kind.PASSKEY,
+        type=credentials.FactorKind.PASSKEY,
         data={"name": "the-secret-passkey", "credential": a_credential()},
     )
     ids = {name: str(row.id) for name, row in made.items()}
@@ -257,8 +257,8 @@ def of_notices(project, run, owner):
 
 def of_people(project, owner):
     return {
-        "pairing_id": services.offer_pairing(user=owner, at=now())[0].row,
-        "code_id": services.offer_setup(project, by="ana", at=now()).row,
+        "pairing_id": services.create_pairing(user=owner, at=now())[0].row,
+        "code_id": services.create_setup_code(project, by="ana", at=now()).row,
         "key_id": accounts.mint_agent_key(project=project, name="the-secret-key", at=NOON).row,
         "token_id": accounts.mint_personal_token(user=owner, name="the-secret-token", at=NOON).row,
         "invitation_id": members.invite(

@@ -142,7 +142,7 @@ def test_a_token_neither_changes_nor_removes_nor_invites(owner, viewer, project)
 def test_who_owns_no_more_has_offered_nothing(as_person, owner, project):
     bea = a_person("bea", project, "owner")
     invite(as_person(bea), project)
-    services.offer_setup(project, by="bea", at=now())
+    services.create_setup_code(project, by="bea", at=now())
     kept = invite(as_person(owner), project).json()["id"]
 
     change(as_person(owner), project, bea, "operator")
@@ -154,7 +154,7 @@ def test_who_owns_no_more_has_offered_nothing(as_person, owner, project):
 
 def test_a_new_name_keeps_no_set_up_code_alive(as_person, owner, project):
     bea = a_person("bea", project, "owner")
-    services.offer_setup(project, by="bea", at=now())
+    services.create_setup_code(project, by="bea", at=now())
     members.rename_person(bea, "Beatrice", at=now())
 
     assert remove(as_person(owner), project, bea).status_code == 204

@@ -14,7 +14,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from missioncontrol.accounts.models import LoginLink
-from missioncontrol.accounts.sessions import IN_SESSION
+from missioncontrol.accounts.sessions import BROWSER_ID
 from missioncontrol.clock import now
 from tests.missioncontrol.api.test_devices_api import PIXEL, by_link, changes_noted, devices_of
 
@@ -96,7 +96,7 @@ def test_what_is_used_up_has_let_somebody_in(me, owner):
 
     def look():
         sessions = [one.get_decoded() for one in Session.objects.all()]
-        let_in.extend(one.get(SESSION_KEY) for one in sessions if one.get(IN_SESSION))
+        let_in.extend(one.get(SESSION_KEY) for one in sessions if one.get(BROWSER_ID))
 
     def halfway(**_):
         transaction.on_commit(look)

@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts import services as noted
 from missioncontrol.accounts.models import AgentKey, PersonalToken, SecretUse
-from missioncontrol.accounts.services import Use
+from missioncontrol.accounts.services import Usage
 from missioncontrol.api import keys
 from missioncontrol.clock import now
 from missioncontrol.projects import access
@@ -211,12 +211,12 @@ def test_a_use_is_noted_once_a_minute_and_place(key):
 
 def test_whoever_changes_its_name_with_each_request_fills_no_table(project):
     key = accounts.mint_agent_key(project=project, name="k", at=NOON).row
-    for n in range(noted.MOST_PLACES + 50):
-        use = Use(secret=AgentKey, id=key.id, address="203.0.113.9", program=f"p{n}")
-        noted.note_place(use, at=NOON)
+    for n in range(noted.MAX_PLACES + 50):
+        use = Usage(secret=AgentKey, id=key.id, address="203.0.113.9", program=f"p{n}")
+        noted.record_usage(use, at=NOON)
 
-    assert SecretUse.objects.count() == noted.MOST_PLACES + 1
-    assert {"address": "", "program": ""}.items() <= noted.places_used(key)[0].items()
+    assert SecretUse.objects.count() == noted.MAX_PLACES + 1
+    assert {"address": "", "program": ""}.items() <= noted.usage_by_place(key)[0].items()
 
 
 # --- one project's token --------------------------------------------------------

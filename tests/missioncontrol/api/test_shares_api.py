@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from guard.turn import Usage
 from missioncontrol.accounts.models import Membership, Project
-from missioncontrol.accounts.pace import Pace
+from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.accounts.tokens import HideLoginLinks
 from missioncontrol.api.views import shares
 from missioncontrol.audit.erasing import erase_run
@@ -247,7 +247,7 @@ def test_one_thing_is_named_and_its_days_are_bounded(asked, as_person, operator)
 
 def test_who_opens_many_is_told_to_wait(share, run, monkeypatch):
     made = share(run=str(run.id))
-    monkeypatch.setattr(shares, "VISITS", Pace("opened", most=1, in_all=9))
+    monkeypatch.setattr(shares, "VISITS", RateLimit("opened", per_caller=1, total=9))
 
     assert look(made).status_code == 200
     assert look(made, image=True).status_code == 429

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from django.test import Client
 
-from missioncontrol.accounts import ways
+from missioncontrol.accounts import credentials
 from missioncontrol.audit import signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.notify.models import Channel
@@ -18,7 +18,7 @@ from missioncontrol.proof import verify_export
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.sealing import seal, unseal
 from tests.build import NOON, a_call, a_run, after, put
-from tests.missioncontrol.accounts.ways import (
+from tests.missioncontrol.accounts.credentials import (
     EVERY_WAY,
     code_of,
     is_signed_in,
@@ -92,7 +92,7 @@ def test_an_app_and_recovery_codes_sign_in_without_the_former_secret(kept, setti
     settings.SIGN_IN = EVERY_WAY
     with_password(owner)
     secret = with_app(owner)
-    (recovery, *_) = ways.renew_recovery_codes(owner)
+    (recovery, *_) = credentials.renew_recovery_codes(owner)
     rotated()
     settings.SECRET_KEY_FALLBACKS = []
 

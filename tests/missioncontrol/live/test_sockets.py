@@ -322,7 +322,7 @@ def _take_away(how, owner):
     if how == "revoked":
         access.revoke_token(PersonalToken.objects.get(user=owner).id, **fields)
     else:
-        access.end_other_sessions(kept=None, **fields)
+        access.end_other_sessions(current_key=None, **fields)
 
 
 @pytest.mark.parametrize("word", ["projects", "runs"])

@@ -83,7 +83,7 @@ def test_signing_out_everywhere_else_parts_from_all_others(service, phone, proje
     a_stuck_run(project)
     deliver_due()
 
-    access.end_other_sessions(user=owner, kept=None, by="ana", at=after(2))
+    access.end_other_sessions(user=owner, current_key=None, by="ana", at=after(2))
     deliver_due(at=after(2))
 
     assert kinds(service, mine) == ["card", "withdrawn"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from missioncontrol.accounts.people import chosen_projects
+from missioncontrol.accounts.people import projects_named
 from missioncontrol.clock import now, zone_of
 from missioncontrol.notify.texts import CATALOGUES, texts_in
 from missioncontrol.reports import daily
@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, **options: Any) -> None:
         """Write one report per project."""
-        for project in chosen_projects(options["project"]):
+        for project in projects_named(options["project"]):
             t = texts_in(options["language"])
             at = now()
             # Yesterday in the project's own time zone: the last day that is over there.

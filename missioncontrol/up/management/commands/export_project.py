@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from missioncontrol.accounts.people import chosen_project
+from missioncontrol.accounts.people import project_named
 from missioncontrol.audit.project_file import export_lines
 from missioncontrol.clock import now
 
@@ -23,7 +23,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, project: str, file: Path, **__: Any) -> None:
         """Write the file."""
-        chosen = chosen_project(project)
+        chosen = project_named(project)
         try:
             file.touch(0o600, exist_ok=False)
             with file.open("wb") as out:

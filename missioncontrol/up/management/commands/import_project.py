@@ -26,7 +26,7 @@ class Command(OwnCommand):
     def handle(self, *_: Any, file: Path, owner: str | None, trust: str, **__: Any) -> None:
         """Import it, or say in a sentence why not."""
         try:
-            done = import_project(file, owner=people.chosen(owner), trust=trust, at=now())
+            done = import_project(file, owner=people.person_named(owner), trust=trust, at=now())
         except OSError as refused:
             raise CommandError(str(refused)) from None
         self.stdout.write(

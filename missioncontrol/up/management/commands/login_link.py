@@ -23,7 +23,7 @@ class Command(BaseCommand):
         parser.add_argument("--person", default="", help="a member's name; default: you")
 
     def handle(self, *_: object, url: str, person: str = "", **__: object) -> None:
-        link = services.mint_login_link(user=people.chosen(person), at=clock.now())
+        link = services.mint_login_link(user=people.person_named(person), at=clock.now())
         base = url or settings.PUBLIC_URL
         if not base:
             # The running `up` writes its address into its lock file.

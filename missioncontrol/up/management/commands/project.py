@@ -10,7 +10,7 @@ from django.db.models import Count
 from guard.wire import Mode
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Project
-from missioncontrol.accounts.people import checked_name, chosen_project
+from missioncontrol.accounts.people import clean_name, project_named
 from missioncontrol.clock import now
 from missioncontrol.projects import rules
 from missioncontrol.up.management import OwnCommand
@@ -49,13 +49,13 @@ class Command(OwnCommand):
             self.stdout.write(f"{project.id}  {project.name} ({members}{archived})")
 
     def _make(self, options: dict[str, Any]) -> None:
-        owner = people.chosen(options["owner"])
+        owner = people.person_named(options["owner"])
         made = rules.make_project(name=options["name"], owner=owner, mode=Mode.PAUSE, at=now())
         # Only the id, so that a script can read it.
         self.stdout.write(str(made.id))
 
     def _rename(self, options: dict[str, Any]) -> None:
-        self._change(options, name=checked_name(options["name"]))
+        self._change(options, name=clean_name(options["name"]))
 
     def _archive(self, options: dict[str, Any]) -> None:
         self._change(options, archived=True)
@@ -64,5 +64,5 @@ class Command(OwnCommand):
         self._change(options, archived=False)
 
     def _change(self, options: dict[str, Any], **fields: Any) -> None:
-        project = chosen_project(options["project"])
+        project = project_named(options["project"])
         rules.change_project(project.id, fields, by=TERMINAL, at=now())

@@ -52,12 +52,12 @@ class Command(OwnCommand):
             self.stdout.write(f"{people.name_of(user)} ({listed}; {seen}{inactive})")
 
     def _deactivate(self, options: dict[str, Any]) -> None:
-        access.set_active(people.chosen(options["person"]), False, by=TERMINAL, at=now())
+        access.set_active(people.person_named(options["person"]), False, by=TERMINAL, at=now())
 
     def _activate(self, options: dict[str, Any]) -> None:
-        access.set_active(people.chosen(options["person"]), True, by=TERMINAL, at=now())
+        access.set_active(people.person_named(options["person"]), True, by=TERMINAL, at=now())
 
     def _erase(self, options: dict[str, Any]) -> None:
-        person = people.chosen(options["person"])
+        person = people.person_named(options["person"])
         erase_person(person, by=options["by"], reason=options["reason"], at=now())
         self.stdout.write(f"{options['person']} was erased.")

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from missioncontrol.accounts.people import chosen_projects
+from missioncontrol.accounts.people import projects_named
 from missioncontrol.audit import anchors, erasing, heads, signing
 from missioncontrol.clock import now
 from missioncontrol.up.management import OwnCommand
@@ -32,7 +32,7 @@ class Command(OwnCommand):
         if options["public_key"]:
             self.stdout.write(signing.public_key())
             return
-        projects = chosen_projects(options["project"])
+        projects = projects_named(options["project"])
         if options["accept_restored"]:
             for project in projects:
                 by, reason = options["by"], options["reason"]

@@ -15,7 +15,7 @@ from fido2.webauthn import (
     CollectedClientData,
 )
 
-from missioncontrol.accounts import ways
+from missioncontrol.accounts import credentials
 from missioncontrol.clock import now
 
 EVERY_WAY = frozenset({"password", "passkey"})
@@ -37,8 +37,8 @@ def code_of(secret, *, step=0):
 def with_app(user):
     """Give a person an app, with its first code used up a while ago; returns its secret."""
     session = {}
-    secret, _ = ways.begin_app(session, user)
-    assert ways.confirm_app(session, user, code_of(secret, step=-1))
+    secret, _ = credentials.begin_app_setup(session, user)
+    assert credentials.confirm_app_setup(session, user, code_of(secret, step=-1))
     return secret
 
 
