@@ -6,7 +6,7 @@ from heapq import nsmallest
 
 from guard.raw_texts import PATH_ARGUMENTS
 from guard.reading.classify import classify
-from guard.reading.normalize import canonical_json, command_in, meant_args, one_line
+from guard.reading.normalize import canonical_json, command_in, one_line, strip_remarks
 from guard.turn import Turn
 
 _MAX_LENGTH = 120
@@ -32,7 +32,7 @@ def action_class(turn: Turn) -> str:
     """
     if turn.action_class:
         return turn.action_class
-    return classify(turn.tool, command_in(turn.args), meant_args(turn.args)).value
+    return classify(turn.tool, command_in(turn.args), strip_remarks(turn.args)).value
 
 
 def headline(turn: Turn) -> str:
@@ -47,7 +47,7 @@ def headline(turn: Turn) -> str:
     if turn.tool is None:
         words = one_line(turn.content or "")
         return f'"{words}"' if len(words) <= _MAX_LENGTH - 2 else f'"{words[:117]}…"'
-    args = meant_args(turn.args)
+    args = strip_remarks(turn.args)
     targets = [value for value in map(args.get, _TARGET_ARGUMENTS) if isinstance(value, str | int)]
     gist = command_in(turn.args) or next((str(value) for value in targets if value != ""), None)
     # Without a command or a target, show the arguments: a tool's bare name says nothing. A call may

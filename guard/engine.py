@@ -13,17 +13,17 @@ from guard.detectors.score import stuck_score
 from guard.detectors.stall import Stall, Suspicion
 from guard.events import Emit, Emitter, Reset, events_of
 from guard.policy import DEFAULT_POLICY, Policy
-from guard.reading.attempts import Kind, ReadTurn, TurnReader
+from guard.reading.attempts import ReadTurn, TurnKind, TurnReader
 from guard.reading.outcome import outcome_of
 from guard.reading.step import Step, read_action
 from guard.reading.terms import NEWS, TermMemory, texts_in, words_in
-from guard.reading.written import as_call
+from guard.reading.text_calls import as_call
 from guard.signals import Assessment, Signal
 from guard.signals import Kind as SignalKind
 from guard.turn import Turn
 
 _ALMOST = 0.99
-_WORDS = (Kind.PERSON, Kind.NUDGE, Kind.NOISE)
+_WORDS = (TurnKind.PERSON, TurnKind.NUDGE, TurnKind.NOISE)
 # How many attempts are remembered.
 SPAN = 40
 _NEWS_SPAN = 88
@@ -129,7 +129,7 @@ class Engine:
         self._reader.clear(messages=why != "user")
         self._detectors.forget()
         self.history.clear()
-        self._terms.start_afresh()
+        self._terms.start_segment()
         self._meter.reset_failures()
         self._corrected.clear()
         self._emit(Reset(why=why))
@@ -141,21 +141,21 @@ class Engine:
         if place is None:
             self._turns += 1
             seq = turn.seq if turn.seq is not None else self._turns - 1
-            read = self._reader.take(turn, seq)
-            self._heard += _OF_NOISE if read.kind is Kind.NOISE else 1
+            read = self._reader.read(turn, seq)
+            self._heard += _OF_NOISE if read.kind is TurnKind.NOISE else 1
             if read.earlier:  # attempts that had been read as messages
                 self.history.clear()
                 for attempt in read.earlier:
                     self._read(attempt, seq, None, 0)
             if read.kind in _WORDS:
                 return self._take_words(read, seq)
-            if read.kind is Kind.ANSWER:
+            if read.kind is TurnKind.ANSWER:
                 place = self.history.find(read.call, proposed=False)
         else:
             old = self.history.steps[place]  # the completion takes the proposal's agent
             named = as_call(replace(turn, agent=old.agent or turn.agent))
-            seq, read = old.seq, ReadTurn(Kind.ACTION, named)
-        step, changed = self._read(read.turn, seq, place, read.times)
+            seq, read = old.seq, ReadTurn(TurnKind.ACTION, named)
+        step, changed = self._read(read.turn, seq, place, read.refusals)
         self._meter.take(turn, failed=step.failed if step.outcome else None)
         agent = step.agent if turn.agent is None else turn.agent  # its own name, not a shared one
         view = View(step.seq, self.history, KnownUsage(spent) if spent else self._meter, agent)
@@ -183,7 +183,7 @@ class Engine:
 
     def _recall(self, step: Step, agent: str) -> Signal | None:
         """Return a trip if a corrected request comes back; a change in between may be the cure."""
-        if step.acted:
+        if step.had_effect:
             self._corrected.clear()
         answered = self._corrected.get((agent, step.request))
         if answered is None:
@@ -199,13 +199,13 @@ class Engine:
 
     def _take_words(self, read: ReadTurn, seq: int) -> Assessment:
         """Take a turn that is not an attempt; new words of a person reset all streaks."""
-        is_person = read.kind is Kind.PERSON
+        is_person = read.kind is TurnKind.PERSON
         self._meter.take(read.turn, failed=None)
-        if read.kind is not Kind.NOISE:
-            self._nudged = read.kind is Kind.NUDGE
+        if read.kind is not TurnKind.NOISE:
+            self._nudged = read.kind is TurnKind.NUDGE
         if is_person:
             self._start_afresh("user")
-        self._terms.note(words_in(read.turn.content or ""), self._heard)
+        self._terms.add(words_in(read.turn.content or ""), self._heard)
         return Assessment(seq=seq, score=0.0, changed=is_person)
 
     def _read(self, turn: Turn, seq: int, place: int | None, refusals: int) -> tuple[Step, bool]:
@@ -217,13 +217,13 @@ class Engine:
         # Multi-line texts that the agent wrote are noted first: an echo of them is no news.
         texts = [*texts_in(turn.args), turn.content or ""] if is_call else texts_in(turn.args)
         if written := [text for text in texts if "\n" in text]:
-            self._terms.note(words_in("\n".join(written)), self._heard)
+            self._terms.add(words_in("\n".join(written)), self._heard)
         action = read_action(turn)
         if is_call:
-            self._terms.note(action.words, self._heard)
+            self._terms.add(action.words, self._heard)
         outcome = outcome_of(turn)
         came = outcome.terms if outcome else frozenset() if is_call else action.words
-        news, ever_new = self._terms.weigh(came, self._heard)
+        news, ever_new = self._terms.measure_news(came, self._heard)
         nature = self._detectors.nature_of(turn)
         nudged, self._nudged = self._nudged, False
         step = Step(
@@ -241,5 +241,7 @@ class Engine:
         self.history.put(step, place)
         if nature and nature.progress_key:
             ever_new = min(ever_new, step.news)
-        changed = step.fresh if step.proposed else ever_new >= NEWS or step.acted or step.improved
+        changed = (
+            step.is_new if step.proposed else ever_new >= NEWS or step.had_effect or step.improved
+        )
         return step, changed

@@ -26,7 +26,7 @@ from guard.formats import Recording, read_recording
 from guard.judge import Case, Ruling, Verdict
 from guard.policy import Policy
 from guard.printing import progress
-from guard.reading.attempts import Kind, TurnReader
+from guard.reading.attempts import TurnKind, TurnReader
 from guard.replay import replay
 
 # A question is in time up to so many attempts after a stretch is evident.
@@ -148,8 +148,8 @@ def find_attempts(recording: Recording) -> list[int]:
     """Return the positions of a run's attempts: its calls, or its messages if it has no calls."""
     reader, actions = TurnReader(), list[tuple[int, bool]]()
     for at, turn in enumerate(recording.turns):
-        read = reader.take(turn, at) if turn else None
-        if read and read.kind in {Kind.ACTION, Kind.REFUSAL}:
+        read = reader.read(turn, at) if turn else None
+        if read and read.kind in {TurnKind.ACTION, TurnKind.REFUSAL}:
             actions.append((at, read.turn.tool is not None))
     # Between calls, messages are not attempts; in a run without calls, they are.
     return [at for at, is_call in actions if is_call] or [at for at, _ in actions]

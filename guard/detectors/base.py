@@ -66,7 +66,7 @@ class History:
             return  # usually: nothing remembered repeats anything
         counted = self.weights
         # What others did before does not count for a newcomer that looks around.
-        looks = newest.looks_around
+        looks = newest.explores
         if looks and [one.agent for one in self.calls].count(newest.agent) <= _NEWCOMER:
             pairs = zip(self.steps, self.weights, strict=True)
             counted = [weight for one, weight in pairs if one.agent == newest.agent]
@@ -227,7 +227,7 @@ def tries_of(
 
 def has_edited(step: Step) -> bool:
     """Return whether the step is an edit that took effect."""
-    return step.edits and step.acted
+    return step.is_edit and step.had_effect
 
 
 def compare_answers(steps: Sequence[Step]) -> str:
@@ -250,7 +250,7 @@ def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:
     target of another.
     """
     aims = [
-        step.names if in_words or step.asks or step.runs else step.arguments.targets
+        step.names if in_words or step.is_question or step.runs_code else step.arguments.targets
         for step in steps
     ]
     if not aims or len(frozenset.intersection(*aims)) in map(len, aims):
@@ -261,4 +261,4 @@ def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:
 def changed_something(step: Step) -> bool:
     """Return whether the step is an effective edit, by its name or by the text it carries."""
     texts = (one.text for one in step.arguments.values() if one.is_body)
-    return step.acted and (step.edits or any(" " in text for text in texts))
+    return step.had_effect and (step.is_edit or any(" " in text for text in texts))

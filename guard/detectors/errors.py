@@ -18,9 +18,9 @@ from guard.detectors.base import (
     tries_of,
 )
 from guard.policy import Policy
-from guard.reading.normalize import ALIKE, NEAR
+from guard.reading.normalize import NEAR_EQUAL, RELATED
 from guard.reading.step import Step
-from guard.reading.terms import same_but_quoted, words_in
+from guard.reading.terms import differ_in_quotes, words_in
 from guard.signals import Kind, Signal
 
 _PATIENCE = 3
@@ -74,7 +74,7 @@ class Errors(Detector):
             yield self._hold(in_vain, rule.same)
         if not newest.failed or _is_one_request([step for step in calls if step.failed]):
             return  # `repeat` reports it, like each case below
-        near = tail_of(calls, lambda step: is_alike(step) and step.nearness(newest) >= NEAR)
+        near = tail_of(calls, lambda step: is_alike(step) and step.similarity(newest) >= NEAR_EQUAL)
         if len(near) < _FEW or not aim_elsewhere(near, in_words=True):  # otherwise a batch
             yield self._hold(near, rule.near)
         # The same short refusal, whatever is asked for.
@@ -83,14 +83,17 @@ class Errors(Detector):
             yield self._hold(refused, rule.refused)
         # Failing variants of one command, with no success and no edit in between.
         variants = tries_of(
-            calls, is_try, lambda step: step.failed and step.nearness(newest) >= ALIKE, has_edited
+            calls,
+            is_try,
+            lambda step: step.failed and step.similarity(newest) >= RELATED,
+            has_edited,
         )
         yield self._hold(variants, rule.variants)
         # The same failure of one command, whatever was read in between; then, whatever was edited.
         # Edits of one file, in any words, are nearly the same request.
         unedited = tries_of(calls, is_try, is_alike, changed_something)
         edited = tries_of(calls, is_try, is_alike)
-        held = ((unedited, rule.near if newest.edits else rule.same), (edited, rule.variants))
+        held = ((unedited, rule.near if newest.is_edit else rule.same), (edited, rule.variants))
         yield from (self._hold(tries, limit) for tries, limit in held if not aim_elsewhere(tries))
 
     forms = (handed_in, failing)
@@ -100,7 +103,7 @@ class Errors(Detector):
         steps = attempts_of(steps)
         if _is_one_request(steps):
             return None
-        if 2 * sum([step.patient for step in steps]) > len(steps):
+        if 2 * sum([step.needs_time for step in steps]) > len(steps):
             limit *= _PATIENCE
         summary = f"It tried {len(steps)} variants of one call and none succeeded."
         if steps[-1].failed and len({step.failure for step in steps}) == 1:
@@ -121,4 +124,4 @@ def _is_of_one_sort(step: Step, newest: Step) -> bool:
     if step.template == newest.template:
         return True
     before, again = words_in(step.template), words_in(newest.template)
-    return before != again and same_but_quoted(before, step.words, again, newest.words)
+    return before != again and differ_in_quotes(before, step.words, again, newest.words)

@@ -20,7 +20,7 @@ from guard.policy import Policy
 from guard.quoting import name_or_quote
 from guard.reading.messages import only_announces
 from guard.reading.step import FEW_TERMS, Step
-from guard.reading.terms import NEWS, SAME_WORDS, likeness
+from guard.reading.terms import NEWS, SAME_WORDS, jaccard
 from guard.signals import Kind, Signal
 
 _PERIODS = range(2, 9)
@@ -63,7 +63,7 @@ class Repeat(Detector):
     def examine(self, view: View) -> Signal | None:
         """Look for the newest turn among the earlier ones."""
         newest = view.history.last
-        return None if newest.is_call and newest.fresh else super().examine(view)
+        return None if newest.is_call and newest.is_new else super().examine(view)
 
     def once_more(self, history: History) -> Iterator[Signal]:
         """Look for repeats of the newest turn alone, ignoring steps that brought nothing."""
@@ -72,7 +72,7 @@ class Repeat(Detector):
         for step in reversed(history.steps[:-1]):
             is_by_same = step.agent == newest.agent and step.is_call == newest.is_call
             if step.request == newest.request and is_by_same:
-                if step.is_call and not known.answers_as(step):
+                if step.is_call and not known.has_same_outcome(step):
                     break
                 known = known if known.outcome else step
                 again.append(step)
@@ -87,11 +87,11 @@ class Repeat(Detector):
             yield self._same(Kind.EXACT_REPEAT, again, _say_again(again), limit)
 
     def _limit(self, again: Sequence[Step], history: History) -> int:
-        if any(step.nudged for step in again):
+        if any(step.after_nudge for step in again):
             return 2 * self._rule.calls
         # "sleep 10" between two looks makes the looks a poll.
-        is_poll = any(step.patient for step in history.since(again[0]))
-        if is_poll or again[0].stays_patient:
+        is_poll = any(step.needs_time for step in history.since(again[0]))
+        if is_poll or again[0].may_repeat:
             seen = any(step.outcome for step in again)
             return self._polls(again, history) if seen else _BLIND_POLLS * self._rule.polls
         completed = [step for step in again if not step.proposed]
@@ -103,7 +103,7 @@ class Repeat(Detector):
     def _polls(self, again: Sequence[Step], history: History) -> int:
         """Return how many polls are allowed: more in the first minute of what is waited for."""
         newest, first, last = again[-1], again[0].at, again[-1].at
-        if not newest.patient or newest.failed or first is None or last is None:
+        if not newest.needs_time or newest.failed or first is None or last is None:
             return self._rule.polls
         is_young = 0 < last - first < _SOON and len(history.since(again[0])) < _BRISK_STEPS
         return self._rule.polls * (_BRISK if is_young else 1)
@@ -128,11 +128,11 @@ class Repeat(Detector):
         rounds += unseen or blind
         needed = rounds * period if period <= _SHORT else (rounds - 1) * period + 1
         # For a key or a click with a visible answer, the same answer again is enough.
-        blindly = any(step.stays_patient and not step.outcome_known for step in tail)
-        if blindly or any(step.patient for step in tail):
+        blindly = any(step.may_repeat and not step.outcome_known for step in tail)
+        if blindly or any(step.needs_time for step in tail):
             needed = period * _PATIENT_ROUNDS * (_BLIND_ROUNDS if blindly else 1)
         alike = min(
-            1.0 if one.is_call or one.request == two.request else likeness(one.words, two.words)
+            1.0 if one.is_call or one.request == two.request else jaccard(one.words, two.words)
             for one, two in zip(tail, tail[period:], strict=False)
         )
         first, second, count = tail[-2], tail[-1], len(tail) // period
@@ -168,7 +168,7 @@ it began."
         since = history.since(same[0])[1:]
         between = [step for step in since if step.is_call or step.agent != newest.agent]
         if 1 < len(same) <= len(between):
-            waits = newest.stays_patient or any(step.patient for step in between)
+            waits = newest.may_repeat or any(step.needs_time for step in between)
             limit = self._polls(same, history) if waits else self._rule.calls
             if len(same) >= limit and self._gained(between, same):
                 limit = len(same) + 1
@@ -177,7 +177,7 @@ it began."
     def refused(self, history: History) -> Iterator[Signal]:
         """Find the same refusal of one request, whatever was read in between."""
         newest = history.last
-        if newest.outcome is not None and newest.failed and not newest.patient:
+        if newest.outcome is not None and newest.failed and not newest.needs_time:
             refused = tries_of(
                 history.steps,
                 lambda step: (step.request, step.agent) == (newest.request, newest.agent),
@@ -191,15 +191,15 @@ it began."
     def tour(self, history: History) -> Iterator[Signal]:
         """Look for a tour: nearly all of the last calls were made before, in any order."""
         newest, length = history.last, _TOUR * self._rule.calls
-        if newest.outcome is None or newest.fresh:
+        if newest.outcome is None or newest.is_new:
             return
         calls, first = history.answered_of(newest.agent), dict[tuple[str, Hashable], int]()
         last = calls[-length:]
-        if len(last) < length or sum([step.fresh for step in last]) > 1:
+        if len(last) < length or sum([step.is_new for step in last]) > 1:
             return
         asked = [(step.request, step.outcome_key) for step in calls]
         known = [first.setdefault(one, place) < place for place, one in enumerate(asked)]
-        if sum(known[-length:]) < length - 1 or any(step.patient for step in last):
+        if sum(known[-length:]) < length - 1 or any(step.needs_time for step in last):
             return
         if len({step.outcome_key for step in last}) < _PLACES:
             return  # acknowledgements: keys are pressed, but no effect is seen
@@ -218,7 +218,7 @@ it began."
             if all(any(map(has_edited, between[a:b])) for a, b in pairwise(places)):
                 return True
             allowed /= 1 if newest.outcome and newest.outcome.is_long else 2
-        gained = [step.progressed if step.is_call else step.tells_something for step in between]
+        gained = [step.made_progress if step.is_call else step.says_new for step in between]
         return sum(gained) > allowed * len(between)
 
     def _same(self, kind: Kind, steps: Sequence[Step], summary: str, limit: int) -> Signal:
@@ -235,7 +235,7 @@ def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
         expected = known.get(place % period, again)
         is_lap = _asks_again(earlier, again)
         if is_lap and again.is_call:
-            is_lap = not again.progressed and expected.answers_as(earlier)
+            is_lap = not again.made_progress and expected.has_same_outcome(earlier)
         if not is_lap:
             return steps[place + 1 :]
         # An unknown answer must not connect two different ones.
@@ -252,7 +252,7 @@ def _asks_again(earlier: Step, later: Step) -> bool:
 def _says_again(earlier: Step, later: Step) -> bool:
     """Return whether a message says the same as another, in nearly the same words."""
     anew = len(later.terms - earlier.terms)
-    return anew <= FEW_TERMS + 1 and likeness(earlier.words, later.words) >= SAME_WORDS
+    return anew <= FEW_TERMS + 1 and jaccard(earlier.words, later.words) >= SAME_WORDS
 
 
 def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
@@ -264,11 +264,11 @@ def _ends_streak(step: Step, newest: Step, *, failing: bool) -> bool:
     is_own = step.agent == newest.agent
     if not step.is_call:
         if newest.is_call:  # one's own words are talk; another agent's may be an answer
-            return not is_own and step.tells_something
-        return is_own or step.progressed or step.tells_something
+            return not is_own and step.says_new
+        return is_own or step.made_progress or step.says_new
     if not is_own:
-        return step.acted or (not newest.is_call and step.news >= NEWS)
-    return step.progressed or not step.outcome_known or (step.fresh and not failing)
+        return step.had_effect or (not newest.is_call and step.news >= NEWS)
+    return step.made_progress or not step.outcome_known or (step.is_new and not failing)
 
 
 _ACTIONS = {

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from guard.policy import DEFAULT_POLICY, FITTED_AT, Policy
-from guard.reading.normalize import NEAR
+from guard.reading.normalize import NEAR_EQUAL
 from guard.reading.step import Step
-from guard.reading.terms import ALIKE, BRIEF, FEW, MANY, likeness
+from guard.reading.terms import BRIEF_ANSWER, FEW_NEW, MANY_NEW, SIMILAR, jaccard
 
 # What an attempt can repeat; it adds to the score.
 GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question")
@@ -92,7 +92,7 @@ def weighs_tries(policy: Policy) -> bool:
 def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
     """Weigh the newest attempt against those `before`, by any agent, with their weights `done`."""
     # Plans and notes between actions do not count, only the outcomes of the actions.
-    if not step.is_call or step.nudged or step.proposed or step.thinks:
+    if not step.is_call or step.after_nudge or step.proposed or step.thinks:
         return _fitted("", "")
     repeats, earlier = _find_earlier(step, before, done)
     begins = repeats in _BEGINS and earlier is not None and not done[earlier].repeats
@@ -116,14 +116,14 @@ def _find_earlier(
     step: Step, before: Sequence[Step], done: Sequence[Weight]
 ) -> tuple[str, int | None]:
     """Return what a call repeats most closely, and the place of the repeated call."""
-    waits = step.patient or (step.stays_patient and not step.failed)
+    waits = step.needs_time or (step.may_repeat and not step.failed)
     hands_over = step.hands_over and _is_brief(step)
     # Calls with an unknown outcome are counted by `repeat`.
     if step.outcome is None or step.improved or waits or hands_over:
         return "", None
     found: list[tuple[int, int]] = []
     # An action that shows another page moved something; an instruction in words only asks.
-    moves = not (step.failed or step.asks or step.runs) and bool(_targets(step))
+    moves = not (step.failed or step.is_question or step.runs_code) and bool(_targets(step))
     places = _places_to_look_at(step, before, moves=moves)
     if not places or step.outcome.has_more or _checks_its_own_edit(step, before):
         return "", None
@@ -136,7 +136,7 @@ def _find_earlier(
             if gain == "same":
                 was_repeated = bool(done[place].repeats)
                 gain = _say_same(step, before[place + 1 :], was_repeated=was_repeated)
-            if gain and old.agent != step.agent and step.looks_around:
+            if gain and old.agent != step.agent and step.explores:
                 own = sum(one.agent == step.agent and one.is_call for one in before)
                 gain = _ELSEWHERE[GAINS.index(gain)] if own <= _NEWCOMER else gain
             if gain:
@@ -151,13 +151,14 @@ def _find_earlier(
 
 def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
     """Return the places of calls with a similar answer or the same request."""
-    request, key, failure, size = step.request, step.outcome_key, step.failure, len(step.told)
+    request, key, failure = step.request, step.outcome_key, step.failure
+    size = len(step.answer_terms)
     # An answer that only says the call was made before stands for an answer of the same command.
     verb = step.verb if step.refers_back else None
     # Most attempts bring much: for those, only an equal answer counts. Of two similar answers,
     # neither has many more terms than the other; of short ones, none more.
-    least = ALIKE if step.news >= FEW else _SIMILAR
-    least = 1.0 if _is_brief(step) else 0.0 if step.news >= MANY else least
+    least = SIMILAR if step.news >= FEW_NEW else _SIMILAR
+    least = 1.0 if _is_brief(step) else 0.0 if step.news >= MANY_NEW else least
     least = 0.0 if moves or not size else least
     return [
         place
@@ -170,8 +171,8 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
             or old.verb == verb
             or (
                 least
-                and least * size <= len(old.told)
-                and least * len(old.told) <= size
+                and least * size <= len(old.answer_terms)
+                and least * len(old.answer_terms) <= size
                 and _is_as_like(step, old, least)
             )
         )
@@ -180,20 +181,21 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
 
 def _is_as_like(step: Step, old: Step, least: float) -> bool:
     """Return whether the answers are at least this alike; usually the bit sets rule it out."""
-    both = len(step.told) + len(old.told)
+    both = len(step.answer_terms) + len(old.answer_terms)
     apart = (step.bitmap ^ old.bitmap).bit_count()  # at least this many terms differ
-    return (both - apart) / (both + apart) >= least and likeness(step.told, old.told) >= least
+    is_possible = (both - apart) / (both + apart) >= least
+    return is_possible and jaccard(step.answer_terms, old.answer_terms) >= least
 
 
 def _say_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str:
     """Return what an equal call with an equal answer counts as, given the steps in between."""
     answered = [old for old in between if old.is_answered]
-    if any(old.patient for old in answered):
+    if any(old.needs_time for old in answered):
         return ""
-    if any(old.edits and old.acted for old in answered):
+    if any(old.is_edit and old.had_effect for old in answered):
         # A check of a new state: success is expected, and failure is one more try.
         return "still_failing" if step.failed else ""
-    looked = any(old.fresh or old.request == step.request for old in answered)
+    looked = any(old.is_new or old.request == step.request for old in answered)
     return "again" if looked or (answered and not was_repeated) else "same"
 
 
@@ -201,7 +203,7 @@ def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
     """Return whether its agent changed something since the last equal request, with success."""
     own = (old for old in reversed(before) if old.agent == step.agent and old.is_call)
     for old in own if not step.failed else ():
-        if old.request == step.request or (old.edits and old.acted):
+        if old.request == step.request or (old.is_edit and old.had_effect):
             return old.request != step.request
     return False
 
@@ -212,10 +214,11 @@ def _answers_again(step: Step, old: Step, *, moves: bool) -> bool:
     is_same = is_same or (step.refers_back and step.verb == old.verb)
     if is_same or moves:
         return is_same
+    terms, old_terms = step.answer_terms, old.answer_terms
     if _is_brief(step):
-        return step.told == old.told and bool(step.told)
+        return terms == old_terms and bool(terms)
     # "… You have one step left": the same answer with a remark.
-    return len(step.told & old.told) >= ALIKE * min(len(step.told), len(old.told))
+    return len(terms & old_terms) >= SIMILAR * min(len(terms), len(old_terms))
 
 
 def _relate(step: Step, old: Step) -> str:
@@ -223,17 +226,17 @@ def _relate(step: Step, old: Step) -> str:
     if step.request == old.request:
         return "same"
     is_short = step.outcome is not None and len(step.outcome.text) <= _ACKNOWLEDGEMENT
-    is_batch = step.edits or (is_short and not step.asks and not step.runs)
-    if step.runs and step.acted:  # the answer names what only this call asked for
-        is_batch = is_batch or not step.told.isdisjoint(step.names - old.names)
+    is_batch = step.is_edit or (is_short and not step.is_question and not step.runs_code)
+    if step.runs_code and step.had_effect:  # the answer names what only this call asked for
+        is_batch = is_batch or not step.answer_terms.isdisjoint(step.names - old.names)
     if is_batch and not step.failed:
         return ""  # equal acknowledgements of different actions
     # Other targets (a page, a path, an id) differ from other words for the same target.
     if not _is_apart(_targets(step), _targets(old)):
         elsewhere = _is_apart(step.names, old.names)
-        if not elsewhere and step.nearness(old) >= NEAR:
+        if not elsewhere and step.similarity(old) >= NEAR_EQUAL:
             return "near"
-        related = bool(step.names) and likeness(step.names, old.names) >= _RELATED
+        related = bool(step.names) and jaccard(step.names, old.names) >= _RELATED
         if related and not (elsewhere and _is_brief(step)):
             return "reworded"
     sought = step.names & old.names if step.is_in_vain and not step.failed else ()
@@ -244,12 +247,12 @@ def _relate(step: Step, old: Step) -> str:
 
 def _is_brief(step: Step) -> bool:
     """Return whether the answer is so short that many different questions could have it."""
-    return len(step.told) < BRIEF
+    return len(step.answer_terms) < BRIEF_ANSWER
 
 
 def _targets(step: Step) -> frozenset[str]:
     """Return the names in arguments that are not prose: what a call is aimed at."""
-    return step.arguments.targets if step.runs else step.arguments.aims
+    return step.arguments.targets if step.runs_code else step.arguments.terse_targets
 
 
 def _is_apart(names: frozenset[str], others: frozenset[str]) -> bool:
@@ -265,9 +268,9 @@ def _find_news(step: Step, before: Sequence[Step], repeats: str) -> str:
         return ""
     if step.failed:
         return "" if any(step.failure == old.failure for old in before) else "new_failure"
-    if step.news >= MANY:
+    if step.news >= MANY_NEW:
         return "news"
     last = next((old for old in reversed(before) if old.verb == step.verb), None)
     if last is not None and last.failed:
         return "better"
-    return "some_news" if step.news >= FEW else ""
+    return "some_news" if step.news >= FEW_NEW else ""

@@ -18,10 +18,10 @@ from guard.detectors.base import (
     tail_of,
 )
 from guard.policy import Policy
-from guard.reading.normalize import NEAR
+from guard.reading.normalize import NEAR_EQUAL
 from guard.reading.step import Step
 from guard.reading.terms import NEWS, words_in
-from guard.reading.volatile import HOLE
+from guard.reading.volatile import PLACEHOLDER
 from guard.signals import Kind, Signal
 
 _PATIENCE = 2
@@ -64,7 +64,7 @@ class Stagnation(Detector):
         """Look at the questions that the run ends with."""
         newest = history.last
         # Equal acknowledgements of other acts are a batch.
-        is_question = newest.is_answered and (newest.asks or newest.runs)
+        is_question = newest.is_answered and (newest.is_question or newest.runs_code)
         if not is_question or newest.outcome is None or newest.outcome.has_more:
             return
         own = history.answered_of(newest.agent)
@@ -89,11 +89,11 @@ class Stagnation(Detector):
         anew = 0
         for step in row:
             # Another change or another page may help, and only its unknown outcome could tell.
-            elsewhere = step.fresh and any(one.is_place for one in step.arguments.values())
-            is_change = step.edits and step.fresh
+            elsewhere = step.is_new and any(one.is_place for one in step.arguments.values())
+            is_change = step.is_edit and step.is_new
             anew += _GAIN if is_change else len(step.names - known) or elsewhere
             known |= step.names
-        if sum(not step.fresh for step in row) < _AGAIN or anew > _NEW_NAMES * count:
+        if sum(not step.is_new for step in row) < _AGAIN or anew > _NEW_NAMES * count:
             return
         summary = f"Its last {count} calls ask for nothing that it had not asked for; what came \
 back is not known."
@@ -106,13 +106,15 @@ back is not known."
         if len(last) == _FEW and len({step.outcome_key for step in last}) == 1:
             key = last[-1].outcome_key
             alike = tail_of(calls, lambda step: step.outcome_key == key)
-            same = _one_matter(tail_of(alike, lambda step: step.asks))
-            close = tail_of(alike, lambda step: step.nearness(last[-1]) >= NEAR)
-            near = _one_matter(tail_of(close, lambda step: step.asks or step.runs))
+            same = _one_matter(tail_of(alike, lambda step: step.is_question))
+            close = tail_of(alike, lambda step: step.similarity(last[-1]) >= NEAR_EQUAL)
+            near = _one_matter(tail_of(close, lambda step: step.is_question or step.runs_code))
             yield self._hold(same, self._rule.questions, compare_answers(same))
             yield self._hold(near, self._rule.near, compare_answers(near))
-        if not any(step.fresh for step in last):
-            known = tail_of(calls, lambda one: one.asks and one.news < NEWS and not one.fresh)
+        if not any(step.is_new for step in last):
+            known = tail_of(
+                calls, lambda one: one.is_question and one.news < NEWS and not one.is_new
+            )
             yield self._hold(known, self._rule.known, "nothing it did not know")
 
     def _hold(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
@@ -124,7 +126,7 @@ back is not known."
             return None
         if len({(step.request, step.outcome_key) for step in again}) == 1:
             return None
-        if any(step.patient for step in again):
+        if any(step.needs_time for step in again):
             limit *= _PATIENCE
         summary = f"It asked {len(again)} times in different ways and got {answer}."
         return signal_of(self.name, Kind.STAGNATION, again, summary, limit=limit)
@@ -146,7 +148,7 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
     # hits does not.
     text = steps[-1].outcome.text[:_HEAD] if steps[-1].outcome else ""
     is_figure = any(int(number[:9]) > 1 for number in _FIGURE.findall(text))
-    if HOLE not in text or not is_figure:
+    if PLACEHOLDER not in text or not is_figure:
         return steps if is_figure else steps[len(steps) // 2 :]
     # Searches that name their own subject count half too, such as three files with this word and
     # three with that. They are no rewordings, in which few words differ between the questions.
@@ -158,4 +160,4 @@ def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
 
 def _is_unanswered(step: Step) -> bool:
     """Return whether the outcome of a call is unknown."""
-    return step.is_call and not step.outcome_known and not step.proposed and not step.stays_patient
+    return step.is_call and not step.outcome_known and not step.proposed and not step.may_repeat

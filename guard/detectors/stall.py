@@ -124,4 +124,4 @@ class Suspicion:
 
 def moves_on(step: Step, weight: Weight) -> bool:
     """Return whether an attempt brought or changed something."""
-    return weight.brings in _BRINGS or step.acted
+    return weight.brings in _BRINGS or step.had_effect

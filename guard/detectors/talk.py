@@ -10,8 +10,8 @@ from typing import ClassVar
 from guard.detectors.base import Detector, History, View, signal_of, tail_of
 from guard.policy import Policy
 from guard.quoting import name_or_quote, quoted
-from guard.reading.messages import count_on, empty_tail, last_talk, only_announces
-from guard.reading.step import TOOL
+from guard.reading.messages import are_numbered, find_empty_tail, only_announces, trailing_talk
+from guard.reading.step import TOOL_AGENT
 from guard.signals import Kind, Signal
 
 # Returns the cosine of two texts, in [0, 1]; always the same for the same texts.
@@ -60,7 +60,7 @@ class Talk(Detector):
         newest = history.last
         if newest.is_call and not newest.thinks:
             return
-        own = tail_of(last_talk(history.steps), lambda step: step.agent == newest.agent)
+        own = tail_of(trailing_talk(history.steps), lambda step: step.agent == newest.agent)
         fresh, share, messages = self._rule.fresh, self._rule.new_terms, self._rule.messages
         if not history.calls:
             # Only the messages of this run are known, so more evidence is needed.
@@ -69,8 +69,8 @@ class Talk(Detector):
             # "Let me run the tests" names something, "let me correct that" does not.
             if only_announces(history.steps) and sum(terms) > len(terms):
                 fresh, share, messages = fresh / 2, share / 3, _MANY * self._rule.messages
-        empty = empty_tail(own, fresh=fresh, share=share, least=messages - 1)
-        if not empty or count_on(own[-empty:]):
+        empty = find_empty_tail(own, max_new=fresh, max_share=share, min_length=messages - 1)
+        if not empty or are_numbered(own[-empty:]):
             return
         summary = f"It sent {empty} messages in a row and said nothing new in them."
         yield signal_of(self.name, Kind.MONOLOGUE, own[-empty:], summary, limit=messages)
@@ -78,7 +78,7 @@ class Talk(Detector):
     def reworded(self, history: History) -> Iterator[Signal]:
         """Compare an agent's last messages, if nothing was learned or done in between."""
         newest = history.last
-        if newest.is_call or newest.nudged:
+        if newest.is_call or newest.after_nudge:
             return
         count = max(_REWORDED, self._rule.messages - 1) + only_announces(history.steps)
         messages = (one for one in history.steps if one.agent == newest.agent and not one.is_call)
@@ -86,17 +86,17 @@ class Talk(Detector):
         if len(last) < count or len({step.request for step in last}) == 1:
             return
         for step in history.since(last[0]):
-            if step.is_call and (step.progressed or step.news > 0 or not step.outcome_known):
+            if step.is_call and (step.made_progress or step.news > 0 or not step.outcome_known):
                 return
             is_others = not step.is_call and step.agent != newest.agent
-            if is_others and (step.progressed or step.tells_something):
+            if is_others and (step.made_progress or step.says_new):
                 return
         likeness = 1.0
         for one, other in combinations(last, 2):
-            likeness = min(likeness, self._likeness(one.meaning, other.meaning))
+            likeness = min(likeness, self._likeness(one.text, other.text))
             if likeness < _ALIKE:
                 return  # usually for the first pair
-        if count_on(last):
+        if are_numbered(last):
             return
         summary = f"It said the same {count} times in other words."
         alike = (round(likeness, 3), _ALIKE)
@@ -108,7 +108,7 @@ class Talk(Detector):
         if newest.is_call and not newest.hands_over:
             return
         # A tool answers, but it does not converse.
-        talk = [step for step in last_talk(history.steps) if step.agent != TOOL]
+        talk = [step for step in trailing_talk(history.steps) if step.agent != TOOL_AGENT]
         agents = len({step.agent for step in talk[-_LONGEST_ROUND:]})
         if agents < 2:  # noqa: PLR2004 - one alone
             return
@@ -118,7 +118,9 @@ class Talk(Detector):
         if all(step.hands_over for step in last):
             round_of = agents
         least = (rounds - 1) * round_of
-        empty = empty_tail(talk, fresh=fresh, share=self._rule.new_terms, least=least)
+        empty = find_empty_tail(
+            talk, max_new=fresh, max_share=self._rule.new_terms, min_length=least
+        )
         if not empty:
             return
         circle = talk[-empty:]

@@ -87,11 +87,11 @@ def as_mapping(found: Explanation) -> dict[str, Any]:
             "failed": newest.failed,
             "failure": newest.failure,
             "news": round(newest.news, 3),
-            "new_request": newest.fresh,
-            "acted": newest.acted,
+            "new_request": newest.is_new,
+            "acted": newest.had_effect,
             "improved": newest.improved,
-            "patient": newest.patient,
-            "asks": newest.asks,
+            "patient": newest.needs_time,
+            "asks": newest.is_question,
         }
         if newest
         else None,
@@ -102,7 +102,7 @@ def as_mapping(found: Explanation) -> dict[str, Any]:
         "attempts": [
             {
                 "turn": step.seq,
-                "request": step.call or step.meaning,
+                "request": step.call or step.text,
                 "answer": _came(step),
                 "repeats": weight.repeats or None,
                 "brings": weight.brings or None,
@@ -172,9 +172,7 @@ def _reading(found: Explanation, step: Step) -> list[str]:
     # Names and texts come from the recording and must not control the terminal.
     who = printable(step.agent) or "the agent"
     action = "is about to" if step.proposed else "did"
-    what = (
-        f"{action}: {printable(step.call)}" if step.is_call else f"said: {printable(step.meaning)}"
-    )
+    what = f"{action}: {printable(step.call)}" if step.is_call else f"said: {printable(step.text)}"
     remembered = f"remembered: {len(found.steps)} turns since turn {found.since}, {found.began}"
     lines = [f"{who} {what}"]
     if not step.outcome_known and not step.proposed:
@@ -200,13 +198,13 @@ def _attempts(found: Explanation) -> str:
     for step, weight in list(zip(found.steps, found.weights, strict=True))[-_SHOWN:]:
         brings = {
             weight.brings.replace("_", " "): bool(weight.brings),
-            "an action": step.acted,
+            "an action": step.had_effect,
             "fewer failures": step.improved,
-            "patience": step.patient,
+            "patience": step.needs_time,
         }
         cells = (
             str(step.seq),
-            printable(step.call or step.meaning, longest=50),
+            printable(step.call or step.text, longest=50),
             _came(step),
             weight.repeats.replace("_", " ") or "-",
             ", ".join(name for name, holds in brings.items() if holds) or "-",

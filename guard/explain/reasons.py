@@ -103,7 +103,7 @@ def explain(
     steps = view.history.steps
     # The latest of the most similar: a reader who scrolls back finds it first.
     others = [old for old in steps if old.seq != step.seq and old.is_call == step.is_call]
-    alike = [(step.nearness(old), old.seq) for old in others]
+    alike = [(step.similarity(old), old.seq) for old in others]
     likeness, seq = max(alike, default=(0.0, None))
     return replace(
         bare,

@@ -18,7 +18,7 @@ from guard.formats.fields import (
     read_rows,
     read_text,
 )
-from guard.reading.written import ACT, unescaped
+from guard.reading.text_calls import FREE_ACTION, unescape_html
 
 Row = Mapping[str, Any]
 
@@ -175,7 +175,7 @@ def read_piece(fields: dict[str, Any]) -> Call | Answer | None:
     if tool and calls and is_tool and not (given is None and _is_audited(fields, tool, came)):
         args = read_given(given)
         if tool == fields.get("action") and not _NAME.fullmatch(tool):
-            tool, args = ACT, {"input": tool, **(args or {})}
+            tool, args = FREE_ACTION, {"input": tool, **(args or {})}
         return Call(key=key or read_text(fields.get("id")), tool=tool, args=args, answer=came)
     is_to = tool if tells or "data" in kinds else fields.get("toolresult")
     if key or (tells and tool) or (came and is_to):
@@ -243,7 +243,7 @@ def _read_tool(fields: Row, key: str | None) -> tuple[str | None, bool]:
 def read_shown(text: str) -> Iterator[Call]:
     """Read the calls that Open WebUI shows in an answer, each as an element with attributes."""
     for shown in _SHOWN.finditer(text):
-        attributes = {name: unescaped(value) for name, value in _ATTRIBUTES.findall(shown[1])}
+        attributes = {name: unescape_html(value) for name, value in _ATTRIBUTES.findall(shown[1])}
         given, came = (_decoded(attributes.get(name, "")) for name in ("arguments", "result"))
         if tool := attributes.get("name"):
             answer = Answer(text=_text_of(came)) if attributes.get("done") == "true" else None

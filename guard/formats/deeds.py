@@ -14,7 +14,7 @@ from guard.formats.given import (
     read_literal,
     unfenced,
 )
-from guard.reading.written import ACT
+from guard.reading.text_calls import FREE_ACTION
 
 _NAME = re.compile(r"[`*\"']{0,3}([^\W\d][\w.:/-]{0,80}?)[`*\"']{0,3}(?=[\s({\[:,|]|\Z)")
 _BETWEEN = re.compile(
@@ -61,7 +61,7 @@ def read_deed(text: str, given: str = "") -> tuple[str, dict[str, Any]]:
     text = unfenced(text.strip()).strip("` ")
     found = _NAME.match(text)
     if found is None:
-        return ACT, {"input": text, **_arguments("", given)}
+        return FREE_ACTION, {"input": text, **_arguments("", given)}
     tool, rest = found[1].rstrip(":"), text[found.end() :].strip()
     if rest[:1] == "(" and rest[-1:] == ")":
         return tool, _keywords(rest) | _arguments(tool, given)
@@ -73,7 +73,9 @@ def read_deed(text: str, given: str = "") -> tuple[str, dict[str, Any]]:
             args["input"] = beside
     if args is None and (is_name(tool) or given):
         args = {"input": rest}
-    return (ACT, {"input": text}) if args is None else (tool, args | _arguments(tool, given))
+    return (
+        (FREE_ACTION, {"input": text}) if args is None else (tool, args | _arguments(tool, given))
+    )
 
 
 def _arguments(tool: str, text: str) -> dict[str, Any]:

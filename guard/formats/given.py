@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from guard.reading import any_of, read_words
+from guard.reading import compile_phrases, read_words
 
 LONGEST_ARGUMENTS = 100_000
 FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})([\w+-]{0,20})")
 # The label before a call's arguments, and one argument as a list item or as a line.
-GIVEN = re.compile(any_of("given_line"), re.IGNORECASE)
+GIVEN = compile_phrases("given_line", re.IGNORECASE)
 ITEM = re.compile(r"[ \t]{0,8}[-*] \*{0,3}([\w-]{1,40})\*{0,3}:[ \t]?(.*)")
 _NAMED = re.compile(r"([A-Za-z][\w-]{0,40}):[ \t](.*)")
 _TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>")

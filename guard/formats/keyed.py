@@ -23,7 +23,7 @@ from guard.formats.given import UNREADABLE, arguments_of, read_literal
 from guard.formats.labels import part_of
 from guard.formats.log_lines import read_log_lines
 from guard.formats.recording import Recording
-from guard.reading.written import ACT
+from guard.reading.text_calls import FREE_ACTION
 from guard.turn import Role, Turn
 
 Row = Mapping[str, Any]
@@ -180,7 +180,7 @@ def _deed(asked: object, given: object) -> tuple[str, dict[str, Any]]:
         name = next((one for one in asked if _TOOL.fullmatch(str(asked[one]))), None)
         rest = {inner: value for inner, value in asked.items() if inner != name}
         alone = next(iter(rest.values())) if len(rest) == 1 else None
-        return str(asked.get(name, ACT)), alone if isinstance(alone, dict) else rest
+        return str(asked.get(name, FREE_ACTION)), alone if isinstance(alone, dict) else rest
     tool, text = read_answer(asked) or "", read_answer(given) or ""
     if _TOOL.fullmatch(tool) and text:
         return tool, arguments_of(tool, text)

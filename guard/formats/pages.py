@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from guard.reading.written import unescaped
+from guard.reading.text_calls import unescape_html
 
 # In characters: a GitHub issue has up to 65,536, and a thread several times as many.
 _LONGEST_PAGE, _MOST_QUOTES = 1 << 21, 12
@@ -81,6 +81,6 @@ def _fence_elements(text: str) -> str:
     head, *parts = text.split("<pre")
     for part in parts:
         inner, closing, rest = part.partition("</pre>")
-        shown = unescaped(_TAG.sub("", inner.partition(">")[2]))
+        shown = unescape_html(_TAG.sub("", inner.partition(">")[2]))
         head += f"\n{_FENCE}\n{shown}\n{_FENCE}\n{rest}" if closing else f"<pre{part}"
     return head

@@ -12,7 +12,7 @@ import ast
 import json
 import re
 
-from guard.reading.written import ACT
+from guard.reading.text_calls import FREE_ACTION
 
 # LangGraph prints a rule above each message, which may hold several calls.
 _MESSAGE = re.compile(
@@ -212,7 +212,7 @@ def _unnumbered(label: re.Match[str]) -> str:
 def _done(typed: re.Match[str]) -> str:
     if typed[1].startswith("think"):
         return f"Thought: {typed[1]}\n"
-    return f"Tool call: {ACT}\nArguments: {json.dumps({'input': typed[1]})}\nTool output:\n"
+    return f"Tool call: {FREE_ACTION}\nArguments: {json.dumps({'input': typed[1]})}\nTool output:\n"
 
 
 def _listed(item: re.Match[str]) -> str:

@@ -4,7 +4,7 @@ Every program has its own format, but all have lines that announce what follows:
 tool's call, its arguments, its result. These lines are recognised by their words, whatever
 punctuation surrounds them; only what is marked without words (a panel, an element, a bullet before
 a call) is recognised by its form. They divide the text into turns. A call inside a message is read
-by `guard.reading.written`, as in any log.
+by `guard.reading.text_calls`, as in any log.
 
 Source: exports of SpecStory, Cline, Cursor, Copilot, Windsurf and OpenCode, chat histories of
 aider, captured terminals of Claude Code, Gemini CLI and Codex, logs of AutoGPT and CrewAI.
@@ -33,8 +33,8 @@ from guard.formats.given import (
 )
 from guard.formats.printed import as_labelled, as_labelled_loosely
 from guard.formats.recording import Recording
-from guard.reading import TABLES, any_of, read_words
-from guard.reading.written import ACT
+from guard.reading import TABLES, compile_phrases, pattern_of, read_words
+from guard.reading.text_calls import FREE_ACTION
 from guard.turn import Role, Turn
 
 _WORDS = read_words("transcripts")
@@ -47,17 +47,17 @@ _ROLES = {
 # In characters: a longer line never announces what follows.
 _LONGEST_LINE = 2000
 _LEAST, _MOST_WORDS, _MOST_BEFORE, _MOST_LOOKS = 2, 8, 3, 16
-_SPEAKER, _STAMP = re.compile(any_of("speaker")), re.compile(any_of("log_stamp"))
-_CALL = re.compile(any_of("call_line"), re.IGNORECASE)
-_CAME, _SAYS = (re.compile(any_of(name), re.IGNORECASE) for name in ("came_line", "says_line"))
-_SHOWN, _ENDED = re.compile(any_of("shown_call")), re.compile(any_of("ended_line"))
+_SPEAKER, _STAMP = compile_phrases("speaker"), compile_phrases("log_stamp")
+_CALL = compile_phrases("call_line", re.IGNORECASE)
+_CAME, _SAYS = (compile_phrases(name, re.IGNORECASE) for name in ("came_line", "says_line"))
+_SHOWN, _ENDED = compile_phrases("shown_call"), compile_phrases("ended_line")
 _REFUSED = re.compile(r" is not a valid tool, try (?:another one|one of \[[^\]\n]*\])\.")
-_RAN = re.compile(any_of("ran_line"), re.IGNORECASE)
+_RAN = compile_phrases("ran_line", re.IGNORECASE)
 # A tool in a list, a list of tools on one line, instructions, and a harness's line for a call.
 _LISTED = re.compile(r"^Tool Name:(?=[^\n]{1,100}\nTool (?:Arguments|Description):)", re.MULTILINE)
 _LISTED_BESIDE = re.compile(r"\W{0,8}tools\b", re.IGNORECASE)
-_MANUAL = re.compile(any_of("manual"), re.IGNORECASE)
-_ASSIGNED = re.compile(any_of("assigned_call"), re.IGNORECASE)
+_MANUAL = compile_phrases("manual", re.IGNORECASE)
+_ASSIGNED = compile_phrases("assigned_call", re.IGNORECASE)
 _BRACKETED = re.compile(r"([^\W\d]\w{0,60})\[([^\n]+)")  # ReAct's notation
 # A label that names a call; one that only names a tool may occur in any text.
 _CALLED = re.compile(r"us(?:e|ing|ed)|call|invo", re.IGNORECASE)
@@ -79,14 +79,14 @@ _WRAPPED, _BELOW = (
 )
 # The placeholder until a result arrives.
 _WAITS = re.compile(r"(?:\w{1,30}(?:…|\.\.\.))?")
-_TITLED = re.compile(any_of("titled"))
+_TITLED = compile_phrases("titled")
 # Arguments begin with a list item, an object, a tag or a bar.
 _BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{ITEM.pattern}|[a-z][\w-]{{0,40}}: ")
 # Lines of the frame: a rule, a date (labelled, or in a heading), a call's id, a number, a notice.
 _FRAME = re.compile(
     r"#{1,6} \[\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\][^\n]{0,40}|"
     r"[-*_═─=]{3,}|\W{0,4}(?:\w{2,12}\W{1,6})?\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\W{0,4}"
-    rf"|[_*`]{{0,2}}(?i:(?:tool_)?call[_ ]id)[_*`]{{0,2}}:.*|(?i:{any_of('stamps')})"
+    rf"|[_*`]{{0,2}}(?i:(?:tool_)?call[_ ]id)[_*`]{{0,2}}:.*|(?i:{pattern_of('stamps')})"
     r"|>{6,} [A-Z][^\n]{0,200}|Next speaker: [^\n]{1,80}|For troubleshooting, visit: .*"
 )
 # The words between a tool's name and its arguments on the same line.
@@ -332,7 +332,7 @@ class _Cutter:
     def _add_call(self, said: str, came: str) -> None:
         tool, args = self._tool, arguments_of(self._tool, _joined(self._given))
         if self._is_act and not args and not self._is_labelled:
-            tool, args = ACT, {"input": tool}
+            tool, args = FREE_ACTION, {"input": tool}
         last = self.turns[-1] if self.turns else None
         if not args and not said and last and last.tool == tool and came in (last.result or ""):
             return  # without arguments, it may be the same call again

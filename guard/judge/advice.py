@@ -30,9 +30,9 @@ from guard.judge.complaints import (
 from guard.judge.texts import read_texts
 from guard.quoting import name_or_quote, quoted
 from guard.raw_texts import PATH_ARGUMENTS
-from guard.reading.classify import asks, waits
-from guard.reading.normalize import canonical_json, command_in, meant_args
-from guard.reading.outcome import BUSY, Outcome, outcome_of
+from guard.reading.classify import is_question, is_waiting
+from guard.reading.normalize import canonical_json, command_in, strip_remarks
+from guard.reading.outcome import SERVICE_BUSY, Outcome, outcome_of
 from guard.turn import Turn
 
 # A longer "path" is a file's text in the wrong argument.
@@ -160,7 +160,7 @@ def file_unknown(case: Case, known: Evidence) -> Advice | None:
 
 
 def _path_of(turn: Turn) -> str | None:
-    args = meant_args(turn.args)
+    args = strip_remarks(turn.args)
     for name in PATH_ARGUMENTS:
         if isinstance(value := args.get(name), str) and 0 < len(value) <= _LONGEST_PATH:
             return value
@@ -168,7 +168,7 @@ def _path_of(turn: Turn) -> str | None:
 
 
 def service_busy(case: Case, known: Evidence) -> Advice | None:
-    if not known or not known[-1][1].failed or not BUSY.stands_in(known[-1][1].text):
+    if not known or not known[-1][1].failed or not SERVICE_BUSY.occurs_in(known[-1][1].text):
         return None
     return _say("service_busy", quote=quoted(first_line(known[-1][1].text)))
 
@@ -195,7 +195,9 @@ def past_the_end(case: Case, known: Evidence) -> Advice | None:
 def job_unmoved(case: Case, known: Evidence) -> Advice | None:
     if len(known) < _MANY or len(_causes(known)) > 1:
         return None
-    if not all(waits(turn.tool, command_in(turn.args), outcome.text) for turn, outcome in known):
+    if not all(
+        is_waiting(turn.tool, command_in(turn.args), outcome.text) for turn, outcome in known
+    ):
         return None
     return _say("job_unmoved", quote=quoted(first_line(known[-1][1].text)), count=len(known))
 
@@ -266,7 +268,7 @@ def answer_known(case: Case, known: Evidence) -> Advice | None:
         return None
     turn = case.turns[-1]
     # A repeated action is no question, so there is no answer to remember.
-    if not asks(action_class(turn), turn.tool, command_in(turn.args)):
+    if not is_question(action_class(turn), turn.tool, command_in(turn.args)):
         return None
     summary = case.signal.evidence.summary
     if len(_causes(known)) == 1 and len({canonical_json(t.args) for t, _ in known}) > 1:

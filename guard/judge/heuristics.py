@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from guard.judge.advice import advise
 from guard.judge.case import Case, Verdict
-from guard.reading.classify import waits
+from guard.reading.classify import is_waiting
 from guard.reading.normalize import command_in
 from guard.reading.outcome import Outcome, outcome_of
 from guard.reading.terms import NEWS, TermMemory, terms_in
@@ -49,14 +49,14 @@ def _moves_after_all(case: Case, known: list[Outcome]) -> str | None:
     texts, keys = [outcome.text for outcome in known], {outcome.key for outcome in known}
     came = ((turn, outcome_of(turn)) for turn in case.turns)
     waiting = all(
-        waits(turn.tool, command_in(turn.args), one.text if one else "") for turn, one in came
+        is_waiting(turn.tool, command_in(turn.args), one.text if one else "") for turn, one in came
     )
     if waiting and len(keys) == len(known):
         return "It waits for something that is still moving."
     # Only if the signal did not compare the answers itself.
     if case.signal.kind in _BY_REQUEST and all(len(text) >= _TELLING for text in texts):
         memory = TermMemory(len(known) + 1)
-        shares = [memory.weigh(terms_in(text), at)[0] for at, text in enumerate(texts)]
+        shares = [memory.measure_news(terms_in(text), at)[0] for at, text in enumerate(texts)]
         if all(share >= NEWS for share in shares):
             return "Each answer brings something new."
     return None

@@ -29,9 +29,14 @@ def read_words(table: str) -> dict[str, frozenset[str]]:
     return {name: frozenset(one.split() if isinstance(one, str) else one) for name, one in lists}
 
 
-def any_of(name: str) -> str:
+def pattern_of(name: str) -> str:
     """Return a regular expression for any of the phrases under this name."""
     return f"(?:{'|'.join(TABLES['phrases'][name].splitlines())})"
+
+
+def compile_phrases(name: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a compiled expression for any of the phrases under this name."""
+    return re.compile(pattern_of(name), flags)
 
 
 _HINTS = read_words("hints")
@@ -44,11 +49,11 @@ class Phrase:
         self, name: str, *, head: int | None = None, lower: bool = False, words: bool = False
     ) -> None:
         """Take the phrases of this name, to search as whole words or not in a text's `head`."""
-        self._search = re.compile(rf"\b{any_of(name)}\b" if words else any_of(name)).search
+        self._search = re.compile(rf"\b{pattern_of(name)}\b" if words else pattern_of(name)).search
         self._hints = tuple(sorted(_HINTS.get(name, {""})))  # iterating a tuple is faster
         self._head, self._lower = head, lower
 
-    def stands_in(self, text: str) -> bool:
+    def occurs_in(self, text: str) -> bool:
         """Return whether one of the phrases occurs in this text."""
         head = text[: self._head].lower() if self._lower else text[: self._head]
         for hint in self._hints:
@@ -56,7 +61,7 @@ class Phrase:
                 return self._search(head) is not None
         return False
 
-    def pick(self, text: str) -> list[str]:
+    def matching_lines(self, text: str) -> list[str]:
         """Return the lines of a text that contain one of the phrases: usually none."""
         hints = [hint for hint in self._hints if hint in text]
         if not hints:

@@ -13,46 +13,46 @@ from collections.abc import Mapping
 from typing import Any
 
 from guard.raw_texts import PATH_ARGUMENTS
-from guard.reading import Phrase, any_of, read_words
+from guard.reading import Phrase, pattern_of, read_words
 from guard.turn import ActionClass
 
-_NAMES, _COMMANDS, _ARGUMENTS = map(read_words, ("names", "commands", "arguments"))
+_TRAIT_WORDS, _COMMANDS, _ARGUMENTS = map(read_words, ("names", "commands", "arguments"))
 _NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
-_SORTS = {
+_CLASS_BY_TRAIT = {
     "tests": ActionClass.TEST_RUN,
     "searches": ActionClass.SEARCH,
     "reads": ActionClass.READ,
     "shells": ActionClass.SHELL_EXEC,
 }
-_LONGEST_COMMAND = 4000
+_MAX_COMMAND = 4000
 _PATCH = ("*** Begin Patch", "diff --git ", "--- a/")
-_STATEMENTS = ("query", "sql", "statement")
-_SQL = re.compile(rf"\s*(?:--[^\n]*\n\s*)*({any_of('sql_verbs')})\b", re.IGNORECASE)
+_SQL_ARGUMENTS = ("query", "sql", "statement")
+_SQL = re.compile(rf"\s*(?:--[^\n]*\n\s*)*({pattern_of('sql_verbs')})\b", re.IGNORECASE)
 
 _TEST_COMMAND, _EDIT_COMMAND = Phrase("test_command"), Phrase("edit_command")
 # Separate from those above: it begins with one character, so searching costs a tenth of theirs.
 _REDIRECT = re.compile(r">(?<![0-9&>=-]>)>?(?!&)\s?(?!/dev/)[\w./~\"'$-]")
-_PARTS, _LEADERS = re.compile(r"\|\||&&|[|;\n]"), _COMMANDS["leaders"]
+_COMMAND_SEPARATORS, _LEADERS = re.compile(r"\|\||&&|[|;\n]"), _COMMANDS["leaders"]
 _READ_SUBCOMMANDS = read_words("subcommands")
-_READ_ALONE = _COMMANDS["reads"] | _COMMANDS["searches"] | {"cd"}
+_READ_PROGRAMS = _COMMANDS["reads"] | _COMMANDS["searches"] | {"cd"}
 _PROGRAMS = _COMMANDS["reads"] | _COMMANDS["searches"] | _READ_SUBCOMMANDS.keys()
 
-_WAIT_COMMAND = Phrase("wait_command", head=_LONGEST_COMMAND)
+_WAIT_COMMAND = Phrase("wait_command", head=_MAX_COMMAND)
 _WAIT_ANSWER = Phrase("wait_answer", lower=True)
 _QUESTIONS = {ActionClass.READ, ActionClass.SEARCH, ActionClass.TEST_RUN, ActionClass.MESSAGE}
-_LONGEST_WAIT_ANSWER = 300
+_MAX_WAIT_ANSWER = 300
 
 
 def classify(tool: str | None, command: str, args: Mapping[str, Any]) -> ActionClass:
     """Derive what kind of action a call is from its tool's name and command."""
     if tool is None:
         return ActionClass.MESSAGE
-    for value in map(args.get, _STATEMENTS):
+    for value in map(args.get, _SQL_ARGUMENTS):
         if isinstance(value, str) and (found := _SQL.match(value[:200])):
             asks_it = found[1].lower() in _COMMANDS["sql_asks"]
             return ActionClass.SEARCH if asks_it else ActionClass.OTHER
-    traits, command = traits_of(tool), command[:_LONGEST_COMMAND]
+    traits, command = traits_of(tool), command[:_MAX_COMMAND]
     if command and not traits.isdisjoint({"shells", "runs"}):
         return _classify_command(command)
     if tool in {"str_replace_editor", "str_replace_based_edit_tool"}:
@@ -68,25 +68,25 @@ def _classify_call(traits: frozenset[str], command: str, args: Mapping[str, Any]
     edits = "edits" in traits and (is_on_file or "alone" in traits)
     if edits or "patches" in traits or ("changes" in traits and is_on_file):
         return ActionClass.FILE_EDIT
-    named = next((kind for trait, kind in _SORTS.items() if trait in traits), None)
+    named = next((kind for trait, kind in _CLASS_BY_TRAIT.items() if trait in traits), None)
     if named or not traits.isdisjoint({"hands_over", "thinks"}):
         return named or ActionClass.OTHER
     if (has_path and not _ARGUMENTS["texts"].isdisjoint(args)) or command.startswith(_PATCH):
         return ActionClass.FILE_EDIT
-    if _TEST_COMMAND.stands_in(command) or _leading_words(command)[0] in _PROGRAMS:
+    if _TEST_COMMAND.occurs_in(command) or _main_program(command)[0] in _PROGRAMS:
         return _classify_command(command)
     return ActionClass.OTHER
 
 
-def asks(action: str, tool: str | None, command: str) -> bool:
+def is_question(action: str, tool: str | None, command: str) -> bool:
     """Return whether a call only asks: it learns something and changes nothing."""
     if action == ActionClass.SHELL_EXEC:
-        return _only_reads(command[:_LONGEST_COMMAND])
+        return _only_reads(command[:_MAX_COMMAND])
     named = action == ActionClass.OTHER and not traits_of(tool).isdisjoint({"reads", "thinks"})
     return named or action in _QUESTIONS
 
 
-def waits(
+def is_waiting(
     tool: str | None, command: str, answer: str = "", args: Mapping[str, Any] | None = None
 ) -> bool:
     """Return whether a call waits for something that may take its time.
@@ -95,15 +95,15 @@ def waits(
     """
     if "waits" in traits_of(tool) or (args and not _ARGUMENTS["waits"].isdisjoint(args)):
         return True
-    return _WAIT_COMMAND.stands_in(command) or says_to_wait(answer)
+    return _WAIT_COMMAND.occurs_in(command) or says_to_wait(answer)
 
 
 def says_to_wait(answer: str) -> bool:
     """Return whether a short answer says that something still takes time."""
-    return 0 < len(answer) <= _LONGEST_WAIT_ANSWER and _WAIT_ANSWER.stands_in(answer)
+    return 0 < len(answer) <= _MAX_WAIT_ANSWER and _WAIT_ANSWER.occurs_in(answer)
 
 
-def moves(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
+def is_move(tool: str | None, args: Mapping[str, Any] | None = None) -> bool:
     """Return whether a call moves by one step: pressing a key twice is no loop."""
     traits, args = traits_of(tool), args or {}
     if isinstance(action := args.get("action"), str):
@@ -123,7 +123,7 @@ def traits_of(tool: str | None) -> frozenset[str]:
     "hands_over" passes the task on to another agent.
     """
     words = frozenset(word.lower() for word in _NAME_WORDS.findall((tool or "")[:200]))
-    traits = {name for name, known in _NAMES.items() if words & known}
+    traits = {name for name, known in _TRAIT_WORDS.items() if words & known}
     if "hand" in words and words & {"off", "over"}:
         traits.add("hands_over")
     if "git" in words:
@@ -136,18 +136,18 @@ def traits_of(tool: str | None) -> frozenset[str]:
 
 
 def _classify_command(command: str) -> ActionClass:
-    if _TEST_COMMAND.stands_in(command):
+    if _TEST_COMMAND.occurs_in(command):
         return ActionClass.TEST_RUN
-    if _EDIT_COMMAND.stands_in(command) or _REDIRECT.search(command):
+    if _EDIT_COMMAND.occurs_in(command) or _REDIRECT.search(command):
         return ActionClass.FILE_EDIT
-    if _leading_words(command)[0] in _COMMANDS["searches"]:
+    if _main_program(command)[0] in _COMMANDS["searches"]:
         return ActionClass.SEARCH
     return ActionClass.READ if _only_reads(command) else ActionClass.SHELL_EXEC
 
 
 def _only_reads(command: str) -> bool:
     return any(map(str.isalnum, command)) and all(
-        second in _READ_SUBCOMMANDS[head] if head in _READ_SUBCOMMANDS else head in _READ_ALONE
+        second in _READ_SUBCOMMANDS[head] if head in _READ_SUBCOMMANDS else head in _READ_PROGRAMS
         for head, second in _programs_in(command)
     )
 
@@ -156,7 +156,7 @@ def verb_of(tool: str, command: str) -> str:
     """Return what a call does: the tool, and the program where it runs a command."""
     if not command:
         return tool
-    head, rest = _leading_words(command[:_LONGEST_COMMAND])
+    head, rest = _main_program(command[:_MAX_COMMAND])
     return f"{tool} {head} {rest}" if head in _READ_SUBCOMMANDS and rest else f"{tool} {head}"
 
 
@@ -164,7 +164,7 @@ def verb_of(tool: str, command: str) -> str:
 def _programs_in(command: str) -> tuple[tuple[str, str], ...]:
     """Return the program of each part of a command line, and the word after it."""
     programs = []
-    for part in _PARTS.split(command):
+    for part in _COMMAND_SEPARATORS.split(command):
         words = [word for word in part.split() if "=" not in word and word not in _LEADERS]
         if words:
             head = words[0].strip("`'\"($").rsplit("/", 1)[-1]
@@ -172,6 +172,6 @@ def _programs_in(command: str) -> tuple[tuple[str, str], ...]:
     return tuple(programs)
 
 
-def _leading_words(command: str) -> tuple[str, str]:
+def _main_program(command: str) -> tuple[str, str]:
     """Return the first program that does something and the next word: `cd x && grep y` greps."""
     return next((found for found in _programs_in(command) if found[0] != "cd"), ("", ""))

@@ -15,58 +15,58 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from guard.raw_texts import head_and_tail
-from guard.reading import Phrase, any_of, read_words
+from guard.reading import Phrase, compile_phrases, pattern_of, read_words
 
 if TYPE_CHECKING:
     from guard.reading.step import Step
 
-_STEM = 5
-_CHANT_LENGTH = 400
-_CHANT_LINES = 8
-_CHANT_WORDS = 60
+_STEM_LENGTH = 5
+_MIN_CHANT_LENGTH = 400
+_MIN_CHANT_LINES = 8
+_MIN_CHANT_WORDS = 60
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _WORD = re.compile(r"[^\W_]{3,}|\d+")
 # The same as a table of bytes, at a third of the expression's cost, for texts with no letter beyond
 # ASCII: most have only a dash or a bullet there.
 _ASCII = bytes(range(128))
-_APART = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" " * 128
+_SEPARATORS = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" " * 128
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
-_SHORTEST = 3
+_MIN_WORD_LENGTH = 3
 # Distinguishes a message that shows an action or its outcome from talk.
 SHOWN_WORK = Phrase("shown_work", head=3000)
-_STAMP = re.compile(f"^{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)
+_STAMP = re.compile(f"^{pattern_of('stamps')}", re.IGNORECASE | re.MULTILINE)
 # The same after a line break, which is found faster than the beginning of a line.
-_STAMP_BELOW = re.compile(f"\n{any_of('stamps')}", re.IGNORECASE | re.MULTILINE)
+_STAMP_BELOW = re.compile(f"\n{pattern_of('stamps')}", re.IGNORECASE | re.MULTILINE)
 # Distinguishes a message that announces an action.
 ANNOUNCES = Phrase("announces", head=400, lower=True, words=True)
-_ANNOUNCING = 3
+_ANNOUNCING_SHARE = 3
 _MOSTLY = 0.85
-_NUMBER = re.compile(any_of("counts"))
+_NUMBER = compile_phrases("counts")
 # The empty text is what remains of a short word without digits.
-_FILLER = frozenset(word[:_STEM] for word in (*read_words("talk")["filler"], ""))
+_FILLER = frozenset(word[:_STEM_LENGTH] for word in (*read_words("talk")["filler"], ""))
 
 
-def unstamped(text: str) -> str:
+def strip_stamps(text: str) -> str:
     """Return a message without the lines that only number or date it, unless nothing remains."""
     return _STAMP.sub("", text).strip() or text if _STAMP_BELOW.search(f"\n{text}") else text
 
 
 # Cached, because it is called with the same agents' names turn after turn.
 @functools.lru_cache(maxsize=256)
-def terms_of(text: str) -> frozenset[str]:
+def stems_of(text: str) -> frozenset[str]:
     """Return the terms of a text: the stems of its words without filler words."""
     low = head_and_tail(text).lower()
     signs = low.encode("utf-8", "surrogatepass")
     beyond = signs.translate(None, _ASCII).decode("utf-8", "surrogatepass")
     if not any(map(str.isalnum, beyond)):
-        words = set(signs.translate(_APART).decode().split())
-        stems = {word[:_STEM] for word in words if len(word) >= _SHORTEST}
-        stems.update([word.strip(_ALPHABET) for word in words if len(word) < _SHORTEST])
+        words = set(signs.translate(_SEPARATORS).decode().split())
+        stems = {word[:_STEM_LENGTH] for word in words if len(word) >= _MIN_WORD_LENGTH}
+        stems.update([word.strip(_ALPHABET) for word in words if len(word) < _MIN_WORD_LENGTH])
         return frozenset(stems - _FILLER)
     stems = set[str]()
     for word in set(_WORD.findall(low)):
         if word[0] < "\u2e80":
-            stems.add(word[:_STEM])
+            stems.add(word[:_STEM_LENGTH])
         else:  # written without spaces: pairs of characters are its words
             stems.update(word[at : at + 2] for at in range(len(word) - 1))
     return frozenset(stems - _FILLER)
@@ -80,10 +80,10 @@ def only_announces(steps: Sequence[Step]) -> bool:
     if any(step.is_call or step.agent != steps[0].agent for step in steps):
         return False
     announcing = sum(step.announces for step in steps)
-    return announcing * _ANNOUNCING >= len(steps)
+    return announcing * _ANNOUNCING_SHARE >= len(steps)
 
 
-def last_talk(steps: Sequence[Step]) -> list[Step]:
+def trailing_talk(steps: Sequence[Step]) -> list[Step]:
     """Return the messages and hand-overs that the run ends with, oldest first.
 
     Calls in between that brought nothing are skipped, and so is a message that announces the
@@ -96,54 +96,56 @@ def last_talk(steps: Sequence[Step]) -> list[Step]:
         is_done, later = later is not None and later.is_answered, step
         if is_done and step.announces:
             continue
-        if step.shows and step.tells_something:
+        if step.shows_work and step.says_new:
             break
         if not step.is_call or step.hands_over or step.thinks:
             talk.append(step)
-        elif step.progressed or not step.outcome_known:
+        elif step.made_progress or not step.outcome_known:
             break
     talk.reverse()
     return talk
 
 
-def count_on(messages: Sequence[Step]) -> bool:
+def are_numbered(messages: Sequence[Step]) -> bool:
     """Return whether similar messages count up: "batch 3 of 9" after "batch 2 of 9"."""
-    numbers = [tuple(_NUMBER.findall(step.meaning[:2000].lower())) for step in messages]
+    numbers = [tuple(_NUMBER.findall(step.text[:2000].lower())) for step in messages]
     return all(numbers) and len(set(numbers)) == len(numbers)
 
 
-def empty_tail(talk: Sequence[Step], *, fresh: float, share: float, least: int) -> int:
+def find_empty_tail(
+    talk: Sequence[Step], *, max_new: float, max_share: float, min_length: int
+) -> int:
     """Return the length of the longest tail of messages that together tell nothing new.
 
-    It is at least `least`, or 0. At most `fresh` new terms per message on average, and at most
-    this `share` of all terms, count as nothing.
+    It is at least `min_length`, or 0. At most `max_new` new terms per message on average, and at
+    most this `max_share` of all terms, count as nothing.
     """
     best = new = total = 0
     for count, step in enumerate(reversed(talk), start=1):
         new, total = new + step.new_terms, total + len(step.terms)
         # Messages of at most one term each tell nothing, unless they all differ.
-        is_empty = new <= share * total or (total <= count and new <= _MOSTLY * total)
-        if count >= least and new <= fresh * count and is_empty:
+        is_empty = new <= max_share * total or (total <= count and new <= _MOSTLY * total)
+        if count >= min_length and new <= max_new * count and is_empty:
             best = count
     return best
 
 
 def find_chant(text: str) -> str | None:
     """Return the sentence that makes up at least half of a message, if there is one."""
-    if len(text) < _CHANT_LENGTH:
+    if len(text) < _MIN_CHANT_LENGTH:
         return None
     text = text[:20_000]
     sentences = text.replace(".", "\n").replace("!", "\n").replace("?", "\n").split("\n")
     said = [sentence for sentence in map(str.strip, sentences) if sentence]
     # Usually no sentence occurs twice.
-    often = Counter(said).items() if len(said) - len(set(said)) >= _CHANT_LINES - 1 else ()
+    often = Counter(said).items() if len(said) - len(set(said)) >= _MIN_CHANT_LINES - 1 else ()
     for sentence, count in often:
-        is_most = count >= _CHANT_LINES and 2 * count * len(sentence) >= len(text)
+        is_most = count >= _MIN_CHANT_LINES and 2 * count * len(sentence) >= len(text)
         if is_most and _LETTERS.search(sentence):
             return sentence[:200]
     words = text.split()  # the same without full stops: "and then and then and then"
     least = len(words) / 4
-    if len(words) < _CHANT_WORDS or max(Counter(words).values()) < least:
+    if len(words) < _MIN_CHANT_WORDS or max(Counter(words).values()) < least:
         return None  # no pair occurs more often than its words
     pair, count = Counter(pairwise(words)).most_common(1)[0]
     chant = " ".join(pair)

@@ -20,14 +20,14 @@ from typing import Any
 from guard.caching import lazy_property
 from guard.raw_texts import head_and_tail
 from guard.reading import Phrase, read_words
-from guard.reading.terms import likeness, texts_in, words_in
-from guard.reading.volatile import HOLE
+from guard.reading.terms import jaccard, texts_in, words_in
+from guard.reading.volatile import PLACEHOLDER
 from guard.turn import Turn
 
-_LONGEST_CALL = 2000
-_DEEPEST = 40
+_MAX_CALL = 2000
+_MAX_DEPTH = 40
 # In bits; Python refuses to write out a longer integer in decimal.
-_LONGEST_INT = 14_000
+_MAX_INT_BITS = 14_000
 
 _WRITER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 _make_writer = json.encoder.c_make_encoder  # type: ignore[attr-defined]
@@ -41,13 +41,13 @@ _write_parts: Callable[[object, int], Iterable[str]] = (
 
 _ARGUMENTS = read_words("arguments")
 COMMANDS = ("command", "cmd", "script", "code", "input")
-_SHORT = 600
-_GIANT = 10**12
-_QUESTION = 4  # a shorter one may occur in an answer by chance
+_MAX_SHORT_ANSWER = 600
+_MAX_PLACE = 10**12
+_MIN_QUESTION = 4  # a shorter one may occur in an answer by chance
 _NUMBER = re.compile(r"\d+")
-_BODY = 40
-_TEXT = 80
-_PROSE = 5
+_MIN_BODY = 40
+_MIN_TEXT = 80
+_MIN_PROSE_SPACES = 5
 _NUMERIC = re.compile(r"[\d\s:.,;()\[\]-]+")
 
 _DATE = re.compile(r"\d{4}-\d\d")
@@ -60,9 +60,9 @@ _names_in = functools.lru_cache(maxsize=8192)(re.compile(_NAME).findall)
 _names_and_numbers_in = functools.lru_cache(maxsize=8192)(re.compile(rf"{_NAME}|\d+").findall)
 
 # From this nearness on, two requests are near-equal.
-NEAR = 0.54
+NEAR_EQUAL = 0.54
 # Below this nearness, two requests have little in common.
-ALIKE = 1 / 3
+RELATED = 1 / 3
 
 
 def call_text(turn: Turn) -> str:
@@ -78,33 +78,33 @@ def call_text(turn: Turn) -> str:
     'message: All done.'
     """
     if turn.tool is None:
-        return _cut(f"message: {one_line(turn.content or '')}")
-    return write_call(turn.tool, meant_args(turn.args))
+        return _shorten(f"message: {one_line(turn.content or '')}")
+    return format_call(turn.tool, strip_remarks(turn.args))
 
 
-def write_call(tool: str, args: Mapping[str, Any]) -> str:
+def format_call(tool: str, args: Mapping[str, Any]) -> str:
     """Write a call with these arguments as `call_text` does."""
-    return _cut(f"{tool} {canonical_json(args)}" if args else tool)
+    return _shorten(f"{tool} {canonical_json(args)}" if args else tool)
 
 
-def lasting_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
+def stable_args(args: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments without values made for a single use, unless there are no others.
 
     White space at the end of a short text does not count.
 
-    >>> lasting_args({"url": "/orders ", "request_id": "a1"})
+    >>> stable_args({"url": "/orders ", "request_id": "a1"})
     {'url': '/orders'}
     """
     one_use = _ARGUMENTS["one_use"]
     lasting = [name for name in args if str(name).lower().replace("-", "_") not in one_use]
     kept = {name: args[name] for name in lasting or args}
     for name, value in kept.items():
-        if isinstance(value, str) and len(value) <= _LONGEST_CALL:
+        if isinstance(value, str) and len(value) <= _MAX_CALL:
             kept[name] = value.rstrip() or value  # " " may be a key press
     return kept
 
 
-def meant_args(args: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def strip_remarks(args: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the arguments without the model's remarks about its own call."""
     args, remarks = args or {}, _ARGUMENTS["remarks"]
     if remarks.isdisjoint(args):
@@ -119,12 +119,12 @@ def canonical_json(value: object) -> str:
     try:
         return "".join(_write_parts(value, 0))
     except (TypeError, ValueError, RecursionError):
-        return json.dumps(_tamed(value, 0), ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(_make_serialisable(value, 0), ensure_ascii=False, separators=(",", ":"))
 
 
 def one_line(text: str) -> str:
     """Return the head of a text, with each run of white space as a single space."""
-    return " ".join(text[: _LONGEST_CALL * 4].split())
+    return " ".join(text[: _MAX_CALL * 4].split())
 
 
 def command_in(args: Mapping[str, Any] | None) -> str:
@@ -140,27 +140,27 @@ def command_in(args: Mapping[str, Any] | None) -> str:
     return ""
 
 
-def _cut(text: str) -> str:
-    if len(text) <= _LONGEST_CALL:
+def _shorten(text: str) -> str:
+    if len(text) <= _MAX_CALL:
         return text
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-    return f"{text[: _LONGEST_CALL - 20]}… #{digest}"
+    return f"{text[: _MAX_CALL - 20]}… #{digest}"
 
 
-def _tamed(value: object, depth: int) -> object:
+def _make_serialisable(value: object, depth: int) -> object:
     """Make any object serialisable: text keys, bounded depth."""
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return "…"
     if isinstance(value, Mapping):
         named = {str(key): inner for key, inner in value.items()}
-        return {name: _tamed(named[name], depth + 1) for name in sorted(named)}
+        return {name: _make_serialisable(named[name], depth + 1) for name in sorted(named)}
     if isinstance(value, list | tuple):
-        return [_tamed(inner, depth + 1) for inner in value]
-    if isinstance(value, int) and value.bit_length() > _LONGEST_INT:
-        return hex(value)[:_LONGEST_CALL]
+        return [_make_serialisable(inner, depth + 1) for inner in value]
+    if isinstance(value, int) and value.bit_length() > _MAX_INT_BITS:
+        return hex(value)[:_MAX_CALL]
     if isinstance(value, str | int | float | bool | type(None)):
         return value
-    return str(value)[:_LONGEST_CALL]
+    return str(value)[:_MAX_CALL]
 
 
 def mask_echo(text: str, args: Mapping[str, Any] | None) -> str:
@@ -174,21 +174,21 @@ def mask_echo(text: str, args: Mapping[str, Any] | None) -> str:
     >>> mask_echo("No page on 'the weir'.", {"query": "the weir"})
     "No page on '<~>'."
     """
-    if not args or len(text) > _SHORT:
+    if not args or len(text) > _MAX_SHORT_ANSWER:
         return text
     for name in _ARGUMENTS["questions"].intersection(args):
         question = args[name]
-        if isinstance(question, str) and len(question) >= _QUESTION:
-            text = text.replace(question, HOLE)
+        if isinstance(question, str) and len(question) >= _MIN_QUESTION:
+            text = text.replace(question, PLACEHOLDER)
     if _ARGUMENTS["places"].isdisjoint(args):
         return text
     places = {_as_text(args[name]) for name in _ARGUMENTS["places"].intersection(args)}
-    return _NUMBER.sub(lambda found: HOLE if found[0] in places else found[0], text)
+    return _NUMBER.sub(lambda found: PLACEHOLDER if found[0] in places else found[0], text)
 
 
 def _as_text(value: object) -> str | None:
     """Return a text or a number as text; None: another value, or a number too big for a place."""
-    if isinstance(value, int) and abs(value) < _GIANT:
+    if isinstance(value, int) and abs(value) < _MAX_PLACE:
         return str(value)
     return value if isinstance(value, str) else None
 
@@ -201,32 +201,32 @@ class Argument:
         text = _as_text(value)
         if text is None:
             text = " ".join(texts_in({"": value})) or canonical_json(value)
-        self._bounded = head_and_tail(text, head=600, tail=200)
-        if text is not self._bounded:
+        self._compared = head_and_tail(text, head=600, tail=200)
+        if text is not self._compared:
             # Texts are compared, and kept as long as the step is.
-            text = f"{self._bounded} #{len(text)} {hash(text)}"
+            text = f"{self._compared} #{len(text)} {hash(text)}"
         self.text = text
-        self.is_body = len(text) >= _BODY
+        self.is_body = len(text) >= _MIN_BODY
         self.is_number = not self.is_body and _NUMERIC.fullmatch(text) is not None
         # The next page of a file belongs to the same file; another date is another question.
         says_where = self.is_number and name.lower() in _ARGUMENTS["places"]
         self.is_place = says_where and not _DATE.search(text)
         # Prose can be worded in any way; a path or an id cannot.
-        is_prose = " " in text and (len(text) >= _TEXT or "\n" in text)
+        is_prose = " " in text and (len(text) >= _MIN_TEXT or "\n" in text)
         self.is_text = is_prose or name in _ARGUMENTS["texts"]
 
     @lazy_property
     def words(self) -> frozenset[str]:
         """All its words."""
-        return words_in(self._bounded)
+        return words_in(self._compared)
 
     @lazy_property
     def names(self) -> frozenset[str]:
         """Its names and numbers; none if it only says which part is wanted."""
         if self.is_place:
             return frozenset()
-        text = self._bounded
-        is_paged = _PAGERS.stands_in(text)
+        text = self._compared
+        is_paged = _PAGERS.occurs_in(text)
         find, low = _names_in if is_paged else _names_and_numbers_in, text.lower()
         if low.isascii():  # costs two thirds of the expression below
             tokens = low.replace("/", " /").encode().translate(_APART).decode().split()
@@ -259,13 +259,13 @@ class Arguments(dict[str, Argument]):
         return frozenset(chain.from_iterable(named))
 
     @lazy_property
-    def aims(self) -> frozenset[str]:
+    def terse_targets(self) -> frozenset[str]:
         """The names in arguments that are no prose either: what a call is aimed at."""
-        terse = [one for one in self.values() if one.text.count(" ") < _PROSE]
+        terse = [one for one in self.values() if one.text.count(" ") < _MIN_PROSE_SPACES]
         return frozenset(chain.from_iterable([one.names for one in terse if not one.is_text]))
 
 
-def nearness(one: Arguments, other: Arguments, *, acts: bool) -> float:
+def argument_similarity(one: Arguments, other: Arguments, *, acts: bool) -> float:
     """Return how near two calls of one verb are by their arguments, in [0, 1]; 1 means equal.
 
     For calls that change something (`acts`), the place matters less than the content.
@@ -274,14 +274,14 @@ def nearness(one: Arguments, other: Arguments, *, acts: bool) -> float:
     for name in one.keys() | other.keys():
         first, second = one.get(name), other.get(name)
         if first is None or second is None:
-            least = min(least, ALIKE)
+            least = min(least, RELATED)
         elif first.text == second.text:
             shares_body = shares_body or first.is_body
         elif first.is_number and second.is_number:
             numbers_moved = True
         else:
-            least = min(least, likeness(first.words, second.words))
-            shares_body = shares_body or (first.is_body and least >= NEAR)
+            least = min(least, jaccard(first.words, second.words))
+            shares_body = shares_body or (first.is_body and least >= NEAR_EQUAL)
     if numbers_moved and not (acts and shares_body):
         return 0.0
     return least

@@ -11,61 +11,61 @@ from itertools import filterfalse
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from guard.reading import Phrase, any_of, read_words
+from guard.reading import Phrase, compile_phrases, pattern_of, read_words
 from guard.reading.normalize import canonical_json, mask_echo
-from guard.reading.terms import BRIEF, masked_lines, terms_in, terms_of_lines, words_in
-from guard.reading.volatile import HOLE, mask_failure
-from guard.reading.written import reported
+from guard.reading.terms import BRIEF_ANSWER, masked_lines, terms_in, terms_of_lines, words_in
+from guard.reading.text_calls import report_content
+from guard.reading.volatile import PLACEHOLDER, mask_failure
 from guard.turn import Turn
 
 _WORDS = read_words("answers")
-_COMPARED = 12_000
+_MAX_COMPARED = 12_000
 _HEAD = 4_000
-_SORTED_LINES = 40
+_MAX_SORTED_LINES = 40
 _AROUND_HOLE = " \t'\".,:;{}[]()"
 _SAMPLE, _SAMPLES = 512, 64
 _FAILURE_HEAD = 600
-_LONGEST_MESSAGE = 300
-_LONGEST_ACKNOWLEDGEMENT = 120
+_MAX_MESSAGE = 300
+_MAX_ACKNOWLEDGEMENT = 120
 
 # A failure says so at its start or in its last line. Never search a whole listing for "error": no
 # other rule caused as many false alarms. All are searched in lower-cased text and begin with a
 # literal: an expression that ignores case, or begins with a boundary, costs ten times as much.
-_FAILS_AT_START = re.compile(rf"\W{{0,10}}{any_of('fails_at_start')}")
+_FAILS_AT_START = re.compile(rf"\W{{0,10}}{pattern_of('fails_at_start')}")
 _NONE_FAILS = re.compile(r"\W{0,10}\w{1,12}[\"']? ?: ?(?:0|false|none|null|\[\]|\"\"|'')")
-_FIELD_FAILS = re.compile(any_of("field_fails"))
-_REFUSES, _SUCCEEDS = Phrase("refuses"), re.compile(any_of("succeeds"))
-_TURNS_DOWN, _SHOWN_LINE = Phrase("turns_down"), re.compile(any_of("shown_line"))
+_FIELD_FAILS = compile_phrases("field_fails")
+_REFUSES, _SUCCEEDS = Phrase("refuses"), compile_phrases("succeeds")
+_TURNS_DOWN, _SHOWN_LINE = Phrase("turns_down"), compile_phrases("shown_line")
 _FAILS_EARLY, _TELLS_WHY = Phrase("fails_early"), Phrase("tells_why")
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
-_TESTS_FAILED, _TESTS_PASSED = re.compile(any_of("tests_failed")), Phrase("tests_passed")
-_NAMES_AND_NUMBERS = re.compile(any_of("names_and_numbers"))
+_TESTS_FAILED, _TESTS_PASSED = compile_phrases("tests_failed"), Phrase("tests_passed")
+_NAMES_AND_NUMBERS = compile_phrases("names_and_numbers")
 _BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
 _PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
 # It may be an object that holds the answer along with a status.
-_HOLDS = re.compile(rf"\"(?:{'|'.join(sorted(_WORDS['holds']))})\" ?: ?[\"\[]")
-_LONGEST_HELD = 40_000
-_SAYS_FAILED = re.compile(any_of("says_failed"))
+_ANSWER_FIELD = re.compile(rf"\"(?:{'|'.join(sorted(_WORDS['holds']))})\" ?: ?[\"\[]")
+_MAX_JSON = 40_000
+_SAYS_FAILED = compile_phrases("says_failed")
 # The value of a program that returned none; every answer of smolagents ends with it.
-_NO_VALUE = re.compile(any_of("no_value"))
-_MORE = Phrase("has_more")
+_NO_VALUE = compile_phrases("no_value")
+_HAS_MORE = Phrase("has_more")
 # A first line with only these words that names an answer announces it and is not part of it.
-_ANNOUNCED = _WORDS["announced"]
-_CAME_BACK = frozenset({"came", "back"})
-_OPENING = _ANNOUNCED | _CAME_BACK | _WORDS["opening"]
-_LONGEST_OPENING = 80
+_ANNOUNCING_WORDS = _WORDS["announced"]
+_CAME_BACK_WORDS = frozenset({"came", "back"})
+_OPENING_WORDS = _ANNOUNCING_WORDS | _CAME_BACK_WORDS | _WORDS["opening"]
+_MAX_OPENING = 80
 # Nothing came back, in the words of shells, search tools, databases, JSON and Python.
 _NOTHING = re.compile(
-    rf"[\s\"'(){{}}<>\[\]]{{0,6}}{any_of('nothing')}?[\s\"'(){{}}<>\[\].!]{{0,6}}"
+    rf"[\s\"'(){{}}<>\[\]]{{0,6}}{pattern_of('nothing')}?[\s\"'(){{}}<>\[\].!]{{0,6}}"
 )
-_LONGEST_NOTHING = 80
+_MAX_NOTHING = 80
 # What harnesses (crewAI, Claude Code, Hermes, and loop guards of many agents) answer to a repeated
 # call instead of a result: it stands for the earlier answer.
 _SAME_AS_BEFORE = Phrase("same_as_before", head=200, lower=True)
 # The words of a failure whose only reason is that no answer came in time.
-LATE = Phrase("late", head=_FAILURE_HEAD, lower=True)
+TIMED_OUT = Phrase("late", head=_FAILURE_HEAD, lower=True)
 # The words of a failed network or a busy service.
-BUSY = Phrase("busy", head=_FAILURE_HEAD, lower=True)
+SERVICE_BUSY = Phrase("busy", head=_FAILURE_HEAD, lower=True)
 
 
 class Outcome(NamedTuple):
@@ -87,7 +87,7 @@ class Outcome(NamedTuple):
     @property
     def has_more(self) -> bool:
         """It says that a next page follows; looked for only in the few answers that are alike."""
-        return not self.failed and self.key != NOTHING_FOUND.key and _MORE.stands_in(self.text)
+        return not self.failed and self.key != NOTHING_FOUND.key and _HAS_MORE.occurs_in(self.text)
 
     @property
     def digest(self) -> str:
@@ -103,27 +103,27 @@ def outcome_of(turn: Turn) -> Outcome | None:
         # Some report the same text as error and result, some only an exit code as the error.
         result = turn.result or ""
         alone = result in turn.error or turn.error.strip() == result.strip()
-        text = turn.error if alone else f"{turn.error}\n{_unannounced(result)}"
-        return _read(text, is_error=True, asked=turn.args)
+        text = turn.error if alone else f"{turn.error}\n{_without_opening(result)}"
+        return _read_outcome(text, is_error=True, asked=turn.args)
     if turn.result is None:
-        return None if turn.error is None else _read("", is_error=False, asked=None)
-    if _PICTURE.fullmatch(turn.result[:_LONGEST_MESSAGE]):
+        return None if turn.error is None else _read_outcome("", is_error=False, asked=None)
+    if _PICTURE.fullmatch(turn.result[:_MAX_MESSAGE]):
         return None  # a picture was shown: its content is unknown
     text, failed = turn.result, False
     # mini-swe-agent writes every answer like this; only the code says whether it failed.
     if text.startswith("<returncode>"):
-        text = reported(text)
+        text = report_content(text)
         if failed := text.startswith("exit code "):
             text = text.partition("\n")[2]
-    elif text.startswith(("{", "[{")) and _HOLDS.search(text[:_HEAD]):
-        text, failed = _take_out(text)
-    return _read(mask_echo(text, turn.args), is_error=failed, asked=turn.args)
+    elif text.startswith(("{", "[{")) and _ANSWER_FIELD.search(text[:_HEAD]):
+        text, failed = _unwrap_json(text)
+    return _read_outcome(mask_echo(text, turn.args), is_error=failed, asked=turn.args)
 
 
-def _take_out(text: str) -> tuple[str, bool]:
+def _unwrap_json(text: str) -> tuple[str, bool]:
     """Take an answer out of JSON that holds little else; also return whether it says it failed."""
     try:
-        fields = json.loads(text) if len(text) <= _LONGEST_HELD else None
+        fields = json.loads(text) if len(text) <= _MAX_JSON else None
     except (ValueError, RecursionError):
         return text, False
     if isinstance(fields, list):
@@ -133,7 +133,7 @@ def _take_out(text: str) -> tuple[str, bool]:
     if isinstance(inner := fields.get("result"), dict) and _WORDS["holds"] & inner.keys():
         fields = {**fields, "result": None, **inner}  # as JSON-RPC wraps it
     held = [_text_of(fields.pop(name)) for name in sorted(_WORDS["holds"] & fields.keys())]
-    if None in held or not any(held) or len(canonical_json(fields)) > _LONGEST_MESSAGE:
+    if None in held or not any(held) or len(canonical_json(fields)) > _MAX_MESSAGE:
         return text, False
     failed = _SAYS_FAILED.search(canonical_json(fields)) is not None
     return "\n".join(filter(None, held)), failed
@@ -148,10 +148,10 @@ def _text_of(value: object) -> str | None:
     return "\n".join(written) if len(written) == len(texts) else None
 
 
-def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
+def _read_outcome(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outcome:
     """Read a text, then adapt a failure to what was asked."""
     # Long texts are not cached.
-    read = _read_answer if len(text) <= _COMPARED else _read_answer.__wrapped__
+    read = _read_answer if len(text) <= _MAX_COMPARED else _read_answer.__wrapped__
     outcome = read(text, is_error=is_error)
     if outcome.failure is None or not _BARE_NUMBER.search(outcome.failure):
         return outcome
@@ -163,10 +163,10 @@ def _read(text: str, *, is_error: bool, asked: Mapping[str, Any] | None) -> Outc
 
 @functools.lru_cache(maxsize=128)
 def _read_answer(text: str, *, is_error: bool) -> Outcome:
-    head, text = text[:_HEAD], _unannounced(text)
-    if "None" in text[-_LONGEST_MESSAGE:]:
+    head, text = text[:_HEAD], _without_opening(text)
+    if "None" in text[-_MAX_MESSAGE:]:
         text = _NO_VALUE.sub("", text)
-    if not is_error and len(text) <= _LONGEST_NOTHING and _NOTHING.fullmatch(text.lower()):
+    if not is_error and len(text) <= _MAX_NOTHING and _NOTHING.fullmatch(text.lower()):
         # To report nothing tells something the first time; silence, or a word for it, never does.
         is_silent = not text or "output" in text.lower()
         return NOTHING_FOUND._replace(text=head, terms=frozenset(() if is_silent else {"nothing"}))
@@ -176,22 +176,24 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
         # Some report the number of failures both ways.
         told = sum([int(bad or 0) for bad, _, _ in counts])
         failures = max(told, sum([int(of or 0) - int(good or 0) for _, good, of in counts]))
-    is_counted = failures > 0 or _TESTS_PASSED.stands_in(tail)
+    is_counted = failures > 0 or _TESTS_PASSED.occurs_in(tail)
     failed = is_error or (failures > 0 if is_counted else looks_failed(text))
     lines, failure = masked_lines(text), None
     if failed:  # only its essence counts
-        why = dict.fromkeys(filterfalse(_looks_like_source, _TELLS_WHY.pick("\n".join(lines))))
-        shown = [line[:_LONGEST_MESSAGE] for line in list(why or lines)[:3]]
+        why = dict.fromkeys(
+            filterfalse(_looks_like_source, _TELLS_WHY.matching_lines("\n".join(lines)))
+        )
+        shown = [line[:_MAX_MESSAGE] for line in list(why or lines)[:3]]
         failure = mask_failure("\n".join(shown))
     terms = terms_of_lines(lines) if failure is None else terms_in(failure)
     return Outcome(
-        key=_identify(text, lines, terms, failed=failed),
+        key=_answer_key(text, lines, terms, failed=failed),
         failed=failed,
         failure=failure,
         template=_template(failure) if failure else None,
         failures=failures if is_counted else None,
-        is_long=len(text) > _LONGEST_ACKNOWLEDGEMENT and text.count("\n") > 1,
-        refers_back=_SAME_AS_BEFORE.stands_in(head),
+        is_long=len(text) > _MAX_ACKNOWLEDGEMENT and text.count("\n") > 1,
+        refers_back=_SAME_AS_BEFORE.occurs_in(head),
         text=head,
         terms=terms,
     )
@@ -200,13 +202,13 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
 NOTHING_FOUND = Outcome(key="nothing")
 
 
-def _unannounced(text: str) -> str:
+def _without_opening(text: str) -> str:
     """Remove a first line that only announces the answer."""
-    opening, _, rest = text[: _LONGEST_OPENING + 1].partition("\n")
+    opening, _, rest = text[: _MAX_OPENING + 1].partition("\n")
     if not rest or opening.rstrip()[-1:] not in {":", "."}:
         return text
     words = words_in(opening)
-    announces = words <= _OPENING and (words & _ANNOUNCED or words >= _CAME_BACK)
+    announces = words <= _OPENING_WORDS and (words & _ANNOUNCING_WORDS or words >= _CAME_BACK_WORDS)
     return text[len(opening) + 1 :] if announces else text
 
 
@@ -215,21 +217,21 @@ def _template(failure: str) -> str:
     return _NAMES_AND_NUMBERS.sub("", failure)
 
 
-def _identify(
+def _answer_key(
     text: str, lines: tuple[str, ...], terms: frozenset[str], *, failed: bool
 ) -> Hashable:
     # Long answers are told apart by samples from all over them.
     rest = ""
-    if len(text) > _COMPARED:
+    if len(text) > _MAX_COMPARED:
         step = max(_SAMPLE, len(text) // _SAMPLES)
         sample = "".join(text[at : at + _SAMPLE] for at in range(0, len(text), step))
         rest = f"{len(text)} {crc32(sample.encode('utf-8', 'surrogatepass'))}"
-    if not failed and len(terms) >= BRIEF:
+    if not failed and len(terms) >= BRIEF_ANSWER:
         return terms, rest  # the same words in another order are the same answer
-    if len(lines) == 1 and lines[0].strip(_AROUND_HOLE) == HOLE:
+    if len(lines) == 1 and lines[0].strip(_AROUND_HOLE) == PLACEHOLDER:
         lines = (text.strip(),)  # an id or a time alone is itself the answer
     # Short answers often come in any order: directory listings, parallel jobs.
-    known = "\n".join(sorted(lines) if len(lines) <= _SORTED_LINES else lines)
+    known = "\n".join(sorted(lines) if len(lines) <= _MAX_SORTED_LINES else lines)
     return _digest(("!" if failed else "=") + (mask_failure(known) if failed else known) + rest)
 
 
@@ -248,13 +250,13 @@ def looks_failed(result: str) -> bool:
         return True
     if _FAILS_AT_START.match(head) and not _NONE_FAILS.match(head):
         return _SUCCEEDS.search(head.split("\n", 1)[0]) is None
-    refuses = len(result) <= _LONGEST_MESSAGE and (
-        _REFUSES.stands_in(head)
+    refuses = len(result) <= _MAX_MESSAGE and (
+        _REFUSES.occurs_in(head)
         # These words also occur in code and in search results.
-        or not all(map(_SHOWN_LINE.match, _TURNS_DOWN.pick(head)))
+        or not all(map(_SHOWN_LINE.match, _TURNS_DOWN.matching_lines(head)))
     )
     early = "\n".join(head.split("\n", 3)[:3])
-    if refuses or not all(map(_looks_like_source, _FAILS_EARLY.pick(early))):
+    if refuses or not all(map(_looks_like_source, _FAILS_EARLY.matching_lines(early))):
         return _SUCCEEDS.search(head) is None
     last = result[-300:].rstrip().rsplit("\n", 1)[-1]
     return _LAST_LINE_ERROR.match(last) is not None
@@ -262,4 +264,4 @@ def looks_failed(result: str) -> bool:
 
 def _looks_like_source(line: str) -> bool:
     """Return whether a line is from a file that mentions errors: numbered, or code."""
-    return len(line) > _LONGEST_MESSAGE or line[:6].strip(" :|\t").isdigit() or "raise " in line
+    return len(line) > _MAX_MESSAGE or line[:6].strip(" :|\t").isdigit() or "raise " in line

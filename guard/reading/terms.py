@@ -17,13 +17,13 @@ from guard.raw_texts import head_and_tail
 from guard.reading.volatile import mask_lines
 
 _HEAD, _TAIL = 9_000, 3_000
-_LONGEST_LINE = 300
-_MOST = 600
-_DEEPEST = 6
+_MAX_LINE = 300
+_MAX_WORDS = 600
+_MAX_DEPTH = 6
 _BITS = 1024
-_AT_ONCE = "\n"
+_COMBINED = "\n"
 # It begins with the character itself: a lookbehind would be tried at every position.
-_PART_ENDS = re.compile(r"[,;}\].!?](?:\s+|(?<![.!?])(?=[\"'{\[]))")
+_LINE_BREAKS = re.compile(r"[,;}\].!?](?:\s+|(?<![.!?])(?=[\"'{\[]))")
 # A byte table costs a third of an expression; almost all characters beyond ASCII are letters.
 _APART = [code for code in range(128) if not chr(code).isalnum() and chr(code) != "_"]
 _SIGNS = bytes(32 if code in _APART else code for code in range(256))
@@ -33,18 +33,18 @@ _MARKS = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u2022\u00b7"
 _SCALARS, _SEQUENCES, _MAPPINGS = (int, float, type(None)), (list, tuple), (dict, Mapping)
 
 # From this share of common terms on, two answers are near-equal.
-ALIKE = 0.8
+SIMILAR = 0.8
 # Below this share of new terms an answer brings nothing new.
-FEW = 0.12
+FEW_NEW = 0.12
 # From this share of new terms on, an answer brings something.
 NEWS = 0.2
 # From this share of new terms on, it brings much.
-MANY = 0.25
+MANY_NEW = 0.25
 # From this share of common words on, two messages say the same.
 SAME_WORDS = 0.75
-_SOMETHING = 2  # this many words are enough to compare
+_MIN_COMMON = 2  # this many words are enough to compare
 # In an answer with fewer terms, each of them counts.
-BRIEF = 12
+BRIEF_ANSWER = 12
 
 
 def masked_lines(text: str) -> tuple[str, ...]:
@@ -55,20 +55,20 @@ def masked_lines(text: str) -> tuple[str, ...]:
     """
     text = head_and_tail(text, head=_HEAD, tail=_TAIL, joint="\n")
     raw = list(filter(None, map(str.strip, text.split("\n"))))
-    if len(text) > _LONGEST_LINE and raw and max(map(len, raw)) > _LONGEST_LINE:
-        raw = [piece for line in raw for piece in _fold(line)]
+    if len(text) > _MAX_LINE and raw and max(map(len, raw)) > _MAX_LINE:
+        raw = [piece for line in raw for piece in _split_line(line)]
     return tuple(mask_lines(raw))
 
 
-def _fold(line: str) -> list[str]:
+def _split_line(line: str) -> list[str]:
     """Split a long line where its text does: JSON and prose are often written as one line."""
-    if len(line) <= _LONGEST_LINE:
+    if len(line) <= _MAX_LINE:
         return [line]
     pieces, start = [], 0
-    for end in _PART_ENDS.finditer(line):
-        pieces.append(line[start : min(end.start() + 1, start + _LONGEST_LINE)])
+    for end in _LINE_BREAKS.finditer(line):
+        pieces.append(line[start : min(end.start() + 1, start + _MAX_LINE)])
         start = end.end()
-    return [*pieces, line[start : start + _LONGEST_LINE]] if start < len(line) else pieces
+    return [*pieces, line[start : start + _MAX_LINE]] if start < len(line) else pieces
 
 
 def words_in(text: str) -> frozenset[str]:
@@ -93,19 +93,21 @@ def terms_in(text: str) -> frozenset[str]:
 def terms_of_lines(lines: Sequence[str]) -> frozenset[str]:
     """Return the words, names and numbers of masked lines."""
     words = _words("\n".join(lines))
-    return frozenset(words[:_MOST] + words[-_MOST:] if len(words) > 2 * _MOST else words)
+    return frozenset(
+        words[:_MAX_WORDS] + words[-_MAX_WORDS:] if len(words) > 2 * _MAX_WORDS else words
+    )
 
 
-def same_but_quoted(
+def differ_in_quotes(
     answered: frozenset[str], asked: frozenset[str], again: frozenset[str], anew: frozenset[str]
 ) -> bool:
     """Return whether answers differ only in what each quotes of its request (`asked`, `anew`)."""
-    if len(answered & again) < _SOMETHING:
+    if len(answered & again) < _MIN_COMMON:
         return False
     return answered == again or (answered - again <= asked and again - answered <= anew)
 
 
-def likeness(one: frozenset[str], other: frozenset[str]) -> float:
+def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     """Return the share of terms that two texts have in common (Jaccard), in [0, 1]."""
     if not one and not other:
         return 1.0
@@ -130,58 +132,60 @@ class TermMemory:
     def __init__(self, span: int) -> None:
         self._span = span
         # When each was seen last: since the last fresh start, and before it.
-        self._seen, self._before = _Times(), _Times()
+        self._seen, self._seen_before = _LastSeen(), _LastSeen()
         self._began = self._forgotten = float("-inf")
 
-    def start_afresh(self) -> None:
+    def start_segment(self) -> None:
         """Start a new part of the run: a person stepped in."""
-        self._before.young.update(self._seen.young)
-        self._before.old.update(self._seen.old)
-        self._seen = _Times()
+        self._seen_before.recent.update(self._seen.recent)
+        self._seen_before.older.update(self._seen.older)
+        self._seen = _LastSeen()
 
-    def note(self, terms: frozenset[str], at: float) -> None:
+    def add(self, terms: frozenset[str], at: float) -> None:
         """Remember what was asked or said: an echo of it is not news."""
         self._forgotten = at - self._span
         if self._began <= self._forgotten:
             self._began = at
-            for times in (self._seen, self._before):
-                times.young, times.old = {}, times.young
-        self._seen.young.update(dict.fromkeys(terms, at))
+            for times in (self._seen, self._seen_before):
+                times.recent, times.older = {}, times.recent
+        self._seen.recent.update(dict.fromkeys(terms, at))
 
-    def weigh(self, terms: frozenset[str], at: float) -> tuple[float, float]:
+    def measure_news(self, terms: frozenset[str], at: float) -> tuple[float, float]:
         """Remember an answer's terms; return two shares of new ones, each in [0, 1].
 
         The first counts terms not seen since the last fresh start, the second terms never seen.
         """
         if not terms:
             return 0.0, 0.0
-        since = self._seen.unknown(terms, self._forgotten)
-        ever = self._before.unknown(since, self._forgotten)
+        since = self._seen.not_seen(terms, self._forgotten)
+        ever = self._seen_before.not_seen(since, self._forgotten)
         new, never = len(since) / len(terms), len(ever) / len(terms)
-        if len(terms) < BRIEF:
+        if len(terms) < BRIEF_ANSWER:
             # Few words in a new combination are news, even if each of them was asked for.
-            at_once = frozenset({_AT_ONCE.join(sorted(terms))})
+            at_once = frozenset({_COMBINED.join(sorted(terms))})
             terms |= at_once
-            since |= self._seen.unknown(at_once, self._forgotten)
+            since |= self._seen.not_seen(at_once, self._forgotten)
             new = max(new, NEWS) if since else new
-            never = max(never, NEWS) if self._before.unknown(since, self._forgotten) else never
-        self.note(terms, at)
+            never = (
+                max(never, NEWS) if self._seen_before.not_seen(since, self._forgotten) else never
+            )
+        self.add(terms, at)
         return new, never
 
 
-class _Times:
+class _LastSeen:
     """When terms were last seen, in two generations; the older one is dropped as a whole."""
 
     def __init__(self) -> None:
-        self.young: dict[str, float] = {}
-        self.old: dict[str, float] = {}
+        self.recent: dict[str, float] = {}
+        self.older: dict[str, float] = {}
 
-    def unknown(self, terms: frozenset[str], forgotten: float) -> frozenset[str]:
+    def not_seen(self, terms: frozenset[str], forgotten: float) -> frozenset[str]:
         """Return the terms that were not seen later than `forgotten`."""
-        left = terms.difference(self.young) if self.young else terms
-        if not (left and self.old):
+        left = terms.difference(self.recent) if self.recent else terms
+        if not (left and self.older):
             return left
-        seen = self.old.get
+        seen = self.older.get
         return frozenset([term for term in left if seen(term, forgotten) <= forgotten])
 
 
@@ -189,17 +193,17 @@ def texts_in(args: Mapping[str, Any] | None) -> list[str]:
     """Return every text in a call's arguments, in order, to a bounded depth."""
     found: list[str] = []
     if args:
-        _gather(args.values(), found, 1)
+        _collect_texts(args.values(), found, 1)
     return found
 
 
-def _gather(values: Iterable[object], found: list[str], depth: int) -> None:
+def _collect_texts(values: Iterable[object], found: list[str], depth: int) -> None:
     for value in values:
         if isinstance(value, str):
             found.append(value)
-        elif isinstance(value, _SCALARS) or depth == _DEEPEST:
+        elif isinstance(value, _SCALARS) or depth == _MAX_DEPTH:
             continue
         elif isinstance(value, _SEQUENCES):
-            _gather(value, found, depth + 1)
+            _collect_texts(value, found, depth + 1)
         elif isinstance(value, _MAPPINGS):
-            _gather(value.values(), found, depth + 1)
+            _collect_texts(value.values(), found, depth + 1)

@@ -17,7 +17,7 @@ from uuid import UUID
 from django.db.models import Count, F, Q, QuerySet
 
 from guard.deciding import AllowPattern, is_allowed
-from guard.reading.normalize import call_text, meant_args, write_call
+from guard.reading.normalize import call_text, format_call, strip_remarks
 from guard.signals import Signal
 from guard.turn import Turn as GuardTurn
 from missioncontrol.clock import check_in_future
@@ -320,7 +320,7 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
     matched, others, runs = Counter[str](), Counter[str](), set[UUID]()
     wanted = Turn.objects.filter(tool__isnull=False).values_list("run_id", "tool", "args")
     for run, tool, args in latest.find(wanted):
-        call = write_call(tool, meant_args(args))
+        call = format_call(tool, strip_remarks(args))
         if pattern.covers(call):
             matched[call] += 1
             runs.add(run)

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from pydantic import Field, TypeAdapter
 
-from guard.reading.normalize import write_call
+from guard.reading.normalize import format_call
 from guard.signals import Kind
 from missioncontrol.decisions import allowlist, cards, directives, holding, rows, sessions
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
@@ -112,7 +112,7 @@ def _let_go(tx: RunTransaction, run: Run, card: Decision, choice: LateChoice, *,
             tool, _, rest = call.partition(" {")
             with suppress(ValueError, RecursionError):  # plain words, or a call that was cut
                 args = masked_json(json.loads(f"{{{rest}"), own)
-                forms.append(write_call(masked_text(tool, own) or "", args))
+                forms.append(format_call(masked_text(tool, own) or "", args))
             # Only calls that the card shows: an agent must not allow others this way.
             stored += [form for form in forms if form in shown]
         allowlist.allow_calls(tx, run, dict.fromkeys(stored), reason=choice.reason, by=by)

@@ -112,7 +112,7 @@ def _parts(
         turns = [old.seq for old in before_it if old.request == step.request][-SHOWN_TURNS:]
         alike = [old for old in before_it if old.is_call == step.is_call]
         if alike and not turns:
-            turns = [max(alike, key=lambda old: (step.nearness(old), old.seq)).seq]
+            turns = [max(alike, key=lambda old: (step.similarity(old), old.seq)).seq]
         earlier, reached = reached, stuck_score(start * weight.keep + weight.gain)
         yield _part(cast(PartKind, weight.repeats), earlier, reached, turns=turns)
     if abs(stuck_score(_evidence(engine)) - reached) >= _NEAR:

@@ -22,7 +22,7 @@ from django.db.models import Q
 from guard.detectors.base import History, signal_of
 from guard.engine import Engine
 from guard.policy import Policy
-from guard.reading.normalize import NEAR
+from guard.reading.normalize import NEAR_EQUAL
 from guard.reading.step import Step
 from guard.reading.terms import NEWS
 from guard.signals import Kind, Signal
@@ -334,7 +334,7 @@ def find_relay(history: History, policy: Policy) -> Signal | None:
     # One more if something was new on the way: they may be making progress.
     limit = _AGENTS + any(step.news >= NEWS for step in since)
     # Twice as many if one of them waits on purpose: what it waits for may still come.
-    limit *= 2 if any(end.patient for end in ends) else 1
+    limit *= 2 if any(end.needs_time for end in ends) else 1
     summary = f"{len(row)} agents, one after another, ended on the same failure."
     found = signal_of(_RULE, Kind.SAME_ERROR, ends, summary, limit=limit)
     return found.on(policy.escalation_of(_RULE).severity_of(found), first=True)
@@ -342,7 +342,7 @@ def find_relay(history: History, policy: Policy) -> Signal | None:
 
 def _relay(steps: Sequence[Step]) -> list[_Shift]:
     """Return the shifts that end on the newest failure, oldest first, with no action since."""
-    actions = (at for at, step in enumerate(steps) if step.acted and not _gives_out(step))
+    actions = (at for at, step in enumerate(steps) if step.had_effect and not _gives_out(step))
     # An action may have fixed it: failures before it do not count.
     changed = max(actions, default=-1)
     shifts: dict[str, _Shift] = {}
@@ -358,7 +358,7 @@ def _relay(steps: Sequence[Step]) -> list[_Shift]:
         if shift.last < changed or not end.failed or end.failure != newest.end.failure:
             break
         # The later agent began after the earlier one had ended, and was given the task then.
-        if end.nearness(newest.end) < NEAR or shift.last >= row[0].first:
+        if end.similarity(newest.end) < NEAR_EQUAL or shift.last >= row[0].first:
             break
         if not any(map(_gives_out, steps[shift.last + 1 : row[0].first])):
             break

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from django.db.models.functions import Left
 
 from guard.describe import headline
-from guard.reading.normalize import call_text, lasting_args, meant_args, write_call
-from guard.reading.volatile import mask_scratch
+from guard.reading.normalize import call_text, format_call, stable_args, strip_remarks
+from guard.reading.volatile import mask_temp_paths
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import MAX_TEXT
@@ -121,7 +121,7 @@ def _read(run: Run) -> list[_Read]:
         )
         request = call_text(seen)
         if seen.tool is not None:  # ids and times that are new in every call do not count
-            request = mask_scratch(write_call(seen.tool, lasting_args(meant_args(seen.args))))
+            request = mask_temp_paths(format_call(seen.tool, stable_args(strip_remarks(seen.args))))
         if turn.seq <= run.meters.erased_seq:  # a turn without its words equals no other
             request = f"turn {run.pk} {turn.seq}"
         # With the role: an agent that repeats a person's words takes another step.

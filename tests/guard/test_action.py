@@ -34,9 +34,9 @@ def test_a_message_is_read_once():
 def test_of_a_long_message_head_and_tail_are_kept():
     action = read_action(Turn(role=Role.ASSISTANT, content="begin " + "x" * 9000 + " end"))
 
-    assert len(action.meaning) == 4001
-    assert action.meaning.startswith("begin ")
-    assert action.meaning.endswith(" end")
+    assert len(action.text) == 4001
+    assert action.text.startswith("begin ")
+    assert action.text.endswith(" end")
 
 
 def test_the_cache_drops_what_was_not_used_lately():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from guard.reading.classify import asks, classify, moves, waits
+from guard.reading.classify import classify, is_move, is_question, is_waiting
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_name_that_says_something_wins():
     "tool", ["discover_entities", "retrieve_docs", "recall_memory", "explore_repo", "visit_page"]
 )
 def test_a_tool_named_for_finding_out_asks(tool):
-    assert asks(classify(tool, "", {"q": "office"}), tool, "")
+    assert is_question(classify(tool, "", {"q": "office"}), tool, "")
 
 
 @pytest.mark.parametrize("tool", ["change_file", "rewrite_file", "overwrite_file"])
@@ -44,32 +44,32 @@ def test_a_tool_named_for_changing_files_edits(tool):
 
 
 def test_a_command_that_only_reads_asks_whoever_runs_it():
-    assert asks("read", "fn_3a7c", "git log | head")
+    assert is_question("read", "fn_3a7c", "git log | head")
 
 
 @pytest.mark.parametrize("tool", ["get_job", "describe_build", "show_deployment", "check_pipeline"])
 def test_asking_how_a_thing_stands_that_takes_time_is_waiting(tool):
-    assert waits(tool, "", "")
+    assert is_waiting(tool, "", "")
 
 
 @pytest.mark.parametrize("tool", ["start_job", "build", "list_files", "get_order"])
 def test_other_calls_are_not(tool):
-    assert not waits(tool, "", "")
+    assert not is_waiting(tool, "", "")
 
 
 def test_a_debugger_moves_by_its_steps():
-    assert moves("gdb", {"command": "continue"})
-    assert not moves("gdb", {"command": "print node"})
+    assert is_move("gdb", {"command": "continue"})
+    assert not is_move("gdb", {"command": "print node"})
 
 
 def test_an_action_moves_whatever_the_tool_is_called():
-    assert moves("fn_3a7c", {"action": "scroll"})
-    assert not moves("fn_3a7c", {"action": "screenshot"})
+    assert is_move("fn_3a7c", {"action": "scroll"})
+    assert not is_move("fn_3a7c", {"action": "screenshot"})
 
 
 def test_a_worlds_step_is_what_it_is_told_in_words():
-    assert not moves("step", {"action": "examine the red door"})
-    assert not moves("env_step", {"action": "go to shelf 3"})
-    assert moves("step", {"action": "walk east"})
-    assert moves("step", {"action": "left"})
-    assert moves("step", {})
+    assert not is_move("step", {"action": "examine the red door"})
+    assert not is_move("env_step", {"action": "go to shelf 3"})
+    assert is_move("step", {"action": "walk east"})
+    assert is_move("step", {"action": "left"})
+    assert is_move("step", {})

@@ -155,7 +155,7 @@ def test_its_memory_stays_bounded_in_a_long_run():
 
     assert len(engine.history.steps) <= Engine.WINDOW
     seen = engine._terms._seen
-    assert len(seen.young) + len(seen.old) < Engine.WINDOW * 8
+    assert len(seen.recent) + len(seen.older) < Engine.WINDOW * 8
 
 
 def test_another_session_in_the_same_log_starts_afresh():

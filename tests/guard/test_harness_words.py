@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from guard.formats.recording import Recording
-from guard.reading.attempts import Kind, TurnReader
+from guard.reading.attempts import TurnKind, TurnReader
 from guard.replay import replay
 from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message, a_user, first_trip
@@ -71,9 +71,9 @@ def test_who_is_told_to_go_on_with_a_tale_goes_on(role):
 def test_a_reminder_that_comes_with_every_call_is_no_nudge():
     reader, reminder = TurnReader(), Turn(role=Role.SYSTEM, content="Keep the plan in mind.")
 
-    kinds = [reader.take(turn, at).kind for at, turn in enumerate([OPEN, reminder, reminder])]
+    kinds = [reader.read(turn, at).kind for at, turn in enumerate([OPEN, reminder, reminder])]
 
-    assert kinds == [Kind.ACTION, Kind.NOISE, Kind.NOISE]
+    assert kinds == [TurnKind.ACTION, TurnKind.NOISE, TurnKind.NOISE]
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_notice_after_each_call_begins_nothing_anew(notice):
     ],
 )
 def test_a_person_who_tells_how_much_is_left_is_heard(words):
-    assert TurnReader().take(a_user(words), 0).kind is Kind.PERSON
+    assert TurnReader().read(a_user(words), 0).kind is TurnKind.PERSON
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from guard import Engine
-from guard.reading.attempts import Kind, TurnReader
+from guard.reading.attempts import TurnKind, TurnReader
 from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message, a_user
 
@@ -85,18 +85,18 @@ def test_a_person_who_agrees_each_time_is_no_machine(reply):
     reader = TurnReader()
     turns = a_talk(*[(f"Shall I rename module {n}?", reply) for n in ("orders", "prices", "tax")])
 
-    kinds = [reader.take(turn, at).kind for at, turn in enumerate(turns)]
+    kinds = [reader.read(turn, at).kind for at, turn in enumerate(turns)]
 
-    assert Kind.ANSWER not in kinds
+    assert TurnKind.ANSWER not in kinds
 
 
 def test_a_tools_turn_after_a_message_says_what_came_of_it():
     reader = TurnReader()
-    reader.take(a_message("open the sluice"), 3)
+    reader.read(a_message("open the sluice"), 3)
 
-    read = reader.take(an_answer("It is rusted shut."), 4)
+    read = reader.read(an_answer("It is rusted shut."), 4)
 
-    assert (read.kind, read.call) == (Kind.ANSWER, 3)
+    assert (read.kind, read.call) == (TurnKind.ANSWER, 3)
     assert (read.turn.tool, read.turn.args) == ("open", {"input": "the sluice"})
     assert read.turn.result == "It is rusted shut."
 
@@ -170,9 +170,9 @@ def test_a_person_who_halts_it_after_agreeing_is_heard(word):
         a_user(word),
     ]
 
-    kinds = [reader.take(turn, at).kind for at, turn in enumerate(turns)]
+    kinds = [reader.read(turn, at).kind for at, turn in enumerate(turns)]
 
-    assert kinds[-1] is Kind.PERSON
+    assert kinds[-1] is TurnKind.PERSON
 
 
 def test_two_orders_that_differ_in_their_verb_alone_are_not_the_same():
@@ -185,26 +185,26 @@ def test_two_orders_that_differ_in_their_verb_alone_are_not_the_same():
         a_user("And of taxes, please."),
     ]
 
-    kinds = [reader.take(turn, at).kind for at, turn in enumerate(turns)]
+    kinds = [reader.read(turn, at).kind for at, turn in enumerate(turns)]
 
-    assert [kinds[1], kinds[3], kinds[4]] == [Kind.PERSON] * 3
+    assert [kinds[1], kinds[3], kinds[4]] == [TurnKind.PERSON] * 3
 
 
-def a_strict_person(reader: TurnReader) -> list[Kind]:
+def a_strict_person(reader: TurnReader) -> list[TurnKind]:
     """Complain of three poems in the same words, as a machine would."""
     poems = [f"Poem: {word} over still water" for word in ("herons", "reeds", "moonlight")]
     wrong = "Still wrong, count the syllables."
     turns = a_talk(*[(poem, wrong) for poem in poems], order="Write a haiku.")
-    return [reader.take(turn, at).kind for at, turn in enumerate(turns)]
+    return [reader.read(turn, at).kind for at, turn in enumerate(turns)]
 
 
 def test_a_host_that_starts_afresh_starts_afresh_with_who_speaks():
     reader = TurnReader()
-    assert a_strict_person(reader)[-1] is Kind.ANSWER
+    assert a_strict_person(reader)[-1] is TurnKind.ANSWER
 
     reader.clear(messages=True)
 
-    assert reader.take(a_user("Please draft a contract for a barge."), 20).kind is Kind.PERSON
+    assert reader.read(a_user("Please draft a contract for a barge."), 20).kind is TurnKind.PERSON
 
 
 def test_who_says_nothing_again_for_long_is_no_machine_any_more():
@@ -213,9 +213,9 @@ def test_who_says_nothing_again_for_long_is_no_machine_any_more():
     tasks = ["limerick", "recipe", "riddle", "sonnet", "fable", "letter", "toast", "psalm", "ode"]
     wishes = [(f"Here: {one}.", f"Lovely. Now of a {one} on {one}s.") for one in tasks]
 
-    kinds = [reader.take(turn, 20 + at).kind for at, turn in enumerate(a_talk(*wishes)[1:])]
+    kinds = [reader.read(turn, 20 + at).kind for at, turn in enumerate(a_talk(*wishes)[1:])]
 
-    assert kinds[-1] is Kind.PERSON
+    assert kinds[-1] is TurnKind.PERSON
 
 
 def test_an_engine_made_anew_from_its_window_says_the_same_of_who_only_talks():

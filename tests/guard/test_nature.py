@@ -35,13 +35,13 @@ def test_only_its_loop_key_tells_calls_apart():
 def test_what_is_said_of_a_tool_changes_no_action_that_steps_share():
     call = a_call("scroll_down", sql="select 1", note="again")
     action = read_action(call)
-    before = (action.request, action.words, dict(action.arguments), action.moves)
+    before = (action.request, action.words, dict(action.arguments), action.is_move)
     nature = ToolNature(loop_key=("sql",), retry=Retry.NONE)
 
     step = Step(call, seq=0, outcome=None, action=action, nature=nature)
 
-    assert (action.request, action.words, dict(action.arguments), action.moves) == before
-    assert (step.request, step.moves) != (action.request, action.moves)
+    assert (action.request, action.words, dict(action.arguments), action.is_move) == before
+    assert (step.request, step.is_move) != (action.request, action.is_move)
 
 
 def test_other_values_at_its_loop_key_are_other_calls():

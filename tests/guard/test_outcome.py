@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from guard.reading.outcome import BUSY, Outcome, outcome_of
+from guard.reading.outcome import SERVICE_BUSY, Outcome, outcome_of
 from tests.guard.build import a_call, a_message, a_proposal
 
 
@@ -225,7 +225,7 @@ def test_it_counts_what_failed(result, failures):
     ],
 )
 def test_a_busy_service_is_told_from_a_wrong_call(text, transient):
-    assert BUSY.stands_in(text) is transient
+    assert SERVICE_BUSY.occurs_in(text) is transient
 
 
 def test_a_code_written_around_an_answer_tells_whether_it_failed():

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from guard.engine import Engine
 from guard.reading.terms import (
-    BRIEF,
+    BRIEF_ANSWER,
     NEWS,
     TermMemory,
     bitmap_of,
-    likeness,
+    jaccard,
     masked_lines,
     terms_in,
     texts_in,
@@ -17,57 +17,57 @@ from guard.reading.terms import (
 from guard.turn import Role, Turn
 from tests.guard.build import a_call
 
-LONG = frozenset(f"word{n}" for n in range(BRIEF))
+LONG = frozenset(f"word{n}" for n in range(BRIEF_ANSWER))
 
 
 def test_terms_never_seen_are_news():
-    assert TermMemory(9).weigh(LONG, 0) == (1.0, 1.0)
+    assert TermMemory(9).measure_news(LONG, 0) == (1.0, 1.0)
 
 
 def test_terms_seen_before_are_not_in_whatever_order():
     memory = TermMemory(9)
-    memory.weigh(terms_in("a line\nand another"), 0)
+    memory.measure_news(terms_in("a line\nand another"), 0)
 
-    assert memory.weigh(terms_in("another line and a"), 1) == (0.0, 0.0)
+    assert memory.measure_news(terms_in("another line and a"), 1) == (0.0, 0.0)
 
 
 def test_of_a_long_answer_the_share_that_is_new_counts():
     memory = TermMemory(9)
-    memory.weigh(LONG, 0)
+    memory.measure_news(LONG, 0)
 
-    assert memory.weigh(LONG | {"a", "b", "c", "d"}, 1)[0] == 4 / (BRIEF + 4)
+    assert memory.measure_news(LONG | {"a", "b", "c", "d"}, 1)[0] == 4 / (BRIEF_ANSWER + 4)
 
 
 def test_a_short_answer_not_given_before_is_some_news_though_each_word_was_asked_for():
     memory = TermMemory(9)
-    memory.note(terms_in("what is in app/main.py"), 0)
+    memory.add(terms_in("what is in app/main.py"), 0)
 
-    assert memory.weigh(terms_in("app/main.py is what"), 1)[0] == NEWS
-    assert memory.weigh(terms_in("app/main.py is what"), 2)[0] == 0.0
+    assert memory.measure_news(terms_in("app/main.py is what"), 1)[0] == NEWS
+    assert memory.measure_news(terms_in("app/main.py is what"), 2)[0] == 0.0
 
 
 def test_what_the_agent_wrote_itself_is_no_news():
     memory = TermMemory(9)
-    memory.note(LONG, 0)
+    memory.add(LONG, 0)
 
-    assert memory.weigh(LONG, 0)[0] == 0.0
+    assert memory.measure_news(LONG, 0)[0] == 0.0
 
 
 def test_terms_seen_before_a_fresh_start_are_news_since_and_not_ever():
     memory = TermMemory(9)
-    memory.weigh(LONG, 1)
-    memory.start_afresh()
+    memory.measure_news(LONG, 1)
+    memory.start_segment()
 
-    assert memory.weigh(LONG, 5) == (1.0, 0.0)
+    assert memory.measure_news(LONG, 5) == (1.0, 0.0)
 
 
 def test_terms_are_forgotten_after_the_span():
     memory = TermMemory(3)
-    memory.weigh(LONG, 0)
-    memory.start_afresh()
-    memory.note(frozenset({"other"}), 4)
+    memory.measure_news(LONG, 0)
+    memory.start_segment()
+    memory.add(frozenset({"other"}), 4)
 
-    assert memory.weigh(LONG, 5)[1] == 1.0
+    assert memory.measure_news(LONG, 5)[1] == 1.0
 
 
 def test_a_failure_that_is_known_tells_nothing_new_whatever_it_quotes():
@@ -81,11 +81,11 @@ def test_a_failure_that_is_known_tells_nothing_new_whatever_it_quotes():
 
 
 def test_nothing_is_no_news():
-    assert TermMemory(9).weigh(terms_in(" \n\n"), 0) == (0.0, 0.0)
+    assert TermMemory(9).measure_news(terms_in(" \n\n"), 0) == (0.0, 0.0)
 
 
 def test_nothing_is_like_nothing():
-    assert likeness(frozenset(), frozenset()) == 1.0
+    assert jaccard(frozenset(), frozenset()) == 1.0
 
 
 def test_texts_are_found_at_any_depth_within_reason():
@@ -101,18 +101,18 @@ def test_texts_are_found_at_any_depth_within_reason():
 def test_shares_stay_within_bounds(texts):
     memory = TermMemory(5)
     for at, text in enumerate(texts):
-        since, ever = memory.weigh(terms_in(text), at)
+        since, ever = memory.measure_news(terms_in(text), at)
         assert 0.0 <= ever <= since <= 1.0
         if at % 7 == 3:
-            memory.start_afresh()
+            memory.start_segment()
 
 
 def test_of_a_long_answer_head_and_tail_are_remembered():
     memory, terms = TermMemory(9), terms_in("\n".join(f"w{n} {n}" for n in range(90_000)))
-    memory.weigh(terms, 0)
+    memory.measure_news(terms, 0)
 
     assert len(terms) <= 1200
-    assert memory.weigh(terms_in("w0 0\nw89999 89999"), 1)[0] == NEWS
+    assert memory.measure_news(terms_in("w0 0\nw89999 89999"), 1)[0] == NEWS
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\n[")), max_size=8))

@@ -9,7 +9,7 @@ import pytest
 from guard.engine import Engine
 from guard.formats.fields import read_turn
 from guard.judge.reading import UnusableAnswer, read_verdict
-from guard.reading.written import as_call, is_report
+from guard.reading.text_calls import as_call, is_report
 from guard.redact import redact
 from guard.turn import Role, Turn
 from tests.guard.build import a_call, a_message, a_user, first_trip, watch
@@ -105,7 +105,7 @@ def test_a_run_of_long_messages_is_held_by_their_heads_and_tails():
     for number in range(50):
         engine.observe(a_message(f"{number} " + "word " * 200_000))
 
-    assert all(len(step.meaning) < 5000 for step in engine.history.steps)
+    assert all(len(step.text) < 5000 for step in engine.history.steps)
 
 
 def test_money_beyond_reason_is_no_price():

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from guard.reading.terms import masked_lines
-from guard.reading.volatile import _plain_shapes, mask_failure, mask_scratch, mask_volatile
+from guard.reading.volatile import _plain_shapes, mask_failure, mask_temp_paths, mask_volatile
 
-HOLE = "<~>"
+PLACEHOLDER = "<~>"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_means_something_stays(text):
 
 
 def test_a_failure_loses_its_line_and_its_directories():
-    assert mask_failure("/a/b/c.py:12: bad name 'x1'") == f"c.py:{HOLE}: bad name 'x1'"
+    assert mask_failure("/a/b/c.py:12: bad name 'x1'") == f"c.py:{PLACEHOLDER}: bad name 'x1'"
 
 
 @given(st.text())
@@ -90,16 +90,16 @@ def test_lines_are_bounded_and_bare():
 
 
 def test_in_a_request_only_made_up_paths_are_masked():
-    assert mask_scratch("cat /tmp/pytest-12/out 2026-05-10T09:00:00 id 3f2504e089d1") == (
-        f"cat {HOLE} 2026-05-10T09:00:00 id 3f2504e089d1"
+    assert mask_temp_paths("cat /tmp/pytest-12/out 2026-05-10T09:00:00 id 3f2504e089d1") == (
+        f"cat {PLACEHOLDER} 2026-05-10T09:00:00 id 3f2504e089d1"
     )
-    assert mask_scratch("cat /tmp/notes.txt") == "cat /tmp/notes.txt"
+    assert mask_temp_paths("cat /tmp/notes.txt") == "cat /tmp/notes.txt"
 
 
 def test_its_cache_of_plain_shapes_stays_bounded(monkeypatch):
-    monkeypatch.setattr("guard.reading.volatile._MOST_SHAPES", 10)
+    monkeypatch.setattr("guard.reading.volatile._MAX_SHAPES", 10)
     for n in range(50):
-        assert mask_volatile(f"word-{n} took 3s") == f"word-{n} took {HOLE}"
+        assert mask_volatile(f"word-{n} took 3s") == f"word-{n} took {PLACEHOLDER}"
 
     assert len(_plain_shapes) < 40
 
@@ -115,4 +115,4 @@ def test_words_that_only_begin_as_a_unit_are_plain():
 )
 @pytest.mark.parametrize("end", ["", ".", ")", "-long"])
 def test_a_number_with_a_unit_is_volatile_whatever_ends_it(unit, end):
-    assert mask_volatile(f"after 12 {unit}{end}") == f"after {HOLE} {unit}{end}"
+    assert mask_volatile(f"after 12 {unit}{end}") == f"after {PLACEHOLDER} {unit}{end}"

@@ -51,9 +51,9 @@ def test_where_calls_are_told_announcing_without_doing_is_found_as_ever():
     ],
 )
 def test_it_tells_what_is_about_to_be_done(text):
-    assert ANNOUNCES.stands_in(text)
+    assert ANNOUNCES.occurs_in(text)
 
 
 @pytest.mark.parametrize("text", ["It is done.", "The letter was sent.", "Outlet me.", ""])
 def test_it_tells_what_is_only_said(text):
-    assert not ANNOUNCES.stands_in(text)
+    assert not ANNOUNCES.occurs_in(text)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from guard.reading import any_of, read_words
+from guard.reading import pattern_of, read_words
 
 HINTS = read_words("hints")
 # What calls are told by is several expressions, and more than these.
@@ -18,7 +18,7 @@ PHRASES = sorted(HINTS.keys() - {"named_call"})
 @given(data=st.data())
 def test_a_hint_stands_in_whatever_the_phrase_finds(name, data):
     # In ASCII: its words are, and what may stand between them is of no matter.
-    phrase = re.compile(any_of(name), re.ASCII)
+    phrase = re.compile(pattern_of(name), re.ASCII)
     text = data.draw(st.from_regex(phrase, alphabet=st.characters(max_codepoint=126)))
     assume(phrase.search(text))
 

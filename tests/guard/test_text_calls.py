@@ -9,9 +9,9 @@ from typing import NamedTuple
 import pytest
 
 from guard.engine import Engine
-from guard.reading.attempts import Kind, TurnReader
+from guard.reading.attempts import TurnKind, TurnReader
 from guard.reading.outcome import outcome_of
-from guard.reading.written import as_call, is_report, reported, shown_call
+from guard.reading.text_calls import as_call, is_report, report_content, shown_call
 from guard.turn import Role, Turn
 from tests.guard.build import a_message, a_user, first_trip
 
@@ -260,9 +260,9 @@ def test_a_notice_in_the_users_name_is_no_person():
     message = '{"type": "user_message", "message": "Stop that.", "time": "9:12"}'
     pasted = '{"type": "module", "scripts": {"test": "vitest"}}'
 
-    kinds = [TurnReader().take(a_user(text), 0).kind for text in (beat, message, pasted)]
+    kinds = [TurnReader().read(a_user(text), 0).kind for text in (beat, message, pasted)]
 
-    assert kinds == [Kind.NOISE, Kind.PERSON, Kind.PERSON]
+    assert kinds == [TurnKind.NOISE, TurnKind.PERSON, TurnKind.PERSON]
 
 
 def test_a_call_that_a_gateway_hands_on_is_the_call_itself():
@@ -320,7 +320,7 @@ def test_what_a_system_says_a_command_returned_is_a_report():
     answer = Turn(role=Role.USER, content="SYSTEM:  Command look returned: It is low.")
 
     assert is_report(answer)
-    assert reported(answer.content) == "It is low."
+    assert report_content(answer.content) == "It is low."
 
 
 def test_a_script_that_only_calls_a_tool_is_that_call():
@@ -376,7 +376,7 @@ def test_the_attributes_of_an_element_are_a_call():
     ids=["a label", "a heading", "a comment"],
 )
 def test_what_stands_over_an_answer_tells_that_it_failed(text):
-    assert reported(text) == "error: all of it"
+    assert report_content(text) == "error: all of it"
 
 
 @pytest.mark.parametrize("said", ['"success": false', '"extras": {"metadata": {"exit_code": 2}}'])
@@ -406,9 +406,9 @@ def test_results_delivered_later_belong_to_their_calls_in_order():
         Turn(role=Role.TOOL, content="job_2b (build) completed. Output:\nall of b"),
     ]
 
-    read = [reader.take(turn, place) for place, turn in enumerate(turns)]
+    read = [reader.read(turn, place) for place, turn in enumerate(turns)]
 
-    came = [(one.turn.args, one.turn.result) for one in read if one.kind is Kind.ACTION]
+    came = [(one.turn.args, one.turn.result) for one in read if one.kind is TurnKind.ACTION]
     assert came == [({"of": "a"}, "all of a"), ({"of": "b"}, "all of b")]
 
 
@@ -417,11 +417,11 @@ def test_what_was_promised_before_a_person_stepped_in_is_owed_no_longer():
     call = Turn(role=Role.ASSISTANT, tool="build", args={"of": "a"}, result=later)
     reader = TurnReader()
     for place in range(12):
-        reader.take(call, place)
+        reader.read(call, place)
 
     reader.clear()
 
-    assert reader.take(call, 12).kind is Kind.NOISE
+    assert reader.read(call, 12).kind is TurnKind.NOISE
 
 
 def test_promises_that_are_never_kept_are_attempts_in_the_end():
@@ -435,9 +435,9 @@ def test_a_person_who_answers_a_proposal_is_a_person():
     reader = TurnReader()
     turns = [a_message("Try this:\n```bash\nnpm ci\n```"), a_user("That fails on my laptop.")]
 
-    kinds = [reader.take(turn, place).kind for place, turn in enumerate(turns * 2)]
+    kinds = [reader.read(turn, place).kind for place, turn in enumerate(turns * 2)]
 
-    assert kinds[1] is Kind.PERSON
+    assert kinds[1] is TurnKind.PERSON
 
 
 def test_a_persons_answer_that_a_harness_wraps_is_a_persons():
@@ -461,25 +461,27 @@ def test_what_a_person_writes_is_no_report(text):
 def test_the_surroundings_of_an_answer_are_no_part_of_it():
     first, second = (ROO.replace("NUMBER", n).replace("ANSWER", "3 passed") for n in "12")
 
-    assert reported(first) == reported(second) == "3 passed"
+    assert report_content(first) == report_content(second) == "3 passed"
 
 
 def test_a_report_without_a_frame_stays_whole_when_it_comes_again():
     text = "The build is slow.\nObservation: 3 passed"
     again = "".join(list(text))  # equal, and another object
 
-    assert reported(text) == reported(again) == text
+    assert report_content(text) == report_content(again) == text
 
 
 def test_an_exit_code_stays_with_what_was_printed():
-    assert reported("<returncode>2</returncode>\n<output>\nno\n</output>") == "exit code 2\nno"
-    assert reported("<returncode>0</returncode>\n<output>\nyes\n</output>") == "yes"
+    assert (
+        report_content("<returncode>2</returncode>\n<output>\nno\n</output>") == "exit code 2\nno"
+    )
+    assert report_content("<returncode>0</returncode>\n<output>\nyes\n</output>") == "yes"
 
 
 def test_what_a_harness_says_below_each_output_is_no_part_of_it():
     text = "<returncode>0</returncode>\n<output>\nyes\n</output>\nReflect on what you did."
 
-    assert reported(text) == "yes"
+    assert report_content(text) == "yes"
 
 
 def test_each_argument_of_an_exported_call_has_its_line():
