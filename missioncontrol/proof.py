@@ -24,17 +24,17 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 GENESIS = "0" * 64
-ANCHORED, AMENDED = "chain.anchored", "audit.amended"
+ANCHOR_EVENT, AMENDMENT_EVENT = "chain.anchored", "audit.amended"
 # Rows that may name a person: they may be blank, if a signed erasure lists them.
-ACCESS = "access.changed"
+ACCESS_EVENT = "access.changed"
 # What an erasure keeps: figures without words, so that costs can still be checked.
-MONEY = "cost.attributed"
+COST_EVENT = "cost.attributed"
 # In any order: the JSON text of a mapping is sorted by its keys.
-HEADER = ("project", "run", "seq", "type", "at", "by", "version", "status")
-ANCHOR_SIGNS = ("heads", "key", "head", "head_seq", "predecessor", "number")
-TURN_SIGNS = ("agent", "role", "phase", "tool", "args", "content", "result", "error", "files")
+HEADER_FIELDS = ("project", "run", "seq", "type", "at", "by", "version", "status")
+ANCHOR_FIELDS = ("heads", "key", "head", "head_seq", "predecessor", "number")
+TURN_FIELDS = ("agent", "role", "phase", "tool", "args", "content", "result", "error", "files")
 # How long an event may take from its time to its commit, including differences between clocks.
-SLACK = timedelta(minutes=5)
+CLOCK_TOLERANCE = timedelta(minutes=5)
 
 # Every fault that a verification can find, in plain words.
 FAULTS = {
@@ -80,10 +80,10 @@ class Fault:
     def words(self) -> str:
         """Return the fault as a sentence."""
         where = f"run {self.run}" if self.run else f"project {self.project}"
-        sentence = FAULTS[self.kind].format(
+        text = FAULTS[self.kind].format(
             seq=self.seq, what=self.what, found=self.found, expected=self.expected
         )
-        return f"{where}: {sentence}"
+        return f"{where}: {text}"
 
 
 # A tuple, not a dataclass: an export may have millions, and they are only read.
@@ -134,13 +134,13 @@ def row_hash(header: Mapping[str, Any], *, previous: str, digest: str) -> str:
 
 def anchor_statement(project: str, at: str, fields: Mapping[str, Any]) -> str:
     """Return what a checkpoint's signature covers: runs' heads, the chain before it, its number."""
-    place = {"type": ANCHORED, "project": project, "at": at}
-    return canonical({**place, **{name: fields[name] for name in ANCHOR_SIGNS}})
+    place = {"type": ANCHOR_EVENT, "project": project, "at": at}
+    return canonical({**place, **{name: fields[name] for name in ANCHOR_FIELDS}})
 
 
 def amendment_statement(project: str, at: str, by: str, fields: Mapping[str, Any]) -> str:
     """Return what the signature of an erasure or a restoration covers: all known fields."""
-    place = {"type": AMENDED, "project": project, "at": at, "by": by}
+    place = {"type": AMENDMENT_EVENT, "project": project, "at": at, "by": by}
     # All known fields, not a fixed list, so that a later version's field is covered by its
     # signature too.
     known = {k: v for k, v in fields.items() if k != "signature" and v is not None}
@@ -170,14 +170,14 @@ class Chain:
         self.length = 0
         self.last: Link | None = None
 
-    def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
+    def check_row(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
         """Read the next row; yield what does not hold of it."""
         if link.seq != self.length:
             yield fault_at(link, "missing")
         elif link.previous != self.head:
             yield fault_at(link, "unlinked")
         # Its position is hashed too: a row that is valid by itself cannot be moved elsewhere.
-        header = {name: getattr(link, name) for name in HEADER}
+        header = {name: getattr(link, name) for name in HEADER_FIELDS}
         is_blank = link.payload is None or link.salt is None
         # An erased payload leaves its digest, so that the row's own hash can still be checked.
         if row_hash(header, previous=link.previous, digest=link.digest) != link.hash or (
@@ -190,7 +190,9 @@ class Chain:
         # after it.
         self.head, self.length, self.last = link.hash, link.seq + 1, link
 
-    def end(self, *, head: str, length: int, project: str, run: str | None) -> Iterator[Fault]:
+    def check_end(
+        self, *, head: str, length: int, project: str, run: str | None
+    ) -> Iterator[Fault]:
         """Compare the end with where the database says that the chain ends."""
         # A chain without its last rows still holds: what is stored beside it shows that they are
         # gone.
@@ -212,7 +214,7 @@ def heads_in(link: Link, payload: Mapping[str, Any]) -> dict[str, Head]:
     return {run: Head(seq, hash_, link.id) for run, (seq, hash_) in payload["heads"].items()}
 
 
-class Erased(NamedTuple):
+class ErasedExtent(NamedTuple):
     """How far a run's words were erased, according to a signed event: rows and turns."""
 
     rows: int = -1
@@ -222,54 +224,57 @@ class Erased(NamedTuple):
 class ProjectChain(Chain):
     """A project's own chain, which also collects what its signed rows say of its runs.
 
-    `trusted`: the public keys that may sign; None: whichever signs first. `old_rule`
+    `trusted`: the public keys that may sign; None: whichever signs first. `check_old_anchor`
     checks checkpoints from before there were keys; None: they are only counted. For a project
     that was imported nobody here can check them: there, the first one with a key ties them.
     """
 
     def __init__(
-        self, *, trusted: Collection[str] | None, old_rule: Callable[[Any], bool] | None = None
+        self,
+        *,
+        trusted: Collection[str] | None,
+        check_old_anchor: Callable[[Any], bool] | None = None,
     ) -> None:
         super().__init__()
         self.trusted = trusted
-        self.old_rule = old_rule
+        self.check_old_anchor = check_old_anchor
         self.heads: dict[str, Head] = {}
-        self.erased: dict[str, Erased] = {}
+        self.erased: dict[str, ErasedExtent] = {}
         self.anchors = 0
         self.old_anchors = 0
         self.retired: set[str] = set()
         # Separate from `trusted`, which is set as soon as the first key is seen.
-        self._adopts = trusted is None
-        self.marked_at: str | None = None
+        self._follows_keys = trusted is None
+        self.first_key_at: str | None = None
         self.anchored_at: str | None = None
         self._last_anchor = ""
         self._is_rewritten = False
         # A person's erasure lists the rows that it blanked, and follows them in the chain.
-        self._blank: dict[int, Fault] = {}
+        self._blank_rows: dict[int, Fault] = {}
         # Only the secret that made them can check checkpoints without a key: it may be elsewhere.
-        self._unchecked: list[tuple[Link, Mapping[str, Any]]] = []
+        self._unchecked_anchors: list[tuple[Link, Mapping[str, Any]]] = []
 
-    def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
+    def check_row(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
         """Read the next row; a signed one is checked and remembered."""
         before = self.head
         # A later row may record its erasure: only the end shows whether it was allowed.
-        waits = link.type == ACCESS and link.payload is None and link.salt is None
+        waits = link.type == ACCESS_EVENT and link.payload is None and link.salt is None
         if waits:
-            self._blank[link.seq] = fault_at(link, "blanked")
-        yield from super().take(link, may_be_blank=may_be_blank or waits)
+            self._blank_rows[link.seq] = fault_at(link, "blanked")
+        yield from super().check_row(link, may_be_blank=may_be_blank or waits)
         try:
-            if link.type == ANCHORED:
+            if link.type == ANCHOR_EVENT:
                 yield from self._take_anchor(link, before)
-            elif link.type == AMENDED and link.payload is not None:
+            elif link.type == AMENDMENT_EVENT and link.payload is not None:
                 yield from self._take_amendment(link, json.loads(link.payload))
         # Anybody may have written it: a payload of another shape counts as unsigned.
         except (ValueError, KeyError, TypeError):
             yield fault_at(link, "unsigned")
 
-    def not_allowed(self) -> Iterator[Fault]:
+    def check_pending(self) -> Iterator[Fault]:
         """Yield the blank rows that no later signed row allows; call it at the end of the chain."""
-        yield from self._blank.values()
-        for link, _ in self._unchecked:
+        yield from self._blank_rows.values()
+        for link, _ in self._unchecked_anchors:
             yield fault_at(link, "unsigned")
 
     def _take_anchor(self, link: Link, before: str) -> Iterator[Fault]:
@@ -282,14 +287,14 @@ class ProjectChain(Chain):
         if payload.get("key") is None:
             self.old_anchors += 1
             # From before there were keys: none may follow a checkpoint that was signed by a key.
-            if self.marked_at is not None:
+            if self.first_key_at is not None:
                 yield fault_at(link, "unsigned")
-            elif self.old_rule and not self.old_rule(payload):
-                self._unchecked.append((link, payload))
+            elif self.check_old_anchor and not self.check_old_anchor(payload):
+                self._unchecked_anchors.append((link, payload))
             else:
-                self._remember(link, payload)
+                self._record_heads(link, payload)
             return
-        self.marked_at = self.marked_at or link.at
+        self.first_key_at = self.first_key_at or link.at
         if not self._is_signed(anchor_statement(link.project, link.at, payload), payload):
             yield fault_at(link, "unsigned")
             return
@@ -301,9 +306,9 @@ class ProjectChain(Chain):
         elif place != (link.seq - 1, before, predecessor) and not self._is_rewritten:
             self._is_rewritten = True  # every later one would report the same
             yield fault_at(link, "rewritten")
-        self._remember(link, payload)
+        self._record_heads(link, payload)
 
-    def _remember(self, link: Link, payload: Mapping[str, Any]) -> None:
+    def _record_heads(self, link: Link, payload: Mapping[str, Any]) -> None:
         self.anchored_at = link.at
         # The newest counts: it covers all that the earlier ones signed of this run.
         self.heads |= heads_in(link, payload)
@@ -314,22 +319,22 @@ class ProjectChain(Chain):
             yield fault_at(link, "erasure")
         elif payload["change"] == "erased":
             # The maximum: an erasure that is recorded again later never takes one back.
-            before = self.erased.get(payload["of_run"], Erased())
-            now = Erased(payload["through_seq"], payload["turns_through"])
-            self.erased[payload["of_run"]] = Erased(*map(max, before, now))
+            before = self.erased.get(payload["of_run"], ErasedExtent())
+            now = ErasedExtent(payload["through_seq"], payload["turns_through"])
+            self.erased[payload["of_run"]] = ErasedExtent(*map(max, before, now))
         elif payload["change"] == "person_erased":
             for seq in payload["rows"]:
-                self._blank.pop(seq, None)
+                self._blank_rows.pop(seq, None)
         elif payload["change"] == "rotated":
             # Retire a key: from here on its successor signs, and the old one may not.
             self.retired.add(payload["key"])
-            if self._adopts:
+            if self._follows_keys:
                 self.trusted = {*(self.trusted or ()), payload["successor"]}
         elif payload["change"] == "imported" and payload.get("former"):
             self.retired.add(payload["former"])
             # What was imported is tied by a checkpoint that its own key signed.
-            while self._unchecked and self.marked_at is not None:
-                self.heads = heads_in(*self._unchecked.pop()) | self.heads
+            while self._unchecked_anchors and self.first_key_at is not None:
+                self.heads = heads_in(*self._unchecked_anchors.pop()) | self.heads
 
     def _is_signed(self, statement: str, payload: Mapping[str, Any]) -> bool:
         # If no key was given, the first one to sign is expected from then on, and shown for
@@ -348,27 +353,27 @@ class RunChain(Chain):
         super().__init__()
         # Its project's chain was read before, and says what was signed.
         self._anchor = project.heads.get(run)
-        self._erased_through = project.erased.get(run, Erased()).rows
-        self._anchored_at = _moment(project.anchored_at)
+        self._erased_through = project.erased.get(run, ErasedExtent()).rows
+        self._anchored_at = _parse_time(project.anchored_at)
         self._is_reported = False
 
-    def take(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
+    def check_row(self, link: Link, *, may_be_blank: bool = False) -> Iterator[Fault]:
         """Read the next row."""
-        is_erased = link.seq <= self._erased_through and link.type != MONEY
+        is_erased = link.seq <= self._erased_through and link.type != COST_EVENT
         is_blank = link.payload is None and link.salt is None
-        yield from super().take(link, may_be_blank=may_be_blank or (is_erased and is_blank))
+        yield from super().check_row(link, may_be_blank=may_be_blank or (is_erased and is_blank))
         anchored_seq = self._anchor.seq if self._anchor else -1
         # A chain can be rewritten so that each row fits the next: the signed hash then differs.
         if self._anchor and link.seq == anchored_seq and link.hash != self._anchor.hash:
             yield fault_at(link, "rewritten")
         # The last checkpoint would include a row that old, so it was inserted afterwards.
-        anchored_at, at = self._anchored_at, _moment(link.at)
-        is_old = anchored_at is not None and at is not None and at < anchored_at - SLACK
+        anchored_at, at = self._anchored_at, _parse_time(link.at)
+        is_old = anchored_at is not None and at is not None and at < anchored_at - CLOCK_TOLERANCE
         if link.seq > anchored_seq and is_old and not self._is_reported:
             self._is_reported = True
             yield fault_at(link, "unanchored")
 
-    def end_signed(self, *, project: str, run: str) -> Iterator[Fault]:
+    def check_signed_end(self, *, project: str, run: str) -> Iterator[Fault]:
         """Compare the end with the last checkpoint."""
         if self._anchor and self.length <= self._anchor.seq:
             row = self.last.id if self.last else self._anchor.row
@@ -389,11 +394,11 @@ def missing_runs(project: str, chain: ProjectChain, seen: Collection[str]) -> It
             yield Fault(kind="run_missing", project=project, run=run, seq=head.seq, row=head.row)
 
 
-def _moment(text: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-class Witness:
+class HeadsFile:
     """A project's file of heads, compared with its chain while that is read.
 
     Each line names a checkpoint: its number, its row's position and hash, signed. What the
@@ -413,32 +418,32 @@ class Witness:
         self._next = self._read_next()
         self._differs = False
 
-    def take(self, link: Link) -> Iterator[Fault]:
+    def check_row(self, link: Link) -> Iterator[Fault]:
         """Check that a checkpoint in the file for this row is the same as the row."""
-        while self._next is not None and self._place(self._next) <= link.seq:
+        while self._next is not None and self._row_seq(self._next) <= link.seq:
             line, self._next = self._next, self._read_next()
             # A line that agrees with a valid chain needs no check of its signature, which would
             # cost more than all the rest.
-            if (self._place(line), line.get("hash")) == (link.seq, link.hash):
+            if (self._row_seq(line), line.get("hash")) == (link.seq, link.hash):
                 continue
-            if not self._is_ours(line):
-                yield self._unsigned(line)
+            if not self._is_signed_line(line):
+                yield self._unsigned_fault(line)
             elif not self._differs:  # after the first, all differ
                 self._differs = True
-                yield fault_at(link, "other_history", what=_named(line))
+                yield fault_at(link, "other_history", what=_checkpoint_name(line))
 
-    def end(self, last: Link | None) -> Iterator[Fault]:
+    def check_end(self, last: Link | None) -> Iterator[Fault]:
         """Yield a fault for the checkpoints that only the file knows."""
         known: list[dict[str, Any]] = []
         while self._next is not None:
             line, self._next = self._next, self._read_next()
-            if self._is_ours(line):
+            if self._is_signed_line(line):
                 # Name the first and the last: everything between them is missing.
                 known = [known[0] if known else line, line]
             else:
-                yield self._unsigned(line)
+                yield self._unsigned_fault(line)
         if known:
-            named = " to ".join(dict.fromkeys(_named(line) for line in known))
+            named = " to ".join(dict.fromkeys(_checkpoint_name(line) for line in known))
             yield Fault(
                 kind="older_copy",
                 project=self._project,
@@ -461,12 +466,12 @@ class Witness:
         self.since, self.last = self.since or line.get("at"), line
         return {**line, "line": self.lines}
 
-    def _place(self, line: Mapping[str, Any]) -> int:
+    def _row_seq(self, line: Mapping[str, Any]) -> int:
         # -1: a line without a row is checked at the beginning, and reported if nobody signed it.
         seq = line.get("seq")
         return seq if isinstance(seq, int) else -1
 
-    def _is_ours(self, line: Mapping[str, Any]) -> bool:
+    def _is_signed_line(self, line: Mapping[str, Any]) -> bool:
         signed = {name: value for name, value in line.items() if name != "line"}
         # A line may contain anything, because anybody could have written the file.
         key = str(signed.get("key"))
@@ -475,16 +480,16 @@ class Witness:
         is_here = signed.get("project") == self._project
         return is_here and is_signed(head_statement(signed), str(signed.get("signature")), key)
 
-    def _unsigned(self, line: Mapping[str, Any]) -> Fault:
+    def _unsigned_fault(self, line: Mapping[str, Any]) -> Fault:
         return Fault(kind="heads_file", project=self._project, what=str(line["line"]))
 
 
-def _named(line: Mapping[str, Any]) -> str:
+def _checkpoint_name(line: Mapping[str, Any]) -> str:
     return f"{line.get('number')} of {line.get('at')}"
 
 
 @dataclass(slots=True, kw_only=True)
-class Verdict:
+class Verification:
     """The result of verifying an export."""
 
     rows: int = 0
@@ -494,42 +499,42 @@ class Verdict:
 
 def verify_export(
     path: Path, *, trusted: Collection[str] | None = None, heads: Collection[Path] = ()
-) -> Verdict:
+) -> Verification:
     """Verify an export, JSON Lines in any order, and the files of heads beside it.
 
     Read twice: first what the projects' own rows sign, then the runs' rows.
     """
-    verdict = Verdict()
-    witnesses: dict[str, Witness] = {}
+    verification = Verification()
+    heads_files: dict[str, HeadsFile] = {}
     for one in heads:
         lines = one.read_text(encoding="utf-8").splitlines()
         project = json.loads(lines[0])["project"] if lines else one.stem
-        witnesses[project] = Witness(project, lines, trusted=trusted)
+        heads_files[project] = HeadsFile(project, lines, trusted=trusted)
     # The projects' own chains first: what they sign of a run is needed to check that run.
-    for link in _in_order(link for link in read_export(path) if link.run is None):
-        chain = verdict.projects.setdefault(link.project, ProjectChain(trusted=trusted))
-        verdict.faults += chain.take(link)
-        if link.project in witnesses:
-            verdict.faults += witnesses[link.project].take(link)
-        verdict.rows += 1
-    for project, witness in witnesses.items():
-        chain = verdict.projects.setdefault(project, ProjectChain(trusted=trusted))
-        verdict.faults += witness.end(chain.last)
+    for link in _sort_rows(link for link in read_export(path) if link.run is None):
+        chain = verification.projects.setdefault(link.project, ProjectChain(trusted=trusted))
+        verification.faults += chain.check_row(link)
+        if link.project in heads_files:
+            verification.faults += heads_files[link.project].check_row(link)
+        verification.rows += 1
+    for project, heads_file in heads_files.items():
+        chain = verification.projects.setdefault(project, ProjectChain(trusted=trusted))
+        verification.faults += heads_file.check_end(chain.last)
     runs: dict[tuple[str, str], RunChain] = {}
-    for link in _in_order(link for link in read_export(path) if link.run is not None):
+    for link in _sort_rows(link for link in read_export(path) if link.run is not None):
         key = (link.project, str(link.run))
         # A project without rows has signed nothing: its runs are only checked in themselves.
-        of_project = verdict.projects.setdefault(link.project, ProjectChain(trusted=None))
+        of_project = verification.projects.setdefault(link.project, ProjectChain(trusted=None))
         run_chain = runs.setdefault(key, RunChain(of_project, key[1]))
-        verdict.rows += 1
-        verdict.faults += run_chain.take(link)
+        verification.rows += 1
+        verification.faults += run_chain.check_row(link)
     for (project, run), run_chain in runs.items():
-        verdict.faults += run_chain.end_signed(project=project, run=run)
-    for project, of_project in verdict.projects.items():
+        verification.faults += run_chain.check_signed_end(project=project, run=run)
+    for project, of_project in verification.projects.items():
         seen = {run for of, run in runs if of == project}
-        verdict.faults += missing_runs(project, of_project, seen)
-        verdict.faults += of_project.not_allowed()
-    return verdict
+        verification.faults += missing_runs(project, of_project, seen)
+        verification.faults += of_project.check_pending()
+    return verification
 
 
 def read_export(path: Path) -> Iterator[Link]:
@@ -547,7 +552,7 @@ def read_export(path: Path) -> Iterator[Link]:
             )
 
 
-def _in_order(links: Iterable[Link]) -> Iterator[Link]:
+def _sort_rows(links: Iterable[Link]) -> Iterator[Link]:
     """Yield each chain's rows in order: two written in the same millisecond may be swapped."""
     due: dict[tuple[str, str | None], int] = defaultdict(int)
     early: dict[tuple[str, str | None], dict[int, Link]] = defaultdict(dict)
@@ -582,13 +587,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     asked = parser.parse_args(arguments)
     try:
-        verdict = verify_export(asked.export, trusted=asked.key, heads=asked.heads)
+        verification = verify_export(asked.export, trusted=asked.key, heads=asked.heads)
     # 2, not 1: a file that is no export must not look like one that was tampered with.
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.stderr.write(f"{asked.export} cannot be read: {type(error).__name__}: {error}\n")
         return 2
-    lines = [fault.words for fault in verdict.faults]
-    for name, chain in verdict.projects.items():
+    lines = [fault.words for fault in verification.faults]
+    for name, chain in verification.projects.items():
         signed = chain.anchors - chain.old_anchors
         lines.append(
             f"project {name}: {signed} signed checkpoints, the last of {chain.anchored_at}"
@@ -601,9 +606,11 @@ def main(arguments: list[str] | None = None) -> int:
             # Whoever rewrote the log could sign it again with their own key.
             key = ", ".join(chain.trusted or ())
             lines.append(f"  signed with {key}: compare it with your server's key")
-    lines.append(f"{verdict.rows} rows: {'they do not hold' if verdict.faults else 'they hold'}")
+    lines.append(
+        f"{verification.rows} rows: {'they do not hold' if verification.faults else 'they hold'}"
+    )
     sys.stdout.write("".join(f"{line}\n" for line in lines))
-    return 1 if verdict.faults else 0
+    return 1 if verification.faults else 0
 
 
 if __name__ == "__main__":

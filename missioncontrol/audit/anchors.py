@@ -19,7 +19,7 @@ from django.utils.dateparse import parse_datetime
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit import checking, heads, signing
-from missioncontrol.proof import ANCHORED, Fault, anchor_statement
+from missioncontrol.proof import ANCHOR_EVENT, Fault, anchor_statement
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, RunMeters
 from missioncontrol.runs.statements import update_columns
@@ -47,7 +47,9 @@ def anchor_heads(*, at: datetime, since: datetime | None = None) -> list[UUID]:
         last_type=Subquery(last.values("type")[:1]), last_text=Subquery(last.values("payload")[:1])
     )
     # Checkpoints of earlier versions have no number: a current one must follow them.
-    going_on = projects.exclude(last_type=ANCHORED, last_text__contains='"number":').order_by("pk")
+    going_on = projects.exclude(last_type=ANCHOR_EVENT, last_text__contains='"number":').order_by(
+        "pk"
+    )
     moved: dict[UUID, list[RunMeters]] = {pk: [] for pk in going_on.values_list("pk", flat=True)}
     unanchored = RunMeters.objects.filter(event_seq__gt=F("anchored_seq")).order_by("pk")
     unanchored = unanchored.annotate(project_id=F("run__project_id"))
@@ -76,7 +78,7 @@ def verify(*, projects: Collection[UUID]) -> Verification:
     for project in Project.objects.filter(pk__in=projects).order_by("id"):
         head = project.head
         faults += itertools.islice(walk.faults_of(project), MOST_FAULTS - len(faults))
-    anchors = JournalRow.objects.filter(project_id__in=projects, type=ANCHORED)
+    anchors = JournalRow.objects.filter(project_id__in=projects, type=ANCHOR_EVENT)
     last = anchors.order_by("-id").values_list("at", flat=True).first()
     return Verification(
         ok=not faults,
@@ -103,7 +105,7 @@ def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> N
     tied: Heads = {str(run.pk): (run.event_seq, run.head) for run in runs}
     with journal.lock_project(project_id) as project:
         # Under the lock, because two beats at once must not give one number twice.
-        anchors = JournalRow.objects.filter(project=project, run=None, type=ANCHORED)
+        anchors = JournalRow.objects.filter(project=project, run=None, type=ANCHOR_EVENT)
         last = anchors.order_by("-seq").first()
         known = json.loads(last.payload or "{}") if last else {}
         # Older checkpoints have no number: count them.

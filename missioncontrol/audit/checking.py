@@ -25,14 +25,14 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.audit import heads, signing
 from missioncontrol.costs.ledger import HIGHEST_SUM, JUDGE
 from missioncontrol.proof import (
-    MONEY,
-    TURN_SIGNS,
-    Erased,
+    COST_EVENT,
+    TURN_FIELDS,
+    ErasedExtent,
     Fault,
+    HeadsFile,
     Link,
     ProjectChain,
     RunChain,
-    Witness,
     missing_runs,
     turn_digest,
 )
@@ -66,25 +66,25 @@ class Walk:
         # own chain.
         chain = ProjectChain(
             trusted=signing.trusted_keys(),
-            old_rule=partial(signing.is_signed_as_before, str(project.id)),
+            check_old_anchor=partial(signing.is_signed_as_before, str(project.id)),
         )
         # The file before the database, so that lines appended meanwhile are not compared.
         lines = heads.lines_of(project.id)
-        witness = Witness(str(project.id), lines, trusted=signing.trusted_keys())
+        heads_file = HeadsFile(str(project.id), lines, trusted=signing.trusted_keys())
         project = Project.objects.get(pk=project.id)
         own = JournalRow.objects.filter(project=project, run=None, seq__lte=project.event_seq)
         for row in in_order(own, "seq"):
             link = link_of(row)
-            yield from chain.take(link)
-            yield from witness.take(link)
+            yield from chain.check_row(link)
+            yield from heads_file.check_row(link)
         self.rows += chain.length
-        yield from chain.end(
+        yield from chain.check_end(
             head=project.head, length=project.event_seq + 1, project=str(project.id), run=None
         )
-        yield from witness.end(chain.last)
-        if witness.since is not None:
+        yield from heads_file.check_end(chain.last)
+        if heads_file.since is not None:
             # The latest of the projects: only since then were all of them compared.
-            self.compared_since = max(witness.since, self.compared_since or witness.since)
+            self.compared_since = max(heads_file.since, self.compared_since or heads_file.since)
         seen: set[str] = set()
         runs = Run.objects.filter(project=project).order_by("id")
         # As text, because in SQLite anything may have been written there.
@@ -103,7 +103,7 @@ class Walk:
             seen.add(str(run_id))
             yield from self._faults_of_run(run_id, chain, of=str(project.id))
         yield from missing_runs(str(project.id), chain, seen)
-        yield from chain.not_allowed()
+        yield from chain.check_pending()
 
     def _faults_of_run(self, run_id: UUID, chain: ProjectChain, *, of: str) -> list[Fault]:
         what = "row"
@@ -168,24 +168,24 @@ def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
     rows = JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq)
     for row in in_order(rows, "seq"):
         link = link_of(row)
-        faults += chain.take(link)
+        faults += chain.check_row(link)
         if not faults:
             replayed.apply(link)
     end = list(
-        chain.end(head=run.meters.head, length=run.meters.event_seq + 1, project=of, run=name)
+        chain.check_end(head=run.meters.head, length=run.meters.event_seq + 1, project=of, run=name)
     )
     # With a broken chain, faults of the rows beside it would only repeat its own.
-    faults += end or chain.end_signed(project=of, run=name)
+    faults += end or chain.check_signed_end(project=of, run=name)
     if not faults and chain.last is not None:
         faults += _row_faults(run, replayed, chain.last)
-        faults += _turn_faults(run, replayed, project.erased.get(name, Erased()), chain.last)
+        faults += _turn_faults(run, replayed, project.erased.get(name, ErasedExtent()), chain.last)
     return chain.length, faults
 
 
 class Replayed:
     """What a run's events say of its row and its turns, applied in order."""
 
-    TELLING = frozenset({"run.opened", "run.moved", MONEY, "turn.recorded", "turn.completed"})
+    TELLING = frozenset({"run.opened", "run.moved", COST_EVENT, "turn.recorded", "turn.completed"})
     """Events whose payload says more than their header; no others are parsed."""
 
     def __init__(self) -> None:
@@ -214,7 +214,7 @@ class Replayed:
             # Present only if the run was renamed.
             renamed = {name: payload.get(name) for name in ("name", "goal")}
             self.row |= {name: text for name, text in renamed.items() if text is not None}
-        elif link.type != MONEY:
+        elif link.type != COST_EVENT:
             self.turns[payload["turn_seq"]] = (payload["turn_id"], payload["digest"])
         elif payload["source"] == JUDGE:
             self.judge_cost += Decimal(payload["cost_usd"] or 0)
@@ -268,7 +268,7 @@ def _capped(cost: Decimal) -> Decimal:
     return min(cost, HIGHEST_SUM).quantize(MICRO)
 
 
-def _turn_faults(run: Run, replayed: Replayed, erased: Erased, last: Link) -> Iterator[Fault]:
+def _turn_faults(run: Run, replayed: Replayed, erased: ErasedExtent, last: Link) -> Iterator[Fault]:
     left = dict(replayed.turns)
     for turn in in_order(Turn.objects.filter(run=run, seq__lte=run.meters.last_seq), "seq"):
         event = left.pop(turn.seq, None)
@@ -279,7 +279,7 @@ def _turn_faults(run: Run, replayed: Replayed, erased: Erased, last: Link) -> It
         elif event is None:
             kind = "turn_added"
         else:
-            signed = {name: getattr(turn, name) for name in TURN_SIGNS}
+            signed = {name: getattr(turn, name) for name in TURN_FIELDS}
             # As it was stored, or as PostgreSQL returned it: a large float comes back as an
             # integer.
             is_unchanged = event == (str(turn.id), turn.digest) and (

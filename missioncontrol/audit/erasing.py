@@ -44,7 +44,7 @@ from missioncontrol.errors import InvalidRequest, NoSuchMove
 from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
 from missioncontrol.projects import members
-from missioncontrol.proof import ACCESS, MONEY
+from missioncontrol.proof import ACCESS_EVENT, COST_EVENT
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn
@@ -192,13 +192,13 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     for name in sorted({user.username, user.get_full_name(), *own} - {""}):
         named |= Q(payload__contains=f"“{json.dumps(name, ensure_ascii=False)[1:-1]}”")
     # Projects that they have left name them too.
-    found = JournalRow.objects.filter(named, run=None, type=ACCESS)
+    found = JournalRow.objects.filter(named, run=None, type=ACCESS_EVENT)
     mine = Membership.objects.filter(user=user).values_list("project_id", flat=True)
     for project_id in sorted({*mine, *found.values_list("project_id", flat=True)}):
         # Always in the order of ids: two erasures at once must not wait for each other.
         with journal.lock_project(project_id):
             members.let_go(project_id, user.pk, at=at)
-            rows = JournalRow.objects.filter(named, project=project_id, run=None, type=ACCESS)
+            rows = JournalRow.objects.filter(named, project=project_id, run=None, type=ACCESS_EVENT)
             seqs = tuple(rows.order_by("seq").values_list("seq", flat=True))
             amend(project_id, "person_erased", by=by, reason=reason, at=at, rows=seqs)
             JournalRow.objects.filter(project=project_id, run=None, seq__in=seqs).update(
@@ -245,7 +245,7 @@ def _blank(run: Run) -> None:
     """Remove the words from everything stored about a run; the index follows by itself."""
     rows = JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq)
     # Costs are not words: the sums of run and project are checked against these rows.
-    rows.exclude(type=MONEY).update(payload=None, salt=None)
+    rows.exclude(type=COST_EVENT).update(payload=None, salt=None)
     Turn.objects.filter(run=run).update(**WORDLESS)
     # Rows whose existence says who did what stay; rows that contain only words are deleted.
     ControllerNote.objects.filter(run=run).update(text="", payload={})

@@ -28,7 +28,7 @@ from missioncontrol.clock import now
 from missioncontrol.columns import new_row
 from missioncontrol.compiled_queries import CompiledQuery
 from missioncontrol.errors import MissionControlError, NotFound
-from missioncontrol.proof import TURN_SIGNS, turn_digest
+from missioncontrol.proof import TURN_FIELDS, turn_digest
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs import journal, rows
 from missioncontrol.runs.lifecycle import ENDED
@@ -281,7 +281,7 @@ def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
     row.cost_usd = turn.cost_usd if turn.cost_usd is not None else row.cost_usd
     row.done_at = None if turn.is_proposed else at
     # Last: the digest covers everything set above.
-    row.digest = turn_digest({name: getattr(row, name) for name in TURN_SIGNS})
+    row.digest = turn_digest({name: getattr(row, name) for name in TURN_FIELDS})
 
 
 async def offload_large(work: Callable[[], T], *, size: int) -> T:

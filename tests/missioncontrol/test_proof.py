@@ -46,8 +46,8 @@ def write(path, lines):
 
 
 def kinds(path, **asked):
-    verdict = proof.verify_export(path, trusted={signing.public_key()}, **asked)
-    return [fault.kind for fault in verdict.faults]
+    verification = proof.verify_export(path, trusted={signing.public_key()}, **asked)
+    return [fault.kind for fault in verification.faults]
 
 
 def test_the_export_is_oldest_first(export):
@@ -58,11 +58,11 @@ def test_the_export_is_oldest_first(export):
 
 
 def test_an_export_verifies(export, project):
-    verdict = proof.verify_export(export, trusted={signing.public_key()})
+    verification = proof.verify_export(export, trusted={signing.public_key()})
 
-    assert verdict.faults == []
-    assert verdict.rows == len(lines_of(export))
-    assert verdict.projects[str(project.id)].anchors == 2
+    assert verification.faults == []
+    assert verification.rows == len(lines_of(export))
+    assert verification.projects[str(project.id)].anchors == 2
 
 
 def test_rows_of_the_same_moment_may_be_swapped(export):
@@ -110,9 +110,9 @@ def test_a_missing_end_is_named_by_the_file_of_heads(export, project):
 
 
 def test_a_key_that_is_not_trusted_is_named(export):
-    verdict = proof.verify_export(export, trusted={"00" * 32})
+    verification = proof.verify_export(export, trusted={"00" * 32})
 
-    assert {fault.kind for fault in verdict.faults} == {"unsigned"}
+    assert {fault.kind for fault in verification.faults} == {"unsigned"}
 
 
 def test_an_erasure_that_was_allowed_verifies(told_run, project, as_person, owner, tmp_path):
