@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from guard.sdk.keys import write_private
+from guard.sdk.connections import write_private
 
 FOLDER = "extras"
 AUTHORITY_FILE = "https/ca.crt"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from guard.adapters.hook import HookEvent
-from guard.sdk.keys import Connection
+from guard.sdk.connections import Connection
 from guard.wire import CallAction, Directive, DirectiveAction
 
 Settings = dict[str, Any]

@@ -19,8 +19,8 @@ from guard.adapters.hook import HookEvent
 from guard.errors import FrameworkMissing, Stopped
 from guard.formats.claude_code import usage_of
 from guard.sdk.aio import AsyncSession
+from guard.sdk.connections import HOOK_HOLD_S
 from guard.sdk.conversation import Go
-from guard.sdk.keys import HOOK_HOLD_S
 from guard.turn import Role
 from guard.wire import CallAction, Directive, DirectiveAction, Message
 

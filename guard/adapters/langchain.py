@@ -16,7 +16,7 @@ from inspect import isawaitable
 from typing import Annotated, Any, NotRequired, TypeVar
 from uuid import UUID
 
-from guard.adapters.counts import langchain_usage
+from guard.adapters.usage import langchain_usage
 from guard.errors import FrameworkMissing, Stopped
 from guard.sdk.aio import AsyncSession
 from guard.sdk.conversation import Go

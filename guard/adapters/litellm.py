@@ -20,8 +20,8 @@ from decimal import Decimal
 from itertools import takewhile
 from typing import Any, Self
 
-from guard.adapters.counts import litellm_usage
-from guard.adapters.reading import read_arguments
+from guard.adapters.parsing import read_arguments
+from guard.adapters.usage import litellm_usage
 from guard.errors import FrameworkMissing, Stopped
 from guard.sdk.aio import AsyncSession
 from guard.sdk.conversation import Go, new_key

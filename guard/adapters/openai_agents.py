@@ -11,8 +11,8 @@ from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import Any, Self, TypeVar
 
-from guard.adapters.counts import responses_usage
-from guard.adapters.reading import read_arguments
+from guard.adapters.parsing import read_arguments
+from guard.adapters.usage import responses_usage
 from guard.errors import FrameworkMissing, Stopped
 from guard.sdk.aio import AsyncSession
 from guard.sdk.conversation import Go, new_key

@@ -18,15 +18,15 @@ from guard.connect.settings_file import change, keep_out_of_git, settings_file, 
 from guard.connect.setup_code import exchange
 from guard.errors import ConnectRefused, NotTheServer, ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
-from guard.sdk.keys import (
+from guard.sdk.connections import (
+    HOLD_MARGIN_S,
     HOOK_HOLD_S,
-    MARGIN_S,
     USER_WIDE,
     Connection,
-    address_and_key,
-    connections,
-    forget,
-    remember,
+    delete_connection,
+    read_connections,
+    resolve_server,
+    save_connection,
 )
 
 DONE, REFUSED = 0, 1
@@ -86,15 +86,17 @@ def run(args: argparse.Namespace) -> int:
     # Before the file is written: git must never have a chance to take a file with a key.
     if adapter.settings_hold_key and (excluded := keep_out_of_git(file.path)):
         say(excluded)
-    standing = _connection_at(connection.client, connection.place)
+    existing = _connection_at(connection.client, connection.place)
     try:
         with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
             # Before the hooks: a hook that must fail closed would let tools run without its key.
-            remember(connection)
+            save_connection(connection)
             try:
                 file.write(after)
             except OSError:
-                remember(standing) if standing else forget(connection.client, connection.place)
+                save_connection(existing) if existing else delete_connection(
+                    connection.client, connection.place
+                )
                 raise
     except OSError as error:
         raise ConnectRefused(f"Nothing is connected: {error}.") from error
@@ -130,9 +132,9 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Conn
         raise ConnectRefused(f"{adapter.title} has no hooks of that kind (--via {args.via}).")
     # What was connected before fills in what is not given now: a second `connect` changes only what
     # is given.
-    standing = _connection_at(args.client, place)
+    existing = _connection_at(args.client, place)
     by_code = partial(exchange, code=args.once, name=args.client) if args.once else None
-    url, key = address_and_key(args.url, args.key, standing, exchange=by_code)
+    url, key = resolve_server(args.url, args.key, existing, exchange=by_code)
     bare = Connection(client=args.client, place=place, url=url, key=key)
     # Fill in what was not given: from the project first, then from the earlier connection.
     project, unheard = None, "answers, but not what this guard asks; it may be older"
@@ -158,8 +160,8 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Conn
             f"Mission Control does not answer at {url}, so nothing is written. Give its address "
             f"alone, without a page's path, such as {parts.scheme}://{parts.netloc}."
         )
-    fail = args.fail or (project.fail if project else standing.fail if standing else "open")
-    longest_s = project.hold_limit + MARGIN_S if project else 0
+    fail = args.fail or (project.fail if project else existing.fail if existing else "open")
+    longest_s = project.hold_limit + HOLD_MARGIN_S if project else 0
     connection = replace(
         bare,
         fail=fail,
@@ -197,7 +199,7 @@ def project_of(connection: Connection) -> ProjectSettings | None:
 
 
 def _connection_at(client: str, place: str) -> Connection | None:
-    return next((c for c in connections() if (c.client, c.place) == (client, place)), None)
+    return next((c for c in read_connections() if (c.client, c.place) == (client, place)), None)
 
 
 def forwarder() -> list[str]:

@@ -7,7 +7,7 @@ import argparse
 from guard.adapters import adapter_of
 from guard.connect.command import DONE, REFUSED, add_place_arguments, agreed, say
 from guard.connect.settings_file import forget_before, put_back, settings_file, take_into_git
-from guard.sdk.keys import forget
+from guard.sdk.connections import delete_connection
 
 add_arguments = add_place_arguments
 
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
         file.write(after)
     if adapter.settings_hold_key:
         take_into_git(file.path)
-    forget(adapter.client, file.place)
+    delete_connection(adapter.client, file.place)
     forget_before(file.path)
     say(f"{adapter.title} is disconnected.")
     return DONE

@@ -12,7 +12,7 @@ from guard.adapters.base import Finding, Hooks
 from guard.connect.command import ProjectSettings, add_place_arguments, project_of
 from guard.connect.settings_file import settings_file
 from guard.errors import GuardError, ServerAway, ServerRefused
-from guard.sdk.keys import FORWARDER_EARLY_S, USER_WIDE, Connection, connection_for
+from guard.sdk.connections import FORWARDER_EARLY_S, USER_WIDE, Connection, connection_for
 
 add_arguments = add_place_arguments
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from guard.adapters.base import HookSettings
 from guard.errors import ConnectRefused
-from guard.sdk.keys import USER_WIDE, keys_path, write_private
+from guard.sdk.connections import USER_WIDE, connections_path, write_private
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +290,7 @@ def _digest(path: Path) -> str:
 
 
 def _file() -> Path:
-    return keys_path().with_name("before.json")
+    return connections_path().with_name("before.json")
 
 
 def _kept() -> dict[str, Before]:

@@ -7,9 +7,9 @@ import platform
 import sys
 
 from guard.errors import ConnectRefused
-from guard.sdk.exchange import Request
+from guard.sdk.flow import Request
+from guard.sdk.responses import body_of
 from guard.sdk.transport import HttpTransport
-from guard.sdk.wording import body_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,16 +22,16 @@ from typing import Any
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
 from guard.adapters.hook import HookWiring
-from guard.adapters.reading import mapping
+from guard.adapters.parsing import mapping
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks import watcher
 from guard.hooks.forwarding import forward
 from guard.hooks.watcher import end_when_unread
 from guard.json_depth import limit_depth
-from guard.running.ending import end_process
-from guard.running.linking import note_session
-from guard.sdk.keys import FORWARDER_EARLY_S, REPORT_S, Connection, connection_for
-from guard.sdk.lineage import hand_on, with_parent
+from guard.running.processes import end_process
+from guard.running.session_notes import note_session
+from guard.sdk.connections import FORWARDER_EARLY_S, REPORT_S, Connection, connection_for
+from guard.sdk.lineage import body_with_parent, export_parent
 
 # File names sent of a workspace: enough for any judge, small enough for any hook.
 MOST_FILES = 2000
@@ -109,12 +109,12 @@ def body_of_hook(raw: bytes) -> dict[str, Any]:
     if len(raw) <= MOST_BYTES:
         return body
     # Imported here: few calls are so long, and a hook starts often.
-    from guard.sdk.capture import MOST_RESULT_CHARS, plain_data
+    from guard.sdk.capture import MAX_RESULT_CHARS, plain_data
 
     def in_bounds(value: Any) -> Any:
         written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         is_short = len(written.encode("utf-8", "replace")) <= MOST_BYTES
-        return value if is_short else plain_data(value, MOST_RESULT_CHARS)
+        return value if is_short else plain_data(value, MAX_RESULT_CHARS)
 
     return {name: in_bounds(value) for name, value in body.items()}
 
@@ -127,8 +127,8 @@ def pass_on(
     # Whether a session begins, and whether the agent is about to act and waits for our answer.
     begins, acts = event in adapter.starts, event in adapter.holding
     if begins:
-        hand_on(adapter.client, body)
-        body = with_parent(adapter.client, body)
+        export_parent(adapter.client, body)
+        body = body_with_parent(adapter.client, body)
     sent = with_workspace(adapter, body) | adapter.look_up(body)
     patience_s, answered = float(REPORT_S), threading.Event()
     if acts:

@@ -20,18 +20,18 @@ from typing import Any
 
 from guard.adapters.hook import PROBING
 from guard.errors import ServerAway
-from guard.sdk.exchange import Answer, Request, Transport
-from guard.sdk.keys import Connection
-from guard.sdk.transport import HttpTransport
-from guard.sdk.wording import (
-    AGAIN_WITHIN_S,
+from guard.sdk.connections import Connection
+from guard.sdk.flow import Request, Response, Transport
+from guard.sdk.responses import (
+    MAX_RETRY_WAIT_S,
     SUCCESSES,
+    away_error,
+    backoff,
     body_of,
-    comes_again_in,
-    is_page,
-    not_now,
-    pause_of,
+    is_from_proxy,
+    retry_delay,
 )
+from guard.sdk.transport import HttpTransport
 
 # Longer than the server takes to judge a call: who waits longer is held.
 LOOKS_EVERY_S = 30.0
@@ -76,7 +76,7 @@ def forward(
         ValueError: The connection's address or key is unusable.
     """
     ends_at = clock() + timeout_s
-    again_until = min(ends_at, clock() + AGAIN_WITHIN_S)
+    again_until = min(ends_at, clock() + MAX_RETRY_WAIT_S)
     # Set while a server that held the call is away: only such a server is waited for.
     away_since: float | None = None
     path = f"hooks/{connection.client}/"
@@ -90,18 +90,18 @@ def forward(
             except ServerAway as reason:
                 is_cut, error = _is_cut(reason, waited_s=clock() - asked_at), reason
             else:
-                pause_s = comes_again_in(answer, left_s=again_until - clock())
+                pause_s = retry_delay(answer, left_s=again_until - clock())
                 if away_since is None and pause_s is not None:
                     sleep(pause_s)  # the server is there, and says when to ask again
                     continue
-                if answer.status not in RESTARTING and not is_page(answer):
+                if answer.status not in RESTARTING and not is_from_proxy(answer):
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
                 # A server that hung up after so long held the call: it restarts.
                 is_cut = clock() - asked_at >= WAITED_S and (
                     answer.status == BAD_GATEWAY
                     or _is_there(carrier, connection, within_s=ends_at - clock())
                 )
-                error = not_now(answer)
+                error = away_error(answer)
             if away_since is None and not is_cut:
                 raise error
             if is_cut:
@@ -109,7 +109,7 @@ def forward(
             away_since = clock() if away_since is None else away_since
             if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
                 raise error
-            sleep(pause_of(ASKS_EVERY_S))
+            sleep(backoff(ASKS_EVERY_S))
 
 
 def _is_cut(reason: ServerAway, *, waited_s: float) -> bool:
@@ -124,10 +124,10 @@ def _is_there(carrier: Transport, connection: Connection, *, within_s: float) ->
     if within_s <= 0:
         return False
     answer = probe(carrier, connection.client, within_s=min(within_s, WAITED_S))
-    return answer is not None and not is_page(answer)
+    return answer is not None and not is_from_proxy(answer)
 
 
-def probe(carrier: Transport, client: str, *, within_s: float) -> Answer | None:
+def probe(carrier: Transport, client: str, *, within_s: float) -> Response | None:
     """Probe whether the server answers anybody; None: it does not."""
     path = f"hooks/{client}/"
     try:
@@ -145,10 +145,10 @@ class ServerSilent(ServerAway):
 
 
 # What a request returned, and whether a probe was answered.
-_Outcomes = queue.SimpleQueue[Answer | Exception | bool]
+_Outcomes = queue.SimpleQueue[Response | Exception | bool]
 
 
-def _ask(asking: Callable[[], Answer | bool], outcomes: _Outcomes) -> None:
+def _ask(asking: Callable[[], Response | bool], outcomes: _Outcomes) -> None:
     # Each in its own thread: an answer does not wait for a probe.
     def ask() -> None:
         try:
@@ -166,7 +166,7 @@ class WatchedTransport:
         self._connection = connection
         self._carrier = HttpTransport(connection.url, connection.key)
 
-    def send(self, request: Request) -> Answer:
+    def send(self, request: Request) -> Response:
         """Send and read the whole answer.
 
         Raises:
@@ -199,7 +199,7 @@ class WatchedTransport:
             if not (outcome or is_early):
                 break
         # If the server continues, it must not answer there: nobody reads that any more.
-        carrier.cut()
+        carrier.abort()
         self._carrier = HttpTransport(self._connection.url, self._connection.key)
         raise ServerSilent(had_answered=had_answered)
 

@@ -28,9 +28,9 @@ from guard.adapters.base import Adapter, Session
 from guard.adapters.hook import BESIDE, HookWiring
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
-from guard.running.ending import calling_agent, is_running
-from guard.sdk.keys import Connection
-from guard.sdk.wording import is_passing, pause_of
+from guard.running.processes import calling_agent, is_running
+from guard.sdk.connections import Connection
+from guard.sdk.responses import backoff, is_temporary
 
 # The server reports a client as gone after 45 s without a heartbeat.
 VOUCHES_EVERY_S = 20.0
@@ -169,7 +169,7 @@ def forward_from_beside(connection: Connection, body: Mapping[str, Any], **how: 
         return forward(connection, body, **how)
     except ServerRefused as refused:
         # Taken as a refusal, it would end the watcher.
-        if is_passing(refused.status):
+        if is_temporary(refused.status):
             raise ServerAway(str(refused)) from refused
         raise
 
@@ -194,7 +194,7 @@ def wait_for_message(
         try:
             answer = ask({**question, **known, "wait": ASK_S})
         except ServerAway:
-            pause(pause_of(AGAIN_S))
+            pause(backoff(AGAIN_S))
             continue
         except ServerRefused:
             return None  # our key was revoked, or the server knows no such event

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from guard.adapters.found import session_places
+from guard.adapters.installed import session_places
 from guard.errors import GuardError
 from guard.formats import read_recording
 from guard.policy import DEFAULT_POLICY, Policy

@@ -13,9 +13,9 @@ from typing import Any
 
 from guard.adapters.codex.adapter import SETTINGS
 from guard.adapters.codex.rpc import AppServerClient, AppServerFailed
-from guard.adapters.reading import mapping
+from guard.adapters.parsing import mapping
 from guard.json_depth import limit_depth, read_json
-from guard.running.ending import GRACE_S, end_tree
+from guard.running.processes import GRACE_S, end_tree
 
 ANSWERS_WITHIN_S = 60.0
 

@@ -21,13 +21,13 @@ from guard.adapters.codex.adapter import TRUSTED
 from guard.adapters.codex.hooks import CLIENT
 from guard.adapters.codex.rpc import AppServerFailed
 from guard.adapters.hook import HookEvent
-from guard.adapters.reading import mapping, text
-from guard.running import linking
+from guard.adapters.parsing import mapping, text
+from guard.running import session_notes
 from guard.running.app_server import AppServer, Notice
 from guard.running.codex_exec import Task
 from guard.running.codex_items import CodexOutput, Ledger, read_usage_update, turn_of
 from guard.running.run_client import Reporter, RunClient
-from guard.sdk.keys import Connection
+from guard.sdk.connections import Connection
 from guard.turn import Turn
 from guard.wire import Directive, DirectiveAction, Message
 
@@ -63,7 +63,7 @@ def drive(task: Task, connection: Connection, *, name: str | None) -> int:
         signal.signal(number, lambda given, _frame: inbox.put(Signalled(given)))
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
         # With these, the hooks below leave messages to us, and note their sessions here.
-        marks = {linking.NOTES: notes, linking.STEERED: "1"}
+        marks = {session_notes.NOTES: notes, session_notes.STEERED: "1"}
         program = [task.program, "app-server", *task.options]
         server = AppServer(program, env=os.environ | marks, inbox=inbox)
         try:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.codex.hooks import CLIENT
-from guard.adapters.reading import mapping, text, whole
+from guard.adapters.parsing import mapping, text, whole
 from guard.formats.codex import PROVIDER, usage_of
 from guard.turn import Role, Turn, Usage
 

@@ -20,13 +20,13 @@ from typing import Any
 
 from guard.adapters import ADAPTERS
 from guard.errors import GuardError, ServerAway
-from guard.running import codex_exec, linking
-from guard.running.ending import GRACE_S, end_tree, signal_tree
-from guard.running.keeper import Keeper
+from guard.running import codex_exec, session_notes
+from guard.running.processes import GRACE_S, end_tree, signal_tree
 from guard.running.run_client import RunClient
+from guard.running.supervisor import Keeper
+from guard.sdk.connections import USER_WIDE, Connection, connection_for, resolve_server
 from guard.sdk.conversation import new_key
-from guard.sdk.keys import USER_WIDE, Connection, address_and_key, connection_for
-from guard.sdk.lineage import OWN_VARIABLE
+from guard.sdk.lineage import RUN_KEY_VARIABLE
 
 # Signals to us are meant for the command.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
@@ -134,9 +134,9 @@ def wanted(args: argparse.Namespace, client: str | None) -> Connection:
     """
     clients = [client] if client else list(ADAPTERS)
     found = (connection_for(name, Path.cwd()) for name in clients)
-    standing = next((connection for connection in found if connection), None)
-    url, key = address_and_key(args.url, args.key, standing)
-    fail = args.fail or (standing.fail if standing else "open")
+    existing = next((connection for connection in found if connection), None)
+    url, key = resolve_server(args.url, args.key, existing)
+    fail = args.fail or (existing.fail if existing else "open")
     return Connection(client=client or "run", place=USER_WIDE, url=url, key=key, fail=fail)
 
 
@@ -145,9 +145,9 @@ def environment(connection: Connection, notes: str, own: str | None) -> dict[str
     added = {
         "MISSIONCONTROL_URL": connection.url,
         "MISSIONCONTROL_KEY": connection.key,
-        linking.NOTES: notes,
+        session_notes.NOTES: notes,
     }
-    return os.environ | added | ({OWN_VARIABLE: own} if own else {})
+    return os.environ | added | ({RUN_KEY_VARIABLE: own} if own else {})
 
 
 NAME_CHARS = 80

@@ -16,19 +16,19 @@ from urllib.parse import quote, urlencode
 from guard.adapters.codex.hooks import CLIENT
 from guard.adapters.hook import PROBING
 from guard.errors import ServerAway, ServerRefused
-from guard.sdk.exchange import Answer, Request
-from guard.sdk.keys import Connection
-from guard.sdk.transport import HttpTransport
-from guard.sdk.wording import (
+from guard.sdk.connections import Connection
+from guard.sdk.flow import Request, Response
+from guard.sdk.responses import (
     NO_CONTENT,
     SUCCESSES,
+    away_error,
+    backoff,
     body_of,
+    checked_response,
     directive_of,
-    not_now,
-    pause_of,
-    speaking,
-    turn_json,
 )
+from guard.sdk.transport import HttpTransport
+from guard.sdk.turn_json import turn_to_json
 from guard.turn import Turn
 from guard.wire import Directive, DirectiveAction
 
@@ -97,7 +97,7 @@ class RunClient:
 
     def take_turns(self, run_id: str, turns: Sequence[Turn]) -> None:
         """Report turns."""
-        body_of(self._ask("POST", f"runs/{run_id}/turns/", {"turns": [*map(turn_json, turns)]}))
+        body_of(self._ask("POST", f"runs/{run_id}/turns/", {"turns": [*map(turn_to_json, turns)]}))
 
     def delivered(self, run_id: str, message_id: str) -> None:
         """Report that a message reached the model."""
@@ -114,10 +114,10 @@ class RunClient:
         path = f"runs/{run_id}/directive/?{urlencode(asked)}"
         # Longer than the wait; otherwise each quiet one would look like a server that is away.
         request = Request(method="GET", path=path, timeout_s=WAITS_S + 10)
-        answer = speaking(self._transport.send(request))
+        answer = checked_response(self._transport.send(request))
         # An empty object is an answer to hooks and delivery notes, but not to this request.
         if answer.body == {}:
-            raise not_now(answer)
+            raise away_error(answer)
         return directive_of(body_of(answer)) if answer.status != NO_CONTENT else None
 
     def directives(
@@ -136,7 +136,7 @@ class RunClient:
         while not until():
             ask = partial(self.next_directive, run_id, after=after, as_agent=as_agent())
             try:
-                directive = insisting(ask, until=until, for_s=LETS_GO_S)
+                directive = retry_while_away(ask, until=until, for_s=LETS_GO_S)
             except ServerAway as away:
                 after = None  # after an outage, the current directive is read again
                 if as_agent() and not self._fails_closed:
@@ -162,15 +162,15 @@ class RunClient:
         body: Mapping[str, Any] | None = None,
         *,
         timeout_s: float = 10.0,
-    ) -> Answer:
+    ) -> Response:
         asked = Request(method=method, path=path, body=body, timeout_s=timeout_s)
-        answer = speaking(self._transport.send(asked))
+        answer = checked_response(self._transport.send(asked))
         if answer.status not in SUCCESSES:
             body_of(answer)  # raises, with the server's reason
         return answer
 
 
-def insisting(
+def retry_while_away(
     call: Callable[[], Any], *, until: Callable[[], bool], for_s: float = math.inf
 ) -> Any:
     """Repeat a call while the server is away, until it succeeds or `until` returns true.
@@ -186,7 +186,7 @@ def insisting(
         except ServerAway:
             if time.monotonic() >= ends_at:
                 raise
-            time.sleep(pause_of(AGAIN_S))
+            time.sleep(backoff(AGAIN_S))
     return None
 
 
@@ -272,6 +272,6 @@ class Reporter:
 
     def _insist(self, call: Callable[[], Any]) -> Any:
         try:
-            return insisting(call, until=self._over.is_set)
+            return retry_while_away(call, until=self._over.is_set)
         except ServerRefused:
             return None  # one turn that is refused must not cost the others

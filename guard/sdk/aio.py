@@ -14,25 +14,32 @@ from functools import partial
 from typing import Any, Literal, Self
 
 from guard.errors import ServerAway
+from guard.sdk.base_session import (
+    BaseSession,
+    call_on_escalation,
+    completed_turn,
+    message_turn,
+    proposed_turn,
+    with_messages,
+)
 from guard.sdk.conversation import Go
 from guard.sdk.delivery import Send
-from guard.sdk.exchange import Answer, AsyncTransport, Do, Flow, Request, T, Wait
-from guard.sdk.opening import BaseSession, done, hand_over, message_turn, proposed, with_messages
-from guard.sdk.session import Session, Twin, enter, leave
+from guard.sdk.flow import AsyncTransport, BlockingCall, Flow, Request, Response, T, Wait
+from guard.sdk.session import Session, SharedSession, restore_session, set_current_session
 from guard.sdk.transport import (
     CONNECT_S,
     IDLE_CONNECTIONS,
     Endpoint,
     HttpTransport,
-    answer_of,
-    keep_alive,
-    payload,
+    enable_keepalive,
+    encode_body,
+    parse_response,
 )
 from guard.turn import Role
 from guard.wire import Escalation
 
 # No connection, a broken connection, or bytes that are not HTTP.
-_NO_ANSWER = (OSError, EOFError, ValueError, LookupError, asyncio.LimitOverrunError)
+_CONNECTION_ERRORS = (OSError, EOFError, ValueError, LookupError, asyncio.LimitOverrunError)
 logger = logging.getLogger("guard")
 # How long after its time-out a request of the background thread may still return.
 LOOP_LAG_S = 10.0
@@ -47,17 +54,17 @@ class AsyncSession(BaseSession[AsyncTransport]):
     """
 
     def _connect(
-        self, where: tuple[str, str], transport: AsyncTransport | None
+        self, server: tuple[str, str], transport: AsyncTransport | None
     ) -> tuple[Send, Send]:
         # Created when a plain function first asks: most programs have none among their tools.
-        self._twin: Session | None = None
-        self._transport = transport or AsyncHttpTransport(*where)
+        self._sync_session: Session | None = None
+        self._transport = transport or AsyncHttpTransport(*server)
         # For heartbeats and the outbox: a loop that a tool blocks does not mean that the agent is
         # dead, and a loop that has ended can send nothing.
-        self._beside_the_loop = HttpTransport(*where)
+        self._thread_transport = HttpTransport(*server)
         self._loop: asyncio.AbstractEventLoop | None = None
         # A test's transport replaces the only server: no request may bypass it.
-        send = self._send_in_background if transport else self._beside_the_loop.send
+        send = self._send_in_background if transport else self._thread_transport.send
         return send, send
 
     def child(self, name: str, **opening: Any) -> AsyncSession:
@@ -66,11 +73,11 @@ class AsyncSession(BaseSession[AsyncTransport]):
 
     async def __aenter__(self) -> Self:
         await self._drive(self._conversation.open())
-        self._outer = enter(self)
+        self._outer = set_current_session(self)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *rest: object) -> None:
-        leave(self, self._outer)
+        restore_session(self, self._outer)
         await self.close("failed" if kind else "completed")
 
     async def close(self, status: Literal["completed", "failed"] = "completed") -> None:
@@ -78,23 +85,23 @@ class AsyncSession(BaseSession[AsyncTransport]):
         await self._drive(self._conversation.end(status))
         await self._transport.close()
         # Closed last: the heartbeats use it, and stop with the run.
-        self._beside_the_loop.close()
+        self._thread_transport.close()
 
-    def is_here(self) -> bool:
+    def is_on_running_loop(self) -> bool:
         """Return whether this session's connections belong to the running event loop."""
         return self._loop is asyncio.get_running_loop()
 
-    def twin(self) -> Session:
+    def sync_session(self) -> Session:
         """Return a session of the same run for plain functions; it blocks while held."""
-        if self._twin is None:
-            self._twin = Twin(
+        if self._sync_session is None:
+            self._sync_session = SharedSession(
                 self._conversation,
-                self._beside_the_loop,
+                self._thread_transport,
                 agent=self.agent,
                 unread=self.unread,
-                on_escalation=self._hand_over_beside,
+                on_escalation=self._call_on_escalation_from_thread,
             )
-        return self._twin
+        return self._sync_session
 
     async def before(
         self,
@@ -109,7 +116,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
         Raises:
             Stopped: The run is over.
         """
-        turn = proposed(tool, args, agent=agent or self.agent, facts=facts)
+        turn = proposed_turn(tool, args, agent=agent or self.agent, facts=facts)
         return await self._drive(self._conversation.propose(turn))
 
     async def after(
@@ -122,7 +129,9 @@ class AsyncSession(BaseSession[AsyncTransport]):
         """
         if not go.run:
             return ()
-        return await self._drive(self._conversation.report(done(go.turn, result, error, facts)))
+        return await self._drive(
+            self._conversation.report(completed_turn(go.turn, result, error, facts))
+        )
 
     async def say(
         self,
@@ -169,36 +178,36 @@ class AsyncSession(BaseSession[AsyncTransport]):
         """Run a flow over the transport, in this task."""
         # Set at each call: a program may use asyncio.run more than once.
         self._loop = asyncio.get_running_loop()
-        go_on = partial(flow.send, None)
+        resume = partial(flow.send, None)
         while True:
             try:
-                step = go_on()
+                step = resume()
             except StopIteration as finished:
                 for escalation in self._conversation.take_escalations():
-                    answer = hand_over(escalation, self._on_escalation)
+                    answer = call_on_escalation(escalation, self._on_escalation)
                     if inspect.isawaitable(answer):
-                        await _logged(answer)
+                        await _await_logged(answer)
                 return finished.value  # type: ignore[no-any-return]
             if isinstance(step, Wait):
                 await asyncio.sleep(step.seconds)
-                go_on = partial(flow.send, None)
-            elif isinstance(step, Do):
+                resume = partial(flow.send, None)
+            elif isinstance(step, BlockingCall):
                 # It may read a disk or ask at a terminal: other tasks continue meanwhile.
-                go_on = partial(flow.send, await asyncio.to_thread(step.work))
+                resume = partial(flow.send, await asyncio.to_thread(step.function))
             else:
                 try:
-                    go_on = partial(flow.send, await self._transport.send(step))
+                    resume = partial(flow.send, await self._transport.send(step))
                 except ServerAway as away:
-                    go_on = partial(flow.throw, away)
+                    resume = partial(flow.throw, away)
 
-    def _hand_over_beside(self, escalation: Escalation) -> None:
+    def _call_on_escalation_from_thread(self, escalation: Escalation) -> None:
         """Call the callback from a plain function; start a coroutine in the event loop."""
-        answer = hand_over(escalation, self._on_escalation)
+        answer = call_on_escalation(escalation, self._on_escalation)
         if inspect.isawaitable(answer) and self._loop is not None:
             # Not awaited: the event loop may be busy with this very plain function.
-            asyncio.run_coroutine_threadsafe(_logged(answer), self._loop)
+            asyncio.run_coroutine_threadsafe(_await_logged(answer), self._loop)
 
-    def _send_in_background(self, request: Request) -> Answer:
+    def _send_in_background(self, request: Request) -> Response:
         """Send from the background thread, over the loop that owns the connections."""
         # A connection works only in the event loop that opened it.
         loop = self._loop
@@ -213,7 +222,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
             raise ServerAway("the event loop did not answer") from error
 
 
-async def _logged(answer: Awaitable[object]) -> None:
+async def _await_logged(answer: Awaitable[object]) -> None:
     """Await what the host's callback returned; log what it raises."""
     try:
         await answer
@@ -233,15 +242,15 @@ class AsyncHttpTransport:
     def __init__(self, url: str, key: str) -> None:
         self._endpoint = Endpoint.of(url, key)
         self._idle: dict[asyncio.AbstractEventLoop, list[_Stream]] = {}
-        self._keeps = True
+        self._keeps_idle = True
 
-    async def send(self, request: Request) -> Answer:
+    async def send(self, request: Request) -> Response:
         """Send and read the whole answer.
 
         Raises:
             ServerAway: No answer within the request's time.
         """
-        idle = self._idle_here()
+        idle = self._idle_streams()
         try:
             if idle:
                 # A connection that the server closed meanwhile is retried; see HttpTransport.send.
@@ -252,34 +261,34 @@ class AsyncHttpTransport:
             # Not `wait_for`: before Python 3.12 it may lose the cancellation of its caller.
             async with asyncio.timeout(CONNECT_S):
                 stream = _Stream(*await asyncio.open_connection(host, port, ssl=secure))
-            keep_alive(stream.writer.get_extra_info("socket"))
+            enable_keepalive(stream.writer.get_extra_info("socket"))
             return await self._exchange(stream, request)
-        except _NO_ANSWER as error:
+        except _CONNECTION_ERRORS as error:
             raise ServerAway(str(error) or type(error).__name__) from error
 
     async def close(self) -> None:
         """Close the idle connections; a request under way closes its own."""
-        idle, self._keeps = self._idle_here(), False
+        idle, self._keeps_idle = self._idle_streams(), False
         while idle:
-            await _closed(idle.pop())
+            await _close_stream(idle.pop())
 
-    def _idle_here(self) -> list[_Stream]:
+    def _idle_streams(self) -> list[_Stream]:
         """Return the running event loop's idle connections: no other loop can use or close them."""
         for loop in tuple(self._idle):
             if loop.is_closed():
                 self._idle.pop(loop, None)
         return self._idle.setdefault(asyncio.get_running_loop(), [])
 
-    async def _exchange(self, stream: _Stream, request: Request) -> Answer:
+    async def _exchange(self, stream: _Stream, request: Request) -> Response:
         try:
-            body = payload(request)
-            asked = {
+            body = encode_body(request)
+            request_headers = {
                 "Host": self._endpoint.authority,
                 "Content-Length": str(len(body)),
                 **self._endpoint.headers(request),
             }
             target = self._endpoint.target(request)
-            head = "".join(f"{name}: {value}\r\n" for name, value in asked.items())
+            head = "".join(f"{name}: {value}\r\n" for name, value in request_headers.items())
             sent = f"{request.method} {target} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body
             # One time-out for the whole answer: a server that sends byte by byte must not extend
             # it.
@@ -301,21 +310,21 @@ class AsyncHttpTransport:
                 else:
                     headers["connection"] = "close"  # its end is the connection's end
                     raw = await stream.reader.read()
-                answer = answer_of(status, raw, headers.get("retry-after"))
+                answer = parse_response(status, raw, headers.get("retry-after"))
         except BaseException:
             # After a cancellation, too: the rest of this answer would be read as the next one's.
-            await _closed(stream)
+            await _close_stream(stream)
             raise
         ends = headers.get("connection", "").lower() == "close"
-        idle = self._idle_here()
-        if ends or not self._keeps or len(idle) >= IDLE_CONNECTIONS:
-            await _closed(stream)
+        idle = self._idle_streams()
+        if ends or not self._keeps_idle or len(idle) >= IDLE_CONNECTIONS:
+            await _close_stream(stream)
         else:
             idle.append(stream)
         return answer
 
 
-async def _closed(stream: _Stream) -> None:
+async def _close_stream(stream: _Stream) -> None:
     stream.writer.close()
     with contextlib.suppress(OSError):  # closed by the other side: closed is all we want
         await stream.writer.wait_closed()

@@ -1,6 +1,6 @@
 """The protocol between a session and Mission Control, without a network.
 
-Every method is a flow (see `guard.sdk.exchange`). The important rules are written here once, for
+Every method is a flow (see `guard.sdk.flow`). The important rules are written here once, for
 the synchronous and the asynchronous session:
 
 - the host is never broken: if the server is away, one log line is written, and either the run
@@ -22,23 +22,23 @@ from urllib.parse import quote, urlencode
 
 from guard.errors import ServerAway, ServerRefused, Stopped
 from guard.events import Directed, Emitter, Ended, Messaged
-from guard.sdk.exchange import Answer, Do, Flow, Request, Wait
-from guard.sdk.forking import start_afresh_in_children
+from guard.sdk.flow import BlockingCall, Flow, Request, Response, Wait
+from guard.sdk.forking import register_after_fork
 from guard.sdk.offline import Offline
 from guard.sdk.offline_answers import UNREACHABLE, Fail, Go, OfflineAnswers, new_key
-from guard.sdk.wording import (
-    AGAIN_WITHIN_S,
+from guard.sdk.responses import (
+    MAX_RETRY_WAIT_S,
     NO_CONTENT,
+    away_error,
+    backoff,
     body_of,
-    comes_again_in,
+    checked_response,
     directive_of,
-    is_page,
-    is_passing,
-    not_now,
-    pause_of,
-    speaking,
-    turn_json,
+    is_from_proxy,
+    is_temporary,
+    retry_delay,
 )
+from guard.sdk.turn_json import turn_to_json
 from guard.turn import Turn
 from guard.wire import CallAction, Directive, DirectiveAction, Escalation
 
@@ -48,7 +48,7 @@ logger = logging.getLogger("guard")
 
 # How long a proposed call waits for detection. Detection usually takes milliseconds; the turn of a
 # killed worker is judged again within seconds.
-VERDICT_S = 20
+VERDICT_WAIT_S = 20
 
 # One long poll of a held call; the server allows at most 60.
 POLL_S = 50
@@ -57,13 +57,13 @@ POLL_S = 50
 NETWORK_S = 10.0
 
 # How long a held call asks a server that is gone before `fail` decides.
-GIVE_UP_S = 300.0
+MAX_OUTAGE_S = 300.0
 
 # The first and the longest pause between two requests of a held call whose server is gone.
 FIRST_PAUSE_S = 0.25
-ASK_AGAIN_S = 5.0
+MAX_PAUSE_S = 5.0
 
-MEANWHILE: Mapping[Fail, str] = {"open": "going on without it", "closed": "tools are blocked"}
+EFFECT_OF_FAIL: Mapping[Fail, str] = {"open": "going on without it", "closed": "tools are blocked"}
 REFUSED_WHILE_HELD = (
     "This call was held, and Mission Control takes no more questions from this agent; "
     "it was not run."
@@ -79,24 +79,27 @@ class Conversation:
     opening: Mapping[str, Any]
     offline: Offline
     fail: Fail = "open"
-    asks: bool = True
-    stopped: str | None = None
+    asks_person: bool = True
+    stop_reason: str | None = None
     emit: Emitter = field(default_factory=lambda: Emitter(None))
-    _given: set[str] = field(default_factory=set)
-    _unmarked: list[str] = field(default_factory=list)
+    _delivered_ids: set[str] = field(default_factory=set)
+    _unmarked_ids: list[str] = field(default_factory=list)
     _escalations: list[Escalation] = field(default_factory=list)
-    _refused: bool = False
+    _was_refused: bool = False
     _lock: threading.Lock = field(init=False)
     _offline_answers: OfflineAnswers = field(init=False)
 
     def __post_init__(self) -> None:
         self._offline_answers = OfflineAnswers(
-            offline=self.offline, name=str(self.opening.get("name")), fail=self.fail, asks=self.asks
+            offline=self.offline,
+            name=str(self.opening.get("name")),
+            fail=self.fail,
+            asks_person=self.asks_person,
         )
-        self.start_afresh()
-        start_afresh_in_children(self)
+        self.reset_after_fork()
+        register_after_fork(self)
 
-    def start_afresh(self) -> None:
+    def reset_after_fork(self) -> None:
         """Create a new lock for this process."""
         self._lock = threading.Lock()
 
@@ -108,7 +111,7 @@ class Conversation:
     def open(self) -> Flow[None]:
         """Open the run, or find it again; if the server is away, go on without one."""
         try:
-            yield from self._opened()
+            yield from self._open_run()
         except ServerAway as error:
             self._note_away(error)
         except ServerRefused as error:
@@ -120,14 +123,14 @@ class Conversation:
         Raises:
             Stopped: The run is over.
         """
-        self._stop_if_stopped()
-        self.offline.memory.note(turn)
+        self._raise_if_stopped()
+        self.offline.recent_turns.add(turn)
         if self.offline.away and self.fail == "closed":
             # No tool may run without the server: wait some seconds to see whether it returns.
-            yield Do(work=self.offline.hurry)
+            yield BlockingCall(function=self.offline.retry_now)
         if self.offline.away:
-            return (yield from self._propose_alone(turn))
-        return (yield from self._propose_there(turn))
+            return (yield from self._propose_offline(turn))
+        return (yield from self._propose_to_server(turn))
 
     def report(self, turn: Turn) -> Flow[tuple[str, ...]]:
         """Report a completed turn; return messages for the model.
@@ -135,44 +138,46 @@ class Conversation:
         Raises:
             Stopped: The run is over.
         """
-        self._stop_if_stopped()
-        self.offline.memory.note(turn)
+        self._raise_if_stopped()
+        self.offline.recent_turns.add(turn)
         # None: the server came back in between, and is told of this turn directly.
         if self.offline.away:
             nudges = yield from self._offline_answers.report(turn)
             if nudges is not None:
                 return nudges
         try:
-            directive = yield from self._post(turn)
+            directive = yield from self._post_turn(turn)
         except ServerAway as error:
             self._note_away(error)
             return (yield from self._offline_answers.report(turn)) or ()
         except ServerRefused as error:
             self._note_refused(error)
             return ()
-        return (yield from self._taken(turn, directive))
+        return (yield from self._take_messages(turn, directive))
 
     def end(self, status: Literal["completed", "failed"]) -> Flow[None]:
         """End the run. A run that was stopped becomes terminated."""
         # If no server was ever told of this run, there is none to end.
-        if not self._end_later(status) and self.run_id is not None:
+        if not self._queue_end(status) and self.run_id is not None:
             try:
                 yield from self._mark_delivered()
                 path = f"runs/{self.run_id}/"
-                yield from self._ask(Request(method="PATCH", path=path, body={"status": status}))
+                yield from self._request(
+                    Request(method="PATCH", path=path, body={"status": status})
+                )
             except ServerAway as error:
                 self._note_away(error)
-                self._end_later(status)
+                self._queue_end(status)
             except ServerRefused as error:
                 self._note_refused(error)
-        yield Do(work=self.offline.close)
+        yield BlockingCall(function=self.offline.close)
         if self.run_id is not None:
             self.emit(Ended(status=status))
 
-    def _propose_there(self, turn: Turn) -> Flow[Go]:
+    def _propose_to_server(self, turn: Turn) -> Flow[Go]:
         was_held = False
         try:
-            directive = yield from self._post(turn, wait_s=VERDICT_S)
+            directive = yield from self._post_turn(turn, wait_s=VERDICT_WAIT_S)
             was_held = directive.action is DirectiveAction.HOLD
             # Asked again as long as it is held: only a person or the project's limit ends a hold,
             # never a time-out of ours.
@@ -180,12 +185,12 @@ class Conversation:
                 asking = urlencode({"wait": POLL_S, "after": directive.version, "call": turn.key})
                 path = f"runs/{self.run_id}/directive/?{asking}"
                 poll = Request(method="GET", path=path, timeout_s=POLL_S + NETWORK_S)
-                answer = yield from self._poll_until_answered(poll)
-                if answer.status != NO_CONTENT:
-                    directive = self._emitted(turn, directive_of(body_of(answer)))
+                response = yield from self._poll_until_answered(poll)
+                if response.status != NO_CONTENT:
+                    directive = self._emit_directive(turn, directive_of(body_of(response)))
         except ServerAway as error:
             self._note_away(error)
-            return (yield from self._propose_alone(turn))
+            return (yield from self._propose_offline(turn))
         except ServerRefused as error:
             if was_held:
                 # The hold was not lifted: revoking a key must not let the held call run.
@@ -198,99 +203,99 @@ class Conversation:
                 text=UNREACHABLE if self.fail == "closed" else "",
             )
         if was_held:
-            self.offline.memory.forget()  # somebody answered: streaks begin afresh
-        messages = yield from self._taken(turn, directive)
+            self.offline.recent_turns.clear()  # somebody answered: streaks begin afresh
+        messages = yield from self._take_messages(turn, directive)
         if directive.call is CallAction.SKIP:
             text = "\n\n".join(messages) or directive.reason or ANSWERED_ELSEWHERE
             return Go(turn=turn, run=False, text=text)
         return Go(turn=turn, messages=messages)
 
-    def _opened(self) -> Flow[str]:
+    def _open_run(self) -> Flow[str]:
         if self.run_id is None:
             opening = Request(method="POST", path="runs/", body=self.opening, timeout_s=NETWORK_S)
-            body = yield from self._ask(opening)
-            self.offline.arrive(quote(str(body.get("id")), safe=""))
+            body = yield from self._request(opening)
+            self.offline.register_run(quote(str(body.get("id")), safe=""))
         return self.run_id or ""
 
-    def _post(self, turn: Turn, *, wait_s: int = 0) -> Flow[Directive]:
-        run_id = yield from self._opened()
-        reply = yield from self._ask(
+    def _post_turn(self, turn: Turn, *, wait_s: int = 0) -> Flow[Directive]:
+        run_id = yield from self._open_run()
+        body = yield from self._request(
             Request(
                 method="POST",
                 path=f"runs/{run_id}/turns/",
-                body={"turns": [turn_json(turn)]},
+                body={"turns": [turn_to_json(turn)]},
                 headers={"Prefer": f"wait={wait_s}"} if wait_s else {},
                 timeout_s=wait_s + NETWORK_S,
             )
         )
-        for refusal in reply.get("refused") or ():
+        for refusal in body.get("refused") or ():
             logger.warning("Mission Control refused a turn: %s", refusal)
-        directive = directive_of(reply.get("directive"))
-        self.offline.hear(reply.get("policy_version"), directive.version)
-        return self._emitted(turn, directive)
+        directive = directive_of(body.get("directive"))
+        self.offline.note_versions(body.get("policy_version"), directive.version)
+        return self._emit_directive(turn, directive)
 
-    def _emitted(self, turn: Turn, directive: Directive) -> Directive:
+    def _emit_directive(self, turn: Turn, directive: Directive) -> Directive:
         self.emit(Directed(turn=turn, directive=directive))
         return directive
 
-    def _ask(self, request: Request) -> Flow[Mapping[str, Any]]:
+    def _request(self, request: Request) -> Flow[Mapping[str, Any]]:
         # If the server is there and says when to ask again, wait for it, some seconds in all.
-        left_s = AGAIN_WITHIN_S
-        answer = yield request
-        while (pause_s := comes_again_in(answer, left_s=left_s)) is not None:
+        left_s = MAX_RETRY_WAIT_S
+        response = yield request
+        while (pause_s := retry_delay(response, left_s=left_s)) is not None:
             yield Wait(seconds=pause_s)
             left_s -= pause_s
-            answer = yield request
-        body = body_of(speaking(answer))
+            response = yield request
+        body = body_of(checked_response(response))
         # A good answer: the next refusal is logged again.
-        self._refused = False
+        self._was_refused = False
         return body
 
-    def _propose_alone(self, turn: Turn) -> Flow[Go]:
+    def _propose_offline(self, turn: Turn) -> Flow[Go]:
         try:
             go = yield from self._offline_answers.propose(turn)
         except Stopped as ended:
-            self.stopped = ended.reason
+            self.stop_reason = ended.reason
             raise
         # None: the server came back meanwhile, and decides again.
-        return (yield from self._propose_there(turn)) if go is None else go
+        return (yield from self._propose_to_server(turn)) if go is None else go
 
-    def _end_later(self, status: str) -> bool:
+    def _queue_end(self, status: str) -> bool:
         """Put the end into the outbox if turns wait there; False: report it now."""
         # After the turns that wait: an end that overtook them would close the run too early.
-        if self.run_id is None and not self.offline.has_mail:
+        if self.run_id is None and not self.offline.has_pending:
             return self.offline.away
-        return self.offline.keep({"end": status})
+        return self.offline.queue_record({"end": status})
 
-    def _poll_until_answered(self, request: Request) -> Flow[Answer]:
+    def _poll_until_answered(self, request: Request) -> Flow[Response]:
         away_since: float | None = None
         pause_s = FIRST_PAUSE_S
         while True:
             try:
-                answer: Answer = yield request
+                response: Response = yield request
                 # An empty object is an answer to hooks and delivery notes, but not to a held call.
-                if is_page(answer) or answer.body == {}:
-                    raise not_now(answer)
+                if is_from_proxy(response) or response.body == {}:
+                    raise away_error(response)
             except ServerAway as error:
                 away_since = monotonic() if away_since is None else away_since
-                if monotonic() - away_since >= GIVE_UP_S:
+                if monotonic() - away_since >= MAX_OUTAGE_S:
                     raise
                 self._note_away(error, held=True)
                 retry_after_s = error.retry_after_s
             else:
-                if not is_passing(answer.status):
+                if not is_temporary(response.status):
                     # The server is back: the outbox need not wait for the end of its pause.
-                    self.offline.hurry(0)
-                    return answer
+                    self.offline.retry_now(0)
+                    return response
                 # The server is there and says that it is busy: its hold stands.
-                away_since, retry_after_s = None, answer.retry_after_s
-            yield Wait(seconds=pause_of(pause_s, retry_after_s))
-            pause_s = min(pause_s * 2, ASK_AGAIN_S)
+                away_since, retry_after_s = None, response.retry_after_s
+            yield Wait(seconds=backoff(pause_s, retry_after_s))
+            pause_s = min(pause_s * 2, MAX_PAUSE_S)
 
-    def _taken(self, turn: Turn, directive: Directive) -> Flow[tuple[str, ...]]:
+    def _take_messages(self, turn: Turn, directive: Directive) -> Flow[tuple[str, ...]]:
         if directive.action is DirectiveAction.STOP:
-            self.stopped = directive.reason or "stopped by Mission Control"
-        self._stop_if_stopped()
+            self.stop_reason = directive.reason or "stopped by Mission Control"
+        self._raise_if_stopped()
         # Under the lock: if two threads share the session, only one is given a message.
         with self._lock:
             # A message may be for one agent of the run: turns of other agents leave it. A turn
@@ -298,11 +303,11 @@ class Conversation:
             new = [
                 message
                 for message in directive.messages
-                if message.id not in self._given
+                if message.id not in self._delivered_ids
                 and (message.agent is None or turn.agent in {message.agent, ""})
             ]
-            self._given.update(message.id for message in new)
-            self._unmarked.extend(message.id for message in new)
+            self._delivered_ids.update(message.id for message in new)
+            self._unmarked_ids.extend(message.id for message in new)
             self._escalations.extend(one.escalation for one in new if one.escalation)
         for message in new:
             self.emit(Messaged(turn=turn, message=message))
@@ -320,25 +325,25 @@ class Conversation:
         return taken
 
     def _mark_delivered(self) -> Flow[None]:
-        while self._unmarked:
+        while self._unmarked_ids:
             # Dropped only once the server answered: otherwise the next turn marks them.
-            message_id = self._unmarked[0]
+            message_id = self._unmarked_ids[0]
             path = f"runs/{self.run_id}/messages/{quote(message_id, safe='')}/delivered/"
-            speaking((yield Request(method="POST", path=path, body={})))
+            checked_response((yield Request(method="POST", path=path, body={})))
             with self._lock:
-                self._unmarked[:] = [kept for kept in self._unmarked if kept != message_id]
+                self._unmarked_ids[:] = [kept for kept in self._unmarked_ids if kept != message_id]
 
-    def _stop_if_stopped(self) -> None:
-        if self.stopped is not None:
-            raise Stopped(self.stopped)
+    def _raise_if_stopped(self) -> None:
+        if self.stop_reason is not None:
+            raise Stopped(self.stop_reason)
 
     def _note_away(self, error: ServerAway, *, held: bool = False) -> None:
         """Continue without the server; a held call waits, and its next request reports it."""
-        doing = "a held call waits for it" if held else MEANWHILE[self.fail]
-        self.offline.leave(error, doing=doing)
+        effect = "a held call waits for it" if held else EFFECT_OF_FAIL[self.fail]
+        self.offline.go_offline(error, effect=effect)
 
     def _note_refused(self, error: ServerRefused) -> None:
         """Log it once, not at every call."""
-        if not self._refused:
-            logger.warning("%s: %s", error, MEANWHILE[self.fail])
-        self._refused = True
+        if not self._was_refused:
+            logger.warning("%s: %s", error, EFFECT_OF_FAIL[self.fail])
+        self._was_refused = True

@@ -9,30 +9,30 @@ from typing import Any, Protocol
 from urllib.parse import quote
 
 from guard.errors import NotTheServer, ServerRefused
-from guard.sdk.exchange import Answer, Request
-from guard.sdk.outbox import leftovers
+from guard.sdk.flow import Request, Response
+from guard.sdk.outbox import ownerless_files
 from guard.sdk.outbox_file import Batch, Record
-from guard.sdk.wording import body_of, speaking
+from guard.sdk.responses import body_of, checked_response
 
 logger = logging.getLogger("guard")
 
-Send = Callable[[Request], Answer]
+Send = Callable[[Request], Response]
 
-TURNS_A_POST = 100
-JUDGED_WITHIN_S = 20
+MAX_TURNS_PER_REQUEST = 100
+VERDICT_WAIT_S = 20
 NETWORK_S = 10.0
-KEY_REFUSED = frozenset({401, 403})
+KEY_REFUSED_STATUSES = frozenset({401, 403})
 
 
 class Source(Protocol):
     """An outbox, or a file that an ended process left."""
 
     @property
-    def pending(self) -> bool: ...
+    def has_pending(self) -> bool: ...
 
-    def batch(self) -> Batch: ...
+    def next_batch(self) -> Batch: ...
 
-    def delivered(self, batch: Batch) -> None: ...
+    def mark_delivered(self, batch: Batch) -> None: ...
 
 
 class Delivery:
@@ -52,47 +52,49 @@ class Delivery:
             ServerRefused: It does not know our key; all stays.
         """
         # Repeated: the agent continues meanwhile, and keeps more turns.
-        while self._source.pending:
-            batch = self._source.batch()
-            for letter in letters(batch.records):
-                self._deliver(letter)
-            self._source.delivered(batch)
+        while self._source.has_pending:
+            batch = self._source.next_batch()
+            for group in request_groups(batch.records):
+                self._deliver(group)
+            self._source.mark_delivered(batch)
         return self.turns
 
-    def _deliver(self, letter: Sequence[Record]) -> None:
+    def _deliver(self, group: Sequence[Record]) -> None:
         try:
-            self._post(letter)
+            self._post(group)
         except ServerRefused as refused:
-            if refused.status in KEY_REFUSED:
+            if refused.status in KEY_REFUSED_STATUSES:
                 raise
             # Any other refusal would be repeated: it must not block what follows.
             logger.warning("Mission Control refused a part of the outbox: %s", refused)
-        except NotTheServer as page:
+        except NotTheServer as wrong_server:
             if self.run_id is None:
                 raise
             # If the server answers another request, the content of the turn was rejected: a
             # firewall would reject it each time, and nothing after it would ever arrive.
-            post(self._send, "GET", f"runs/{self.run_id}/", None)
-            if len(letter) == 1:
-                logger.warning("a part of the outbox does not reach Mission Control: %s", page)
+            call_api(self._send, "GET", f"runs/{self.run_id}/", None)
+            if len(group) == 1:
+                logger.warning(
+                    "a part of the outbox does not reach Mission Control: %s", wrong_server
+                )
             else:
-                for record in letter:
+                for record in group:
                     self._deliver([record])
 
-    def _post(self, letter: Sequence[Record]) -> None:
-        first = letter[0]
+    def _post(self, group: Sequence[Record]) -> None:
+        first = group[0]
         if "open" in first:
             # A caller that knows its run has just checked it; nobody has for a leftover.
             if self.run_id is None:
-                opened = post(self._send, "POST", "runs/", first["open"])
+                opened = call_api(self._send, "POST", "runs/", first["open"])
                 self.run_id = quote(str(opened["id"]), safe="")
         # A kill cut the opening short, or it has a form that we do not know.
         elif self.run_id is None:
             logger.warning("an outbox does not say which run it is of; passed over")
         elif "turn" in first:
-            self._post_turns(letter)
+            self._post_turns(group)
         elif "choice" in first:
-            post(self._send, "POST", f"runs/{self.run_id}/choices/", first["choice"])
+            call_api(self._send, "POST", f"runs/{self.run_id}/choices/", first["choice"])
         elif "dropped" in first:
             # The run shows its own gap; delivered twice, it is the same turn.
             count = first["dropped"]
@@ -100,60 +102,60 @@ class Delivery:
             key = f"dropped:{self.run_id}:{count}"
             self._post_turns([{"turn": {"role": "system", "key": key, "content": text}}])
         elif "end" in first:
-            post(self._send, "PATCH", f"runs/{self.run_id}/", {"status": first["end"]})
+            call_api(self._send, "PATCH", f"runs/{self.run_id}/", {"status": first["end"]})
 
-    def _post_turns(self, letter: Sequence[Record]) -> None:
+    def _post_turns(self, group: Sequence[Record]) -> None:
         """Post turns and wait until they are judged: a choice answers the cards that they open."""
-        reply = post(
+        reply = call_api(
             self._send,
             "POST",
             f"runs/{self.run_id}/turns/",
-            {"turns": [record["turn"] for record in letter]},
-            wait_s=JUDGED_WITHIN_S,
+            {"turns": [record["turn"] for record in group]},
+            wait_s=VERDICT_WAIT_S,
         )
         self.turns += int(reply.get("accepted") or 0)
         for refusal in reply.get("refused") or ():
             logger.warning("Mission Control refused a turn: %s", refusal)
 
 
-def deliver_leftovers(send: Send, folder: Path) -> Iterator[int]:
+def deliver_ownerless(send: Send, folder: Path) -> Iterator[int]:
     """Deliver what ended processes left in a folder; yield the number of turns taken from each.
 
     Raises:
         ServerAway: It went away; what is left is kept.
         ServerRefused: It does not know our key; all is kept.
     """
-    for left in leftovers(folder):
+    for file in ownerless_files(folder):
         try:
-            taken = Delivery(send, left).run()
+            delivered = Delivery(send, file).run()
         except BaseException:
             # Unlocked again: otherwise nobody could deliver it while this process lives.
-            left.close()
+            file.close()
             raise
         # Only now: a partly delivered file is continued where delivery stopped.
-        left.remove()
-        yield taken
+        file.remove()
+        yield delivered
 
 
-def letters(records: Sequence[Record]) -> Iterator[list[Record]]:
+def request_groups(records: Sequence[Record]) -> Iterator[list[Record]]:
     """Group consecutive turns into one letter; put every other record into its own."""
-    letter: list[Record] = []
+    group: list[Record] = []
     last_drop = max((n for n, record in enumerate(records) if "dropped" in record), default=-1)
     for n, record in enumerate(records):
         if "dropped" in record and n < last_drop:
             continue  # the count is cumulative: the last one is enough
-        if letter and ("turn" not in record or len(letter) >= TURNS_A_POST):
-            yield letter
-            letter = []
+        if group and ("turn" not in record or len(group) >= MAX_TURNS_PER_REQUEST):
+            yield group
+            group = []
         if "turn" in record:
-            letter.append(record)
+            group.append(record)
         else:
             yield [record]
-    if letter:
-        yield letter
+    if group:
+        yield group
 
 
-def post(send: Send, method: str, path: str, body: Any, *, wait_s: int = 0) -> Any:
+def call_api(send: Send, method: str, path: str, body: Any, *, wait_s: int = 0) -> Any:
     """Send one request and return the answer's body.
 
     Raises:
@@ -165,4 +167,4 @@ def post(send: Send, method: str, path: str, body: Any, *, wait_s: int = 0) -> A
     request = Request(
         method=method, path=path, body=body, headers=headers, timeout_s=wait_s + NETWORK_S
     )
-    return body_of(speaking(send(request)))
+    return body_of(checked_response(send(request)))

@@ -12,47 +12,49 @@ from typing import Protocol
 from weakref import WeakSet
 
 
-class Forked(Protocol):
+class ForkAware(Protocol):
     """Something with locks, threads or files that belong to one process."""
 
-    def start_afresh(self) -> None:
+    def reset_after_fork(self) -> None:
         """Let go of what belongs to the parent."""
 
 
 # Held during late imports and while forking: a child would wait for ever for a module that another
 # thread of its parent was importing. Re-entrant, so that an import may fork.
-importing = threading.RLock()
+import_lock = threading.RLock()
 
-_known: WeakSet[Forked] = WeakSet()
+_known: WeakSet[ForkAware] = WeakSet()
 
 
-def start_afresh_in_children(forked: Forked) -> None:
-    """Call its `start_afresh` in each child that this process forks, as long as it exists."""
+def register_after_fork(forked: ForkAware) -> None:
+    """Call its `reset_after_fork` in each child that this process forks, as long as it exists."""
     _known.add(forked)
 
 
-class ProcessLock:
+class ForkSafeLock:
     """A module's lock, free again in a forked child: `with known.lock`."""
 
     def __init__(self) -> None:
-        self.start_afresh()
-        start_afresh_in_children(self)
+        self.reset_after_fork()
+        register_after_fork(self)
 
-    def start_afresh(self) -> None:
+    def reset_after_fork(self) -> None:
         """Create a new lock for this process."""
         self.lock = threading.Lock()
 
 
 def _start_afresh() -> None:
-    importing.release()
+    import_lock.release()
     for forked in list(_known):
         # If another thread was just closing one's file, the others must get their locks all the
         # same.
         with contextlib.suppress(Exception):
-            forked.start_afresh()
+            forked.reset_after_fork()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=importing.acquire, after_in_parent=importing.release, after_in_child=_start_afresh
+        before=import_lock.acquire,
+        after_in_parent=import_lock.release,
+        after_in_child=_start_afresh,
     )

@@ -18,7 +18,7 @@ from guard.turn import Role, Turn
 logger = logging.getLogger("guard")
 
 # Turns that the judge may see; a trip rests on the newest of them.
-REMEMBERED = 64
+MAX_REMEMBERED_TURNS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,34 +68,34 @@ class LocalGuard:
         self._engine = Engine(rules.policy)
         self._judge = RunJudge(rules.policy, workspace=tuple(workspace), goal=goal)
         self._allowed = list(rules.allowed)
-        self._seen: dict[int, Turn] = {}
+        self._turns_by_seq: dict[int, Turn] = {}
         self._pending: Finding | None = None
         self._nudges: list[str] = []
         for turn in recent:
             self._observe(turn)
         self._nudges.clear()  # the server has told those
 
-    def look(self, turn: Turn) -> Finding | None:
+    def check_turn(self, turn: Turn) -> Finding | None:
         """Look at a turn; return None if nothing stands in its way.
 
         What a completed turn reveals is returned with the next proposed call.
         """
-        found = self._find(turn)
+        finding = self._judge_turn(turn)
         # A person has spoken: this answers what was found before.
         if turn.role is Role.USER:
             self._pending = None
         if turn.is_proposed:
-            found, self._pending = found or self._pending, None
+            finding, self._pending = finding or self._pending, None
         else:
-            found, self._pending = None, found or self._pending
-        return found
+            finding, self._pending = None, finding or self._pending
+        return finding
 
     def take_nudges(self) -> tuple[str, ...]:
         """Return the nudges for the model since the last call; each is returned once."""
         taken, self._nudges = tuple(self._nudges), []
         return taken
 
-    def forget(self, *, corrected: Iterable[Correction] = ()) -> None:
+    def reset_streaks(self, *, corrected: Iterable[Correction] = ()) -> None:
         """Begin all streaks afresh: somebody answered."""
         self._engine.reset(corrected=corrected)
         self._pending = None
@@ -107,40 +107,42 @@ class LocalGuard:
     def _observe(self, turn: Turn) -> Effect | None:
         """Look at a turn and collect its nudges; return what else must be done."""
         assessment = self._engine.observe(turn)
-        self._seen[assessment.seq] = turn
-        while len(self._seen) > REMEMBERED:
-            del self._seen[next(iter(self._seen))]
+        self._turns_by_seq[assessment.seq] = turn
+        while len(self._turns_by_seq) > MAX_REMEMBERED_TURNS:
+            del self._turns_by_seq[next(iter(self._turns_by_seq))]
         # No card: there is no server to open one.
         state = RunState(mode=self.rules.mode, fix_failed=self._engine.is_correcting)
         effects = decide(state, assessment, allows=lambda one: is_allowed(one, self._allowed))
         for action, signal in effects:
             if action is Action.NUDGE:
-                turns = [self._seen[seq] for seq in signal.turns if seq in self._seen]
+                turns = [
+                    self._turns_by_seq[seq] for seq in signal.turns if seq in self._turns_by_seq
+                ]
                 self._nudges.append(nudge_text(signal, turns))
         return next((one for one in effects if not one.action.is_quiet), None)
 
-    def _find(self, turn: Turn) -> Finding | None:
+    def _judge_turn(self, turn: Turn) -> Finding | None:
         effect = self._observe(turn)
         if effect is None:
             return None
         action, trip = effect
-        verdict = None if action is Action.ALLOW else self._judge.rules(trip, self._seen)
+        verdict = None if action is Action.ALLOW else self._judge.rules(trip, self._turns_by_seq)
         if verdict is not None and not verdict.loop:
             why = f"{trip.evidence.summary} No loop: {verdict.reason}"
             logger.info("while Mission Control is away: %s", why)
             action = Action.ALLOW
         # The streaks begin afresh; otherwise the same trip would return at each call.
         if action is Action.ALLOW:
-            self.forget()
+            self.reset_streaks()
             return None
         fix = verdict.fix if verdict else None
-        found = Finding(action="ask", signal=trip)
+        finding = Finding(action="ask", signal=trip)
         if action is Action.STOP:
-            return replace(found, action="stop")
+            return replace(finding, action="stop")
         if action is Action.FIX and fix and turn.is_proposed:
-            return replace(found, action="fix", text=fix)
+            return replace(finding, action="fix", text=fix)
         if action in {Action.HOLD, Action.FIX}:
-            return found
+            return finding
         # Once in a streak: otherwise it would be said at every turn of the loop.
         if trip.first:
             logger.warning("while Mission Control is away: %s", trip.evidence.summary)

@@ -19,11 +19,11 @@ from urllib.parse import quote
 from guard.errors import NotTheServer, ServerAway, ServerRefused
 from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
 from guard.sdk.background import BackgroundTask, heartbeat
-from guard.sdk.delivery import Delivery, Send, deliver_leftovers, post
-from guard.sdk.forking import importing, start_afresh_in_children
+from guard.sdk.delivery import Delivery, Send, call_api, deliver_ownerless
+from guard.sdk.forking import import_lock, register_after_fork
 from guard.sdk.outbox import Outbox
-from guard.sdk.outbox_file import MOST_CHARS, Record
-from guard.sdk.wording import cut, turn_json
+from guard.sdk.outbox_file import MAX_CHARS, Record
+from guard.sdk.turn_json import cut_middle, turn_to_json
 from guard.turn import Turn
 
 if TYPE_CHECKING:
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger("guard")
 
 # Observations kept for the start of the engine: its window, proposals and outcomes.
-REMEMBERED = 256
+MAX_RECENT_TURNS = 256
 # How long closing may take if something waits to be delivered.
 CLOSE_S = 1.0
 # How long a call that may not run without the server waits for the server to return.
-TRY_S = 6.0
+RETRY_WAIT_S = 6.0
 
 
 @dataclass(slots=True)
-class Memory:
+class RecentTurns:
     """The newest turns since the streaks last began afresh. Threads may share it."""
 
-    _turns: deque[Turn] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    _turns: deque[Turn] = field(default_factory=lambda: deque(maxlen=MAX_RECENT_TURNS))
 
-    def note(self, turn: Turn) -> None:
+    def add(self, turn: Turn) -> None:
         """Remember a turn; keep only the ends of a long text."""
-        if any(text and len(text) > MOST_CHARS for text in (turn.content, turn.result, turn.error)):
+        if any(text and len(text) > MAX_CHARS for text in (turn.content, turn.result, turn.error)):
             turn = replace(
                 turn,
-                content=cut(turn.content, MOST_CHARS),
-                result=cut(turn.result, MOST_CHARS),
-                error=cut(turn.error, MOST_CHARS),
+                content=cut_middle(turn.content, MAX_CHARS),
+                result=cut_middle(turn.result, MAX_CHARS),
+                error=cut_middle(turn.error, MAX_CHARS),
             )
         self._turns.append(turn)
 
@@ -63,7 +63,7 @@ class Memory:
         same = (n for n, old in enumerate(kept) if (old.key, old.phase) == (turn.key, turn.phase))
         return kept[: next(same, len(kept))]
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Begin afresh: somebody intervened."""
         self._turns.clear()
 
@@ -75,7 +75,7 @@ class Offline:
         opening: What opens the run.
         folder: The project's folder for outbox and rules; None: nothing is kept.
         send: Carries a request in the background thread.
-        beats: Sends the heartbeats, in a thread of their own; None: there are none.
+        heartbeat_send: Sends the heartbeats, in a thread of their own; None: there are none.
         emit: The host's callback.
     """
 
@@ -86,56 +86,56 @@ class Offline:
         folder: Path | None,
         send: Send,
         emit: Emitter,
-        beats: Send | None = None,
+        heartbeat_send: Send | None = None,
     ) -> None:
         self.away = False
         self.run_id: str | None = None
-        self.memory = Memory()
+        self.recent_turns = RecentTurns()
         self.outbox = Outbox(folder, opening) if folder else None
         self._opening = opening
         self._folder = folder
         self._send = send
-        self._beats = beats
+        self._heartbeat_send = heartbeat_send
         self._emit = emit
-        self.start_afresh()
-        self._guard: Any = None
+        self.reset_after_fork()
+        self._local_guard: Any = None
         self._rules: Mapping[str, Any] | None = None
         self._versions: tuple[int | None, int | None] | None = None
         self._background = BackgroundTask(
-            self._deliver_all, leave=self.outbox.close if self.outbox else lambda: None
+            self._deliver_and_refresh, on_stopped=self.outbox.close if self.outbox else lambda: None
         )
-        start_afresh_in_children(self)
+        register_after_fork(self)
 
-    def start_afresh(self) -> None:
+    def reset_after_fork(self) -> None:
         """Create a new lock for this process."""
         self._lock = threading.RLock()
 
-    def leave(self, away: ServerAway, *, doing: str) -> None:
+    def go_offline(self, away: ServerAway, *, effect: str) -> None:
         """Note that the server is away: log it once an outage, look for it in the background."""
         with self._lock:
             is_news, self.away = not self.away, True
         if is_news:
-            logger.warning("Mission Control is not there (%s): %s", away, doing)
+            logger.warning("Mission Control is not there (%s): %s", away, effect)
             self._emit(Away(reason=str(away)))
-        self._background.call(later=is_news, retry_after_s=away.retry_after_s)
+        self._background.schedule(later=is_news, retry_after_s=away.retry_after_s)
 
-    def arrive(self, run_id: str) -> None:
+    def register_run(self, run_id: str) -> None:
         """Note that the server has the run."""
         with self._lock:
             if self.run_id == run_id:
                 return
             self.run_id = run_id
         self._emit(Opened(run=run_id))
-        self._background.call()
-        if self._beats is not None:
+        self._background.schedule()
+        if self._heartbeat_send is not None:
             heartbeat.start(self)
 
-    def beat(self) -> bool:
+    def send_heartbeat(self) -> bool:
         """Send a heartbeat; False: the server accepts none from us."""
-        if (beats := self._beats) is None:
+        if (heartbeat_send := self._heartbeat_send) is None:
             return False
         try:
-            post(beats, "POST", f"runs/{self.run_id}/presence/", {})
+            call_api(heartbeat_send, "POST", f"runs/{self.run_id}/presence/", {})
         except ServerAway as away:
             logger.debug("a sign of life was not heard: %s", away)
         except ServerRefused as refused:
@@ -144,134 +144,136 @@ class Offline:
             return False
         return True
 
-    def hurry(self, timeout_s: float = TRY_S) -> None:
+    def retry_now(self, timeout_s: float = RETRY_WAIT_S) -> None:
         """Look now whether the server is back; block for at most this many seconds."""
         if self.away:
-            self._background.hurry(timeout_s)
+            self._background.run_now(timeout_s)
 
-    def hear(self, policy_version: int | None, version: int | None) -> None:
+    def note_versions(self, policy_version: int | None, version: int | None) -> None:
         """Fetch the rules again if they may have changed."""
         versions = (policy_version, version)
         with self._lock:
             # The first versions are no change: the rules were fetched when the run was opened.
-            moved, self._versions = self._versions not in {None, versions}, versions
-        if moved:
-            self._background.call()
+            have_changed, self._versions = self._versions not in {None, versions}, versions
+        if have_changed:
+            self._background.schedule()
 
     def close(self) -> None:
         """Deliver what can be delivered at once, and stop."""
         # For good: a later delivery may open the run, which must not look alive then.
-        self._beats = None
+        self._heartbeat_send = None
         heartbeat.stop(self)
         if self.outbox is not None:
             self.outbox.report_dropped()
-        self._background.dismiss(CLOSE_S, last_try=self.has_mail)
+        self._background.stop(CLOSE_S, last_try=self.has_pending)
 
     @property
-    def has_mail(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether something waits to be delivered."""
-        return self.outbox is not None and self.outbox.pending
+        return self.outbox is not None and self.outbox.has_pending
 
-    def keep_turn(self, turn: Turn) -> bool:
+    def queue_turn(self, turn: Turn) -> bool:
         """Keep a turn for later; False: the server is back, report the turn yourself."""
-        row = turn_json(turn)
+        row = turn_to_json(turn)
         # It may be reported hours later: without a time it would seem to have run then.
         row.setdefault("ts", datetime.now(UTC).isoformat())  # noqa: TID251
-        return self.keep({"turn": row})
+        return self.queue_record({"turn": row})
 
-    def keep(self, record: Record) -> bool:
+    def queue_record(self, record: Record) -> bool:
         """Keep a record for later; False: the server is back."""
         with self._lock:
             if not self.away:
                 return False
             if self.outbox is not None:
-                self.outbox.keep(record)
+                self.outbox.append(record)
             return True
 
     @property
-    def is_watching(self) -> bool:
+    def is_engine_running(self) -> bool:
         """Whether the engine runs in this process."""
-        return self._guard is not None
+        return self._local_guard is not None
 
-    def watch(self, turn: Turn) -> None:
+    def start_engine(self, turn: Turn) -> None:
         """Start the engine with the turns before this one; slow the first time."""
         # Imported only here: with a server, a session never needs the engine, which is slow to
         # import, and imports more when it is created.
-        with importing, self._lock:
+        with import_lock, self._lock:
             from guard.sdk.local import LocalGuard
             from guard.sdk.rules import Rules, load_rules
 
-            if self._guard is None:
+            if self._local_guard is None:
                 rules = (
                     Rules.of_run(self._rules)
                     if self._rules is not None
                     else Rules.of_project(load_rules(self._folder), self._opening)
                 )
-                self._guard = LocalGuard(
+                self._local_guard = LocalGuard(
                     rules,
-                    recent=self.memory.before(turn),
+                    recent=self.recent_turns.before(turn),
                     workspace=self._opening.get("workspace") or (),
                     goal=self._opening.get("goal"),
                 )
 
-    def look(self, turn: Turn) -> Any:
+    def check_turn(self, turn: Turn) -> Any:
         """Return what the engine finds about a turn, or None. Its errors are logged, not raised."""
         with self._lock:
-            guard = self._guard
+            guard = self._local_guard
             try:
-                found = guard.look(turn) if guard is not None else None
+                finding = guard.check_turn(turn) if guard is not None else None
             except Exception:
                 logger.exception("the engine failed on a turn; the agent goes on")
                 return None
-        if found is not None:
-            self._emit(Tripped(signal=found.signal))
-        return found
+        if finding is not None:
+            self._emit(Tripped(signal=finding.signal))
+        return finding
 
     def take_nudges(self) -> tuple[str, ...]:
         """Return the engine's nudges for the model; each is returned once."""
         with self._lock:
-            nudges: tuple[str, ...] = self._guard.take_nudges() if self._guard else ()
+            nudges: tuple[str, ...] = self._local_guard.take_nudges() if self._local_guard else ()
         return nudges
 
-    def settle(self, *, allowed: Iterable[str] = (), corrected: Iterable[Correction] = ()) -> None:
+    def reset_streaks(
+        self, *, allowed: Iterable[str] = (), corrected: Iterable[Correction] = ()
+    ) -> None:
         """Begin the streaks afresh: somebody answered."""
         with self._lock:
-            self.memory.forget()
-            if self._guard is not None:
-                self._guard.forget(corrected=corrected)
-                self._guard.allow(allowed)
+            self.recent_turns.clear()
+            if self._local_guard is not None:
+                self._local_guard.reset_streaks(corrected=corrected)
+                self._local_guard.allow(allowed)
 
     @property
     def rules(self) -> Any:
         """The rules in force while the server is away."""
-        return self._guard.rules
+        return self._local_guard.rules
 
-    def _deliver_all(self) -> None:
+    def _deliver_and_refresh(self) -> None:
         """Deliver, mark the server as back, fetch the rules, deliver what ended processes left."""
         if self.away:
-            run_id, taken, is_back = self._find_run(), 0, False
+            run_id, delivered, is_back = self._find_or_open_run(), 0, False
             while not is_back:
                 if self.outbox is not None:
-                    taken += Delivery(self._send, self.outbox, run_id=run_id).run()
-                # Under the lock of `keep`: a turn kept during the delivery is delivered first, or a
+                    delivered += Delivery(self._send, self.outbox, run_id=run_id).run()
+                # Under the lock of `queue_record`: a turn kept meanwhile is delivered first, or a
                 # later turn would overtake it.
                 with self._lock:
-                    is_back = self.outbox is None or not self.outbox.pending
+                    is_back = self.outbox is None or not self.outbox.has_pending
                     if is_back:
-                        self.away, self._guard = False, None
-            self.arrive(run_id)
-            logger.info("Mission Control is back; %s turns were delivered", taken)
+                        self.away, self._local_guard = False, None
+            self.register_run(run_id)
+            logger.info("Mission Control is back; %s turns were delivered", delivered)
             self._emit(Back())
-            if self.outbox is not None and (taken or self.outbox.dropped):
-                self._emit(Delivered(turns=taken, dropped=self.outbox.dropped))
+            if self.outbox is not None and (delivered or self.outbox.dropped):
+                self._emit(Delivered(turns=delivered, dropped=self.outbox.dropped))
         elif self.run_id is not None:
-            self._try_rules(self.run_id)
+            self._try_fetch_rules(self.run_id)
         # Left by processes that were killed, or ended while the server was away.
-        for count in deliver_leftovers(self._send, self._folder) if self._folder else ():
+        for count in deliver_ownerless(self._send, self._folder) if self._folder else ():
             if count:
                 logger.info("%s turns of an earlier process were delivered", count)
 
-    def _find_run(self) -> str:
+    def _find_or_open_run(self) -> str:
         """Fetch the rules of the run that is known, or open one; return its id.
 
         After a restart of the server a whole fleet comes back at once, and only few runs may be
@@ -279,29 +281,29 @@ class Offline:
         """
         if self.run_id is not None:
             try:
-                self._learn_rules(self.run_id)
+                self._fetch_rules(self.run_id)
             except (ServerRefused, NotTheServer) as gone:
                 # Or a firewall rejects the rules, without which the session can go on.
                 logger.debug("the run is not there any more: %s", gone)
             else:
                 return self.run_id
         # By its key this finds the run if the server has it already.
-        opened = post(self._send, "POST", "runs/", self._opening)
+        opened = call_api(self._send, "POST", "runs/", self._opening)
         run_id = quote(str(opened.get("id")), safe="")
-        self._try_rules(run_id)
+        self._try_fetch_rules(run_id)
         return run_id
 
-    def _try_rules(self, run_id: str) -> None:
+    def _try_fetch_rules(self, run_id: str) -> None:
         try:
-            self._learn_rules(run_id)
+            self._fetch_rules(run_id)
         except (ServerAway, ServerRefused) as error:
             logger.debug("the rules could not be fetched: %s", error)
 
-    def _learn_rules(self, run_id: str) -> None:
-        with importing:
+    def _fetch_rules(self, run_id: str) -> None:
+        with import_lock:
             from guard.sdk.rules import save_rules
 
-        rules = post(self._send, "GET", f"runs/{run_id}/rules/", None)
+        rules = call_api(self._send, "GET", f"runs/{run_id}/rules/", None)
         self._rules = rules
         if self._folder is not None:
             save_rules(self._folder, rules)

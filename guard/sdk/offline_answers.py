@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from guard.errors import Stopped
-from guard.sdk.exchange import Do, Flow
-from guard.sdk.forking import importing
+from guard.sdk.flow import BlockingCall, Flow
+from guard.sdk.forking import import_lock
 from guard.sdk.offline import Offline
 from guard.turn import Turn
 
@@ -51,13 +51,13 @@ class OfflineAnswers:
     Attributes:
         name: The run's name, as a person at the terminal reads it.
         fail: "closed": no call runs while the server is away.
-        asks: Whether a person at the terminal may be asked.
+        asks_person: Whether a person at the terminal may be asked.
     """
 
     offline: Offline
     name: str
     fail: Fail
-    asks: bool
+    asks_person: bool
 
     def propose(self, turn: Turn) -> Flow[Go | None]:
         """Decide what becomes of a call; return None if the server is back: ask it instead.
@@ -67,57 +67,57 @@ class OfflineAnswers:
         """
         if self.fail == "closed":
             return Go(turn=turn, run=False, text=UNREACHABLE)
-        yield from self._watch(turn)
-        found = self.offline.look(turn)
+        yield from self._ensure_engine(turn)
+        finding = self.offline.check_turn(turn)
         # The server came back in the meantime: it is asked, nothing is kept.
-        if not self.offline.keep_turn(turn):
+        if not self.offline.queue_turn(turn):
             return None
-        if found is None:
+        if finding is None:
             return Go(turn=turn, messages=self.offline.take_nudges())
-        return (yield from self._answer(turn, found))
+        return (yield from self._answer_finding(turn, finding))
 
     def report(self, turn: Turn) -> Flow[tuple[str, ...] | None]:
         """Keep a turn for later and return messages for the model; None: the server is back."""
         if self.fail == "open":
-            yield from self._watch(turn)
-            self.offline.look(turn)
-        return self.offline.take_nudges() if self.offline.keep_turn(turn) else None
+            yield from self._ensure_engine(turn)
+            self.offline.check_turn(turn)
+        return self.offline.take_nudges() if self.offline.queue_turn(turn) else None
 
-    def _watch(self, turn: Turn) -> Flow[None]:
-        if not self.offline.is_watching:
-            yield Do(work=lambda: self.offline.watch(turn))
+    def _ensure_engine(self, turn: Turn) -> Flow[None]:
+        if not self.offline.is_engine_running:
+            yield BlockingCall(function=lambda: self.offline.start_engine(turn))
 
-    def _answer(self, turn: Turn, found: Finding) -> Flow[Go | None]:
+    def _answer_finding(self, turn: Turn, finding: Finding) -> Flow[Go | None]:
         # Imported here: an agent whose server is never away does not load it.
-        with importing:
+        with import_lock:
             from guard.describe import headline
-            from guard.sdk.terminal import Choice, Question, ask
+            from guard.sdk.terminal import Choice, Question, ask_at_terminal
 
-        if found.action == "stop":
-            return self._obey(turn, found, Choice(action="terminate"), by="policy")
+        if finding.action == "stop":
+            return self._apply_choice(turn, finding, Choice(action="terminate"), by="policy")
         # No person is asked: in mode auto the policy itself would have sent the fix.
-        if found.action == "fix":
-            fix = Choice(action="inject", message=found.text)
-            return self._obey(turn, found, fix, by="guard")
-        if self.asks:
+        if finding.action == "fix":
+            fix = Choice(action="inject", message=finding.text)
+            return self._apply_choice(turn, finding, fix, by="guard")
+        if self.asks_person:
             question = Question(
                 run=self.name,
-                reason=found.reason,
+                reason=finding.reason,
                 call=headline(turn),
                 limit_s=self.offline.rules.hold_limit_s,
             )
             # Abandoned as soon as the server is back: then people answer there.
-            asking = partial(ask, question, unless=lambda: not self.offline.away)
-            chosen: Choice | None = yield Do(work=asking)
+            asking = partial(ask_at_terminal, question, is_obsolete=lambda: not self.offline.away)
+            chosen: Choice | None = yield BlockingCall(function=asking)
             if chosen is not None:
-                return self._obey(turn, found, chosen, by="terminal")
+                return self._apply_choice(turn, finding, chosen, by="terminal")
         if not self.offline.away:
             return None
         proceeds = self.offline.rules.unanswered == "proceed"
         silence = Choice(action="continue" if proceeds else "terminate")
-        return self._obey(turn, found, silence, by="policy")
+        return self._apply_choice(turn, finding, silence, by="policy")
 
-    def _obey(self, turn: Turn, found: Finding, choice: Choice, *, by: str) -> Go:
+    def _apply_choice(self, turn: Turn, finding: Finding, choice: Choice, *, by: str) -> Go:
         """Do what was chosen, and keep the choice for the server."""
         row = {
             "key": new_key(),
@@ -125,21 +125,21 @@ class OfflineAnswers:
             "turn": turn.key,
             "by": by,
             "message": choice.message,
-            "reason": found.reason,
-            "calls": list(found.calls),
+            "reason": finding.reason,
+            "calls": list(finding.calls),
         }
         # Reported later like a tap: the record must say who let it continue, or ended it.
-        self.offline.keep({"choice": row})
-        with importing:
+        self.offline.queue_record({"choice": row})
+        with import_lock:
             from guard.engine import Correction
 
-        corrected = Correction(call=turn, turns=found.signal.turns)
-        self.offline.settle(
-            allowed=found.calls if choice.action == "allowlist" else (),
+        corrected = Correction(call=turn, turns=finding.signal.turns)
+        self.offline.reset_streaks(
+            allowed=finding.calls if choice.action == "allowlist" else (),
             corrected=[corrected] if choice.action == "inject" else (),
         )
         if choice.action == "terminate":
-            raise Stopped(f"{found.reason} {ENDED_BY[by]}")
+            raise Stopped(f"{finding.reason} {ENDED_BY[by]}")
         if choice.action == "inject":
             return Go(turn=turn, run=False, text=choice.message or "")
         return Go(turn=turn)

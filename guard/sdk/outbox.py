@@ -18,20 +18,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from guard.sdk.forking import start_afresh_in_children
-from guard.sdk.outbox_file import AskedFor, Batch, OutboxFile, Record, read_records, written
+from guard.sdk.forking import register_after_fork
+from guard.sdk.outbox_file import Batch, MaskedArgs, OutboxFile, Record, encode_record, read_records
 
 logger = logging.getLogger("guard")
 
 # Bytes of one file.
-MOST_BYTES = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 # Turns in one file: a day of a busy agent.
-MOST_TURNS = 10_000
+MAX_TURNS = 10_000
 # Bytes of all files of a project; beyond that no new file is begun.
-MOST_IN_FOLDER = 64 * 1024 * 1024
+MAX_FOLDER_BYTES = 64 * 1024 * 1024
 # Reserved for choices, the count of dropped turns and the end.
-RESERVE = 64 * 1024
-VARIABLE = "MISSIONCONTROL_OUTBOX"
+RESERVED_BYTES = 64 * 1024
+OUTBOX_VARIABLE = "MISSIONCONTROL_OUTBOX"
 OFF = "off"
 
 
@@ -40,7 +40,7 @@ def outbox_root(asked: Path | str | bool | None) -> Path | None:
 
     None: nothing is kept.
     """
-    given = os.environ.get(VARIABLE) if asked is None or asked is True else asked
+    given = os.environ.get(OUTBOX_VARIABLE) if asked is None or asked is True else asked
     if given is False or given == OFF:
         return None
     if given:
@@ -54,9 +54,9 @@ def outbox_root(asked: Path | str | bool | None) -> Path | None:
 
 def project_folder(root: Path, url: str, key: str) -> Path:
     """Return the name of a project's folder, which does not reveal the agent key."""
-    known = f"{url.rstrip('/')}\n{key}".encode()
+    identity = f"{url.rstrip('/')}\n{key}".encode()
     # From address and key: one project's turns are never delivered to another.
-    return root / hashlib.sha256(known).hexdigest()[:20]
+    return root / hashlib.sha256(identity).hexdigest()[:20]
 
 
 class Outbox:
@@ -72,63 +72,63 @@ class Outbox:
         folder: Path,
         opening: Mapping[str, Any],
         *,
-        most_bytes: int = MOST_BYTES,
-        most_turns: int = MOST_TURNS,
+        max_bytes: int = MAX_BYTES,
+        max_turns: int = MAX_TURNS,
     ) -> None:
         self._folder = folder
         self._opening = opening
-        self._most_bytes = most_bytes
-        self._most_turns = most_turns
-        self._asked_for = AskedFor()
+        self._max_bytes = max_bytes
+        self._max_turns = max_turns
+        self._masked_args = MaskedArgs()
         self._file: OutboxFile | None = None
-        self.start_afresh()
+        self.reset_after_fork()
         self.dropped = 0
-        self._dropped_told = 0
-        self._complained = False
-        start_afresh_in_children(self)
+        self._dropped_reported = 0
+        self._has_warned = False
+        register_after_fork(self)
 
-    def start_afresh(self) -> None:
+    def reset_after_fork(self) -> None:
         """Leave the file to the parent: both would append, each with its own count of the size."""
         # Re-entrant: the count of dropped turns is written while a record is kept.
         self._lock = threading.RLock()
-        parents, self._file, self._turns = self._file, None, 0
-        if parents is not None:
-            parents.close()
+        inherited, self._file, self._turns = self._file, None, 0
+        if inherited is not None:
+            inherited.close()
 
     @property
-    def pending(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether something was not delivered yet."""
         with self._lock:
-            return self._file is not None and self._file.pending
+            return self._file is not None and self._file.has_pending
 
-    def keep(self, record: Record) -> bool:
+    def append(self, record: Record) -> bool:
         """Append a record; False: it was dropped, which is counted and logged once."""
         is_turn = "turn" in record
         with self._lock:
             try:
                 kept = self._append(record, is_turn=is_turn)
             except OSError as error:
-                self._complain(f"cannot be written ({error.strerror or error})")
+                self._warn_once(f"cannot be written ({error.strerror or error})")
                 kept = False
             if not kept and is_turn:
                 self.dropped += 1
                 # Written each time it has doubled: a full outbox has little room for it.
-                if self.dropped >= 2 * self._dropped_told:
+                if self.dropped >= 2 * self._dropped_reported:
                     self.report_dropped()
             return kept
 
-    def batch(self) -> Batch:
+    def next_batch(self) -> Batch:
         """Return the next records; empty when everything is delivered."""
         with self._lock:
-            return self._file.batch() if self._file is not None else Batch((), 0)
+            return self._file.next_batch() if self._file is not None else Batch((), 0)
 
-    def delivered(self, batch: Batch) -> None:
+    def mark_delivered(self, batch: Batch) -> None:
         """Forget what was delivered; remove an empty file."""
         with self._lock:
             if self._file is None:
                 return
-            self._file.delivered(batch)
-            if not self._file.pending:
+            self._file.mark_delivered(batch)
+            if not self._file.has_pending:
                 self._file.remove()
                 self._file, self._turns = None, 0
 
@@ -142,26 +142,26 @@ class Outbox:
     def _append(self, record: Record, *, is_turn: bool) -> bool:
         if self._file is None:
             total = 0
-            for path in _files(self._folder):
+            for path in _outbox_files(self._folder):
                 with contextlib.suppress(OSError):
                     total += path.stat().st_size
-            if total >= MOST_IN_FOLDER:
-                self._complain("of this project is full: turns are dropped")
+            if total >= MAX_FOLDER_BYTES:
+                self._warn_once("of this project is full: turns are dropped")
                 return False
             # It begins with the run's opening: whoever finds it later needs nothing else.
             file = OutboxFile.create(self._folder)
-            if not file.append(written({"open": self._opening})):
+            if not file.append(encode_record({"open": self._opening})):
                 file.remove()
-                self._complain("cannot be written (the disk is full)")
+                self._warn_once("cannot be written (the disk is full)")
                 return False
             self._file = file
-        line = written(record, self._asked_for)
-        room = self._most_bytes - (RESERVE if is_turn else 0)
-        if self._file.size + len(line) > room or (is_turn and self._turns >= self._most_turns):
-            self._complain("is full: newer turns are dropped")
+        line = encode_record(record, self._masked_args)
+        room = self._max_bytes - (RESERVED_BYTES if is_turn else 0)
+        if self._file.size + len(line) > room or (is_turn and self._turns >= self._max_turns):
+            self._warn_once("is full: newer turns are dropped")
             return False
         if not self._file.append(line):
-            self._complain("cannot be written (the disk is full)")
+            self._warn_once("cannot be written (the disk is full)")
             return False
         self._turns += is_turn
         return True
@@ -169,30 +169,30 @@ class Outbox:
     def report_dropped(self) -> None:
         """Record how many turns were dropped, if the number is new."""
         with self._lock:
-            if self.dropped > self._dropped_told and self._file is not None:
+            if self.dropped > self._dropped_reported and self._file is not None:
                 with contextlib.suppress(OSError):
                     self._append({"dropped": self.dropped}, is_turn=False)
-                self._dropped_told = self.dropped
+                self._dropped_reported = self.dropped
 
-    def _complain(self, what: str) -> None:
-        if not self._complained:
-            logger.warning("the outbox %s; the agent goes on", what)
-        self._complained = True
+    def _warn_once(self, problem: str) -> None:
+        if not self._has_warned:
+            logger.warning("the outbox %s; the agent goes on", problem)
+        self._has_warned = True
 
 
-def leftovers(folder: Path) -> Iterator[OutboxFile]:
+def ownerless_files(folder: Path) -> Iterator[OutboxFile]:
     """Lock and yield each file of a folder whose owner is gone, oldest first.
 
     The caller removes or closes it.
     """
-    for path in _files(folder):
+    for path in _outbox_files(folder):
         file = OutboxFile.adopt(path)
         if file is not None:
             yield file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class PendingFiles:
     """What waits in a project's folder."""
 
     folder: Path
@@ -201,9 +201,9 @@ class Waiting:
     size: int
 
 
-def waiting_in(folder: Path) -> Waiting:
+def count_pending(folder: Path) -> PendingFiles:
     """Count what waits in a folder, without locking anything."""
-    files = _files(folder)
+    files = _outbox_files(folder)
     raw = []
     for path in files:
         # Its owner may have delivered and removed it since it was listed.
@@ -212,10 +212,10 @@ def waiting_in(folder: Path) -> Waiting:
         except OSError:
             raw.append(b"")
     turns = sum("turn" in record for text in raw for record in read_records(text))
-    return Waiting(folder=folder, files=len(files), turns=turns, size=sum(map(len, raw)))
+    return PendingFiles(folder=folder, files=len(files), turns=turns, size=sum(map(len, raw)))
 
 
-def _files(folder: Path) -> list[Path]:
+def _outbox_files(folder: Path) -> list[Path]:
     try:
         return sorted(folder.glob("*.jsonl"))
     except OSError:

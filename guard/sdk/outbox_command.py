@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from guard.errors import ServerAway, ServerRefused
-from guard.sdk.delivery import deliver_leftovers
-from guard.sdk.opening import address
-from guard.sdk.outbox import outbox_root, project_folder, waiting_in
+from guard.sdk.base_session import server_address
+from guard.sdk.delivery import deliver_ownerless
+from guard.sdk.outbox import count_pending, outbox_root, project_folder
 from guard.sdk.transport import HttpTransport
 
 
@@ -33,41 +33,41 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write("guard outbox: it is switched off\n")
         return 0
     if args.action == "list":
-        sys.stdout.write(listing(root))
+        sys.stdout.write(list_pending(root))
         return 0
     try:
-        return send(root, *address(args.url, args.key))
+        return send_pending(root, *server_address(args.url, args.key))
     except ValueError as error:
         sys.stderr.write(f"guard outbox: {error}\n")
         return 2
 
 
-def listing(root: Path) -> str:
+def list_pending(root: Path) -> str:
     """Print what waits, one line for each project."""
-    found = [waiting_in(folder) for folder in sorted(root.glob("*")) if folder.is_dir()]
+    folders = [count_pending(folder) for folder in sorted(root.glob("*")) if folder.is_dir()]
     lines = [
-        f"{one.folder.name}  {one.files} files  {one.turns} turns  {one.size} bytes\n"
-        for one in found
-        if one.files
+        f"{found.folder.name}  {found.files} files  {found.turns} turns  {found.size} bytes\n"
+        for found in folders
+        if found.files
     ]
     return "".join(lines) or "Nothing is queued.\n"
 
 
-def send(root: Path, url: str, key: str) -> int:
+def send_pending(root: Path, url: str, key: str) -> int:
     """Deliver what the sessions of one project left behind.
 
     Raises:
         ValueError: The address or the key is invalid.
     """
     transport = HttpTransport(url, key)
-    taken = files = 0
+    delivered = files = 0
     try:
-        for turns in deliver_leftovers(transport.send, project_folder(root, url, key)):
-            files, taken = files + 1, taken + turns
+        for turns in deliver_ownerless(transport.send, project_folder(root, url, key)):
+            files, delivered = files + 1, delivered + turns
     except (ServerAway, ServerRefused) as error:
         sys.stderr.write(f"guard outbox: {error}; what is left is kept\n")
         return 1
     finally:
         transport.close()
-    sys.stdout.write(f"{files} files with {taken} new turns were delivered.\n")
+    sys.stdout.write(f"{files} files with {delivered} new turns were delivered.\n")
     return 0

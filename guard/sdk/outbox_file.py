@@ -15,7 +15,7 @@ from typing import Any
 
 from guard.caching import RecentCache
 from guard.redact import redact, redact_json
-from guard.sdk.wording import cut
+from guard.sdk.turn_json import cut_middle
 
 try:
     import fcntl
@@ -27,13 +27,13 @@ except ImportError:  # no such locks here: each session delivers its own file, a
 Record = Mapping[str, Any]
 
 # Of one text of a turn; its middle is cut. Masking costs 30 us a kilobyte.
-MOST_CHARS = 8_000
-LONGEST_LINE = 256 * 1024
+MAX_CHARS = 8_000
+MAX_LINE_BYTES = 256 * 1024
 # Written by the session itself: these hold no text of the host.
-_OURS = frozenset({"key", "role", "phase", "ts"})
+_UNMASKED_FIELDS = frozenset({"key", "role", "phase", "ts"})
 # Usually the same in every turn.
-_NAMES = frozenset({"agent", "tool", "model", "provider"})
-_UNDER_WAY = 16
+_NAME_FIELDS = frozenset({"agent", "tool", "model", "provider"})
+_MAX_OPEN_CALLS = 16
 BATCH_BYTES = 1024 * 1024
 
 
@@ -51,8 +51,8 @@ class OutboxFile:
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path, self._descriptor = path, descriptor
         self.size = os.fstat(descriptor).st_size
-        self.sent = 0
-        self._torn = False
+        self.delivered_bytes = 0
+        self._has_torn_line = False
 
     @classmethod
     def create(cls, folder: Path) -> OutboxFile:
@@ -61,7 +61,7 @@ class OutboxFile:
         # The name sorts by age: the oldest file is delivered first.
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND
         descriptor = os.open(folder / name, flags, 0o600)
-        if not _locked(descriptor):
+        if not _try_lock(descriptor):
             os.close(descriptor)
             raise OSError(errno.ENOLCK, "the file cannot be locked")
         return cls(folder / name, descriptor)
@@ -73,7 +73,7 @@ class OutboxFile:
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
         except OSError:
             return None
-        if fcntl is None or not _locked(descriptor) or os.fstat(descriptor).st_nlink == 0:
+        if fcntl is None or not _try_lock(descriptor) or os.fstat(descriptor).st_nlink == 0:
             os.close(descriptor)  # its owner lives, or somebody has just delivered it
             return None
         return cls(path, descriptor)
@@ -81,32 +81,34 @@ class OutboxFile:
     def append(self, line: bytes) -> bool:
         """Write one line at once; False: there was room for only a part of it."""
         # A torn line is ended first, or this one would become a part of it.
-        whole = b"\n" + line if self._torn else line
+        whole = b"\n" + line if self._has_torn_line else line
         # Unbuffered: a kill must not lose a turn that was kept.
         count = os.write(self._descriptor, whole)
         self.size += count
-        self._torn = count < len(whole)
-        return not self._torn
+        self._has_torn_line = count < len(whole)
+        return not self._has_torn_line
 
     @property
-    def pending(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether something was not delivered yet."""
-        return self.sent < self.size
+        return self.delivered_bytes < self.size
 
-    def delivered(self, batch: Batch) -> None:
+    def mark_delivered(self, batch: Batch) -> None:
         """Record how far it was delivered."""
-        self.sent = batch.end
+        self.delivered_bytes = batch.end
 
-    def batch(self) -> Batch:
+    def next_batch(self) -> Batch:
         """Read the next records, whole lines only; empty when everything is delivered."""
-        os.lseek(self._descriptor, self.sent, os.SEEK_SET)  # what is appended goes to the end
-        raw = os.read(self._descriptor, max(BATCH_BYTES, 2 * LONGEST_LINE))
+        os.lseek(
+            self._descriptor, self.delivered_bytes, os.SEEK_SET
+        )  # what is appended goes to the end
+        raw = os.read(self._descriptor, max(BATCH_BYTES, 2 * MAX_LINE_BYTES))
         if not raw:  # somebody has cut the file
             return Batch((), self.size)
         cut = raw.rfind(b"\n") + 1
         # A torn line is skipped: nobody completes it. So is a line longer than the window.
-        at_end = self.sent + len(raw) >= self.size
-        end = self.sent + (len(raw) if at_end or not cut else cut)
+        at_end = self.delivered_bytes + len(raw) >= self.size
+        end = self.delivered_bytes + (len(raw) if at_end or not cut else cut)
         return Batch(tuple(read_records(raw[:cut])), end)
 
     def remove(self) -> None:
@@ -119,7 +121,7 @@ class OutboxFile:
         os.close(self._descriptor)
 
 
-def _locked(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     if fcntl is None:
         return True
     try:
@@ -129,71 +131,71 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-class AskedFor:
+class MaskedArgs:
     """Masked arguments of the calls under way: their completions are not masked again.
 
     A call is reported as it was proposed, even if its host changes the arguments later.
     """
 
     def __init__(self) -> None:
-        self._masked = RecentCache[str, tuple[Any, Any]](_UNDER_WAY)
+        self._masked = RecentCache[str, tuple[Any, Any]](_MAX_OPEN_CALLS)
 
-    def masked(self, turn: Record) -> Any:
+    def of_turn(self, turn: Record) -> Any:
         """Return a turn's arguments with long texts cut and secrets masked."""
         key, args = turn.get("key") or "", turn["args"]
-        known = self._masked.get(key)
-        if known is not None and known[0] is args:
-            return known[1]
-        masked = redact_json(_shortened(args, MOST_CHARS))
+        cached = self._masked.get(key)
+        if cached is not None and cached[0] is args:
+            return cached[1]
+        masked = redact_json(_cut_texts(args, MAX_CHARS))
         self._masked.put(key, (args, masked))
         return masked
 
 
-def written(record: Record, asked_for: AskedFor | None = None) -> bytes:
+def encode_record(record: Record, masked_args: MaskedArgs | None = None) -> bytes:
     """Write a record as one line: secrets masked, long texts cut.
 
     Args:
         record: What to write.
-        asked_for: The calls of the same session.
+        masked_args: The calls of the same session.
     """
     turn: Record = record.get("turn") or {}
     masked: dict[str, Any] = {}
     # Masking is the main cost of keeping a turn: skip what cannot hold a secret, was masked already
     # or is the same in every turn.
     for name, value in turn.items():
-        if name in _OURS:
+        if name in _UNMASKED_FIELDS:
             masked[name] = value
         elif name == "args":
-            masked[name] = (asked_for or AskedFor()).masked(turn)
-        elif name in _NAMES:
-            masked[name] = _masked_name(cut(str(value), MOST_CHARS) or "")
+            masked[name] = (masked_args or MaskedArgs()).of_turn(turn)
+        elif name in _NAME_FIELDS:
+            masked[name] = _mask_name(cut_middle(str(value), MAX_CHARS) or "")
         else:
-            masked[name] = redact_json(_shortened(value, MOST_CHARS))
-    line = _line({"turn": masked} if masked else redact_json(_shortened(record, MOST_CHARS)))
+            masked[name] = redact_json(_cut_texts(value, MAX_CHARS))
+    line = _encode_line({"turn": masked} if masked else redact_json(_cut_texts(record, MAX_CHARS)))
     # Better a turn without its details than a gap in the run.
-    if len(line) > LONGEST_LINE:
-        line = _line(redact_json(_shortened(record, 500)))
-    if len(line) > LONGEST_LINE:
+    if len(line) > MAX_LINE_BYTES:
+        line = _encode_line(redact_json(_cut_texts(record, 500)))
+    if len(line) > MAX_LINE_BYTES:
         bare = {name: part for name, part in record.get("turn", {}).items() if name != "args"}
-        line = _line(redact_json(_shortened({**record, "turn": bare}, 500)))
+        line = _encode_line(redact_json(_cut_texts({**record, "turn": bare}, 500)))
     return line
 
 
-_masked_name = functools.lru_cache(maxsize=256)(redact)
+_mask_name = functools.lru_cache(maxsize=256)(redact)
 _encode = json.JSONEncoder(default=str, separators=(",", ":")).encode
 
 
-def _line(record: Record) -> bytes:
+def _encode_line(record: Record) -> bytes:
     return _encode(record).encode() + b"\n"
 
 
-def _shortened(value: Any, most: int) -> Any:
+def _cut_texts(value: Any, max_chars: int) -> Any:
     if isinstance(value, str):
-        return cut(value, most)
+        return cut_middle(value, max_chars)
     if isinstance(value, Mapping):
-        return {name: _shortened(part, most) for name, part in value.items()}
+        return {name: _cut_texts(part, max_chars) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_shortened(part, most) for part in value]
+        return [_cut_texts(part, max_chars) for part in value]
     return value
 
 

@@ -13,7 +13,7 @@ from guard.deciding import AllowPattern
 from guard.errors import PolicyInvalid
 from guard.formats.fields import read_word
 from guard.policy import DEFAULT_POLICY, Policy
-from guard.sdk.keys import write_private
+from guard.sdk.connections import write_private
 from guard.wire import Mode
 
 logger = logging.getLogger("guard")

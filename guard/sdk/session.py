@@ -13,11 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from guard.errors import ServerAway
+from guard.sdk.base_session import (
+    BaseSession,
+    call_on_escalation,
+    completed_turn,
+    message_turn,
+    proposed_turn,
+    with_messages,
+)
 from guard.sdk.conversation import Conversation, Go
 from guard.sdk.delivery import Send
-from guard.sdk.exchange import Do, Flow, T, Transport, Wait
-from guard.sdk.forking import ProcessLock
-from guard.sdk.opening import BaseSession, done, hand_over, message_turn, proposed, with_messages
+from guard.sdk.flow import BlockingCall, Flow, T, Transport, Wait
+from guard.sdk.forking import ForkSafeLock
 from guard.sdk.transport import HttpTransport
 from guard.turn import Role
 from guard.wire import Escalation
@@ -28,10 +35,10 @@ if TYPE_CHECKING:
     AnySession: TypeAlias = "Session | AsyncSession"
 
 _current: ContextVar[AnySession | None] = ContextVar("missioncontrol_session", default=None)
-_open: list[AnySession] = []
+_open_sessions: list[AnySession] = []
 # With the id of the process that opened it: a fork copies the value, but must not use the run.
-_default: tuple[int, Session] | None = None
-_process = ProcessLock()
+_process_session: tuple[int, Session] | None = None
+_sessions_lock = ForkSafeLock()
 
 
 class Session(BaseSession[Transport]):
@@ -80,8 +87,8 @@ class Session(BaseSession[Transport]):
             default parent is the one in `$MISSIONCONTROL_PARENT_RUN`, if any.
     """
 
-    def _connect(self, where: tuple[str, str], transport: Transport | None) -> tuple[Send, Send]:
-        self._transport = transport or HttpTransport(*where)
+    def _connect(self, server: tuple[str, str], transport: Transport | None) -> tuple[Send, Send]:
+        self._transport = transport or HttpTransport(*server)
         return self._transport.send, self._transport.send
 
     def child(self, name: str, **opening: Any) -> Session:
@@ -98,12 +105,12 @@ class Session(BaseSession[Transport]):
     def __enter__(self) -> Self:
         self._drive(self._conversation.open())
         # Only once it is open: a watched function called before would have no run.
-        self._outer = enter(self)
+        self._outer = set_current_session(self)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         # Before closing, which may wait for the server: nothing may be reported of a run that ends.
-        leave(self, self._outer)
+        restore_session(self, self._outer)
         self.close("failed" if kind else "completed")
 
     def close(self, status: Literal["completed", "failed"] = "completed") -> None:
@@ -134,7 +141,7 @@ class Session(BaseSession[Transport]):
         Raises:
             Stopped: The run is over.
         """
-        turn = proposed(tool, args, agent=agent or self.agent, facts=facts)
+        turn = proposed_turn(tool, args, agent=agent or self.agent, facts=facts)
         return self._drive(self._conversation.propose(turn))
 
     def after(
@@ -153,7 +160,7 @@ class Session(BaseSession[Transport]):
         """
         if not go.run:
             return ()
-        return self._drive(self._conversation.report(done(go.turn, result, error, facts)))
+        return self._drive(self._conversation.report(completed_turn(go.turn, result, error, facts)))
 
     def say(
         self,
@@ -200,32 +207,32 @@ class Session(BaseSession[Transport]):
 
     def _drive(self, flow: Flow[T]) -> T:
         """Run a flow over the transport, in this thread."""
-        go_on = partial(flow.send, None)
+        resume = partial(flow.send, None)
         while True:
             try:
-                step = go_on()
+                step = resume()
             except StopIteration as finished:
                 # Only after the turn was reported: the callback may use this very session.
                 for escalation in self._conversation.take_escalations():
-                    hand_over(escalation, self._on_escalation)
+                    call_on_escalation(escalation, self._on_escalation)
                 return finished.value  # type: ignore[no-any-return]
             # Flows yield what blocks instead of calling it: the asynchronous session drives the
             # same flows.
             if isinstance(step, Wait):
                 time.sleep(step.seconds)
-                go_on = partial(flow.send, None)
-            elif isinstance(step, Do):
-                go_on = partial(flow.send, step.work())
+                resume = partial(flow.send, None)
+            elif isinstance(step, BlockingCall):
+                resume = partial(flow.send, step.function())
             else:
                 try:
-                    go_on = partial(flow.send, self._transport.send(step))
+                    resume = partial(flow.send, self._transport.send(step))
                 except ServerAway as away:
                     # Thrown into the flow: only the flow knows whether this step is possible
                     # without a server.
-                    go_on = partial(flow.throw, away)
+                    resume = partial(flow.throw, away)
 
 
-class Twin(Session):
+class SharedSession(Session):
     """A session for a run that another session opens and closes."""
 
     def __init__(
@@ -246,22 +253,22 @@ class Twin(Session):
         self._transport = transport
 
 
-def enter(session: AnySession) -> AnySession | None:
+def set_current_session(session: AnySession) -> AnySession | None:
     """Make a session this context's current one; return the previous one."""
     before = _current.get()
     _current.set(session)
-    with _process.lock:
-        _open.append(session)
+    with _sessions_lock.lock:
+        _open_sessions.append(session)
     return before
 
 
-def leave(session: AnySession, before: AnySession | None) -> None:
-    """Undo `enter`."""
+def restore_session(session: AnySession, before: AnySession | None) -> None:
+    """Undo `set_current_session`."""
     _current.set(before)
-    with _process.lock:
+    with _sessions_lock.lock:
         # Leaving twice is harmless.
-        if session in _open:
-            _open.remove(session)
+        if session in _open_sessions:
+            _open_sessions.remove(session)
 
 
 def current_session() -> AnySession:
@@ -269,25 +276,28 @@ def current_session() -> AnySession:
 
     If none is open, open one for the process, for all its calls; it ends with the process.
     """
-    global _default  # noqa: PLW0603 - one for the process, or for a child it forked
+    global _process_session  # noqa: PLW0603 - one for the process, or for a child it forked
     here = _current.get()
     if here is not None:
         return here
-    with _process.lock:
-        if _open:
-            return _open[-1]
+    with _sessions_lock.lock:
+        if _open_sessions:
+            return _open_sessions[-1]
         # A forked child opens its own: otherwise two processes would write one run.
-        if _default is None or _default[0] != os.getpid():
-            _default = (os.getpid(), Session(Path(sys.argv[0] or "python").stem or "python"))
-            atexit.register(end_own)
-        return _default[1]
+        if _process_session is None or _process_session[0] != os.getpid():
+            _process_session = (
+                os.getpid(),
+                Session(Path(sys.argv[0] or "python").stem or "python"),
+            )
+            atexit.register(close_process_session)
+        return _process_session[1]
 
 
-def end_own() -> None:
+def close_process_session() -> None:
     """End the process's own run, if there is one."""
-    global _default
+    global _process_session
     # Nothing is left to do at exit.
-    atexit.unregister(end_own)
-    own, _default = _default, None
+    atexit.unregister(close_process_session)
+    own, _process_session = _process_session, None
     if own is not None and own[0] == os.getpid():
         own[1].close()

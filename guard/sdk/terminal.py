@@ -12,14 +12,14 @@ from functools import partial
 from typing import Literal
 
 from guard.printing import printable
-from guard.sdk.forking import ProcessLock
+from guard.sdk.forking import ForkSafeLock
 
 # How often a waiting question checks whether it is still needed.
-LOOK_S = 0.2
-LONGEST = 4096
+POLL_S = 0.2
+MAX_ANSWER_BYTES = 4096
 SHOWN_CHARS = 400
 
-_process = ProcessLock()
+_terminal_lock = ForkSafeLock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Choice:
     message: str | None = None
 
 
-LETTERS: dict[str, Literal["terminate", "continue", "allowlist"]] = {
+ACTION_OF_LETTER: dict[str, Literal["terminate", "continue", "allowlist"]] = {
     "t": "terminate",
     "c": "continue",
     "a": "allowlist",
@@ -55,7 +55,9 @@ LETTERS: dict[str, Literal["terminate", "continue", "allowlist"]] = {
 PROMPT = "[t]erminate, [c]ontinue, [a]llow this call in this run, [i]nject a message: "
 
 
-def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Choice | None:
+def ask_at_terminal(
+    question: Question, *, is_obsolete: Callable[[], bool] = lambda: False
+) -> Choice | None:
     """Ask, and wait for an answer; return None if nobody is there or nobody answers.
 
     A question is asked only where a person can answer: standard input and standard error are the
@@ -64,35 +66,37 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
 
     Args:
         question: What is asked.
-        unless: Called while waiting; when it returns true, the question is no longer needed.
+        is_obsolete: Called while waiting; when it returns true, the question is no longer needed.
     """
-    descriptor = _terminal()
+    descriptor = _terminal_descriptor()
     if descriptor is None:
         return None
     import termios
 
     # Two threads must not ask at once: one letter would answer both questions.
-    with _process.lock:
+    with _terminal_lock.lock:
         deadline = time.monotonic() + question.limit_s
-        read = partial(_read_line, descriptor, lambda: unless() or time.monotonic() >= deadline)
+        read = partial(
+            _read_line, descriptor, lambda: is_obsolete() or time.monotonic() >= deadline
+        )
         # What was typed before the question is not an answer to it.
         termios.tcflush(descriptor, termios.TCIFLUSH)
         shown = (question.run, question.reason, question.call)
         # Each on one printable line: what an agent wrote must not control the terminal.
         name, reason, call = (printable(words, longest=SHOWN_CHARS) for words in shown)
-        _say(f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n")
+        _print(f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n")
         while True:
-            _say(PROMPT)
+            _print(PROMPT)
             line = read()
             if line is None:
-                _say("\n")
+                _print("\n")
                 return None
             letter, rest = line[:1].lower(), line[1:].strip()
-            if letter in LETTERS:
-                return Choice(action=LETTERS[letter])
+            if letter in ACTION_OF_LETTER:
+                return Choice(action=ACTION_OF_LETTER[letter])
             if letter == "i":
                 if not rest:
-                    _say("What shall it read instead of a result? ")
+                    _print("What shall it read instead of a result? ")
                     rest = read() or ""
                 if rest:
                     return Choice(action="inject", message=rest)
@@ -101,17 +105,17 @@ def ask(question: Question, *, unless: Callable[[], bool] = lambda: False) -> Ch
 def _read_line(descriptor: int, is_over: Callable[[], bool]) -> str | None:
     while not is_over():
         # Not a blocking read: an answer from elsewhere must be able to end the question.
-        ready, _, _ = select.select([descriptor], [], [], LOOK_S)
+        ready, _, _ = select.select([descriptor], [], [], POLL_S)
         if ready:
             try:
-                raw = os.read(descriptor, LONGEST)
+                raw = os.read(descriptor, MAX_ANSWER_BYTES)
             except OSError:
                 return None
             return raw.decode(errors="replace").strip() if raw else None
     return None
 
 
-def _terminal() -> int | None:
+def _terminal_descriptor() -> int | None:
     """Return the terminal's descriptor if a person can be asked there now."""
     try:
         import termios
@@ -129,6 +133,6 @@ def _terminal() -> int | None:
     return descriptor if by_lines else None  # a full-screen host reads the keys itself
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     sys.stderr.write(text)
     sys.stderr.flush()

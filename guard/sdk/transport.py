@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from guard.errors import ServerAway
-from guard.sdk.exchange import Answer, Request
-from guard.sdk.forking import start_afresh_in_children
+from guard.sdk.flow import Request, Response
+from guard.sdk.forking import register_after_fork
 
 # Longest wait for a connection to a dead host.
 CONNECT_S = 5.0
@@ -78,12 +78,12 @@ class Endpoint:
         }
 
 
-def payload(request: Request) -> bytes:
+def encode_body(request: Request) -> bytes:
     """The body as bytes; what JSON cannot represent is written as text."""
     return b"" if request.body is None else json.dumps(request.body, default=str).encode()
 
 
-def answer_of(status: int, raw: bytes, retry_after: str | None = None) -> Answer:
+def parse_response(status: int, raw: bytes, retry_after: str | None = None) -> Response:
     """Read a response; a proxy's HTML page becomes an answer without a body.
 
     `Retry-After` is read in seconds only, not as a date.
@@ -94,15 +94,15 @@ def answer_of(status: int, raw: bytes, retry_after: str | None = None) -> Answer
         body = None
     after = (retry_after or "").strip()
     retry_s = float(after) if after.isdecimal() else None
-    return Answer(status=status, body=body, retry_after_s=retry_s)
+    return Response(status=status, body=body, retry_after_s=retry_s)
 
 
-def keep_alive(line: socket.socket) -> None:
+def enable_keepalive(sock: socket.socket) -> None:
     """Let the system probe a silent connection, to learn whether its other end is there."""
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in KEEPALIVE.items():
         if hasattr(socket, name):
-            line.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 class HttpTransport:
@@ -111,19 +111,19 @@ class HttpTransport:
     def __init__(self, url: str, key: str) -> None:
         self._endpoint = Endpoint.of(url, key)
         self._idle: list[http.client.HTTPConnection] = []
-        self._keeps, self._is_cut = True, False
-        self.start_afresh()
-        start_afresh_in_children(self)
+        self._keeps_idle, self._is_aborted = True, False
+        self.reset_after_fork()
+        register_after_fork(self)
 
-    def start_afresh(self) -> None:
+    def reset_after_fork(self) -> None:
         """Leave the connections to the parent: sharing one, each would read the other's answers."""
         self._lock = threading.Lock()
-        self._under_way: set[http.client.HTTPConnection] = set()
+        self._in_flight: set[http.client.HTTPConnection] = set()
         inherited, self._idle = self._idle, []
         for connection in inherited:
             connection.close()
 
-    def send(self, request: Request) -> Answer:
+    def send(self, request: Request) -> Response:
         """Send and read the whole answer.
 
         Raises:
@@ -139,12 +139,12 @@ class HttpTransport:
                     # The server closed an idle connection. All our requests may be repeated (turns
                     # have keys), so a new connection is tried.
                     kept.close()
-                    if self._is_cut:
+                    if self._is_aborted:
                         raise ServerAway("it was given up") from None
             kind = _CONNECTIONS[self._endpoint.scheme]
             connection = kind(self._endpoint.host, self._endpoint.port, timeout=CONNECT_S)
             connection.connect()
-            keep_alive(connection.sock)
+            enable_keepalive(connection.sock)
             return self._exchange(connection, request)
         except (OSError, http.client.HTTPException) as error:
             raise ServerAway(str(error) or type(error).__name__) from error
@@ -152,43 +152,45 @@ class HttpTransport:
     def close(self) -> None:
         """Close the idle connections; a request under way closes its own."""
         with self._lock:
-            idle, self._idle, self._keeps = self._idle, [], False
+            idle, self._idle, self._keeps_idle = self._idle, [], False
         for connection in idle:
             connection.close()
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """Close all connections for good, even those in use: nobody answers at their other end."""
         self.close()
         with self._lock:
-            self._is_cut, left = True, list(self._under_way)
-        for connection in left:
-            if (line := connection.sock) is not None:
+            self._is_aborted, in_flight = True, list(self._in_flight)
+        for connection in in_flight:
+            if (sock := connection.sock) is not None:
                 with contextlib.suppress(OSError):
-                    line.shutdown(socket.SHUT_RDWR)
+                    sock.shutdown(socket.SHUT_RDWR)
 
-    def _exchange(self, connection: http.client.HTTPConnection, request: Request) -> Answer:
+    def _exchange(self, connection: http.client.HTTPConnection, request: Request) -> Response:
         with self._lock:
-            self._under_way.add(connection)
+            self._in_flight.add(connection)
         try:
             if connection.sock is not None:
                 # Connecting had its own time-out; this one may be as long as a held call.
                 connection.sock.settimeout(request.timeout_s)
             target, headers = self._endpoint.target(request), self._endpoint.headers(request)
-            connection.request(request.method, target, payload(request), headers)
+            connection.request(request.method, target, encode_body(request), headers)
             response = connection.getresponse()
             retry_after = response.getheader("Retry-After")
-            answer = answer_of(response.status, response.read(), retry_after)
+            answer = parse_response(response.status, response.read(), retry_after)
         except BaseException:
             # The rest of this answer would be read as the next one's.
             connection.close()
             raise
         finally:
             with self._lock:
-                self._under_way.discard(connection)
+                self._in_flight.discard(connection)
         with self._lock:
             # It closes its socket itself if the server said that it closes.
             room = (
-                connection.sock is not None and len(self._idle) < IDLE_CONNECTIONS and self._keeps
+                connection.sock is not None
+                and len(self._idle) < IDLE_CONNECTIONS
+                and self._keeps_idle
             )
             if room:
                 self._idle.append(connection)

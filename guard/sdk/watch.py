@@ -25,9 +25,9 @@ from typing import Any, ParamSpec, TypeVar, cast, overload
 from guard.errors import Stopped
 from guard.nature import ToolNature
 from guard.sdk.aio import AsyncSession
-from guard.sdk.capture import MOST_ITEMS, Keep, captured_args, captured_result
+from guard.sdk.base_session import with_messages
+from guard.sdk.capture import MAX_ITEMS, KeepArgs, captured_args, captured_result
 from guard.sdk.offline_answers import Go
-from guard.sdk.opening import with_messages
 from guard.sdk.session import Session, current_session
 
 logger = logging.getLogger("guard")
@@ -45,7 +45,7 @@ def watch(target: str, /, **opening: Any) -> Watch: ...
 def watch(
     *,
     tool: str | None = None,
-    args: Keep = True,
+    args: KeepArgs = True,
     agent: str | None = None,
     nature: ToolNature | Mapping[str, Any] | None = None,
     append: bool = False,
@@ -58,7 +58,7 @@ def watch(
     /,
     *,
     tool: str | None = None,
-    args: Keep = True,
+    args: KeepArgs = True,
     nature: ToolNature | Mapping[str, Any] | None = None,
     append: bool = False,
     skipped: Callable[[str], Any] | None = None,
@@ -101,7 +101,7 @@ def watch(
     # One name for both uses, as people expect: a string names a run, anything else is a function.
     if isinstance(target, str):
         return Watch(target, opening)
-    how = Telling(
+    options = WatchOptions(
         tool=tool,
         keep=args,
         agent=opening.pop("agent", None),
@@ -112,7 +112,7 @@ def watch(
     # Raised at once: otherwise people would believe that the option has an effect here.
     if opening:
         raise TypeError(f"watch() takes {', '.join(opening)} only after a run's name")
-    wrap = functools.partial(watched, how=how)
+    wrap = functools.partial(wrap_function, options=options)
     return wrap if target is None else wrap(target)
 
 
@@ -181,21 +181,23 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
+class WatchOptions:
     """How the calls of one function are reported; see `guard.watch`."""
 
     tool: str | None = None
-    keep: Keep = True
+    keep: KeepArgs = True
     agent: str | None = None
     nature: ToolNature | Mapping[str, Any] | None = None
     append: bool = False
     skipped: Callable[[str], Any] | None = None
 
-    def instead(self, go: Go) -> Any:
+    def skipped_result(self, go: Go) -> Any:
         """Return the result of a call that was not run."""
         return self.skipped(go.text) if self.skipped else go.text
 
-    def result(self, session: Session | AsyncSession, result: Any, messages: list[str]) -> Any:
+    def add_messages(
+        self, session: Session | AsyncSession, result: Any, messages: list[str]
+    ) -> Any:
         """Return the result, unchanged unless messages are to be added to its text."""
         if self.append and isinstance(result, str) and messages:
             return with_messages(result, messages)
@@ -204,139 +206,141 @@ class Telling:
         return result
 
 
-def watched(function: Function, *, how: Telling) -> Function:
+def wrap_function(function: Function, *, options: WatchOptions) -> Function:
     """Wrap a function; the wrapper is the same kind of function."""
     if inspect.isasyncgenfunction(function):
-        return _async_generator(function, how)
+        return _wrap_async_generator(function, options)
     if inspect.iscoroutinefunction(function):
-        return _coroutine(function, how)
+        return _wrap_coroutine(function, options)
     return (
-        _generator(function, how) if inspect.isgeneratorfunction(function) else _call(function, how)
+        _wrap_generator(function, options)
+        if inspect.isgeneratorfunction(function)
+        else _wrap_plain(function, options)
     )
 
 
-def _call(function: Function, how: Telling) -> Function:
-    asks = _asking(function, how)
+def _wrap_plain(function: Function, options: WatchOptions) -> Function:
+    before_args = _before_args_of(function, options)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         # Looked up at each call: a function is decorated once, but called within many runs.
-        session = _plain(current_session())
-        go = session.before(**asks(args, kwargs))
+        session = _sync_session_of(current_session())
+        go = session.before(**before_args(args, kwargs))
         if not go.run:
-            return how.instead(go)
+            return options.skipped_result(go)
         try:
             result = function(*args, **kwargs)
         except Exception as error:
-            with _stop_waits():
-                session.unread.extend([*go.messages, *session.after(go, error=_error(error))])
+            with _defer_stop():
+                session.unread.extend([*go.messages, *session.after(go, error=_error_text(error))])
             raise
         notes = session.after(go, result=captured_result(result))
-        return how.result(session, result, [*go.messages, *notes])
+        return options.add_messages(session, result, [*go.messages, *notes])
 
     return call
 
 
-def _coroutine(function: Function, how: Telling) -> Function:
-    asks = _asking(function, how)
+def _wrap_coroutine(function: Function, options: WatchOptions) -> Function:
+    before_args = _before_args_of(function, options)
 
     @functools.wraps(function)
     async def call(*args: Any, **kwargs: Any) -> Any:
         session = current_session()
-        go = await _before(session, asks(args, kwargs))
+        go = await _before(session, before_args(args, kwargs))
         if not go.run:
-            return how.instead(go)
+            return options.skipped_result(go)
         try:
             result = await function(*args, **kwargs)
         except Exception as error:
-            with _stop_waits():
-                notes = await _after(session, go, error=_error(error))
+            with _defer_stop():
+                notes = await _after(session, go, error=_error_text(error))
                 session.unread.extend([*go.messages, *notes])
             raise
         notes = await _after(session, go, result=captured_result(result))
-        return how.result(session, result, [*go.messages, *notes])
+        return options.add_messages(session, result, [*go.messages, *notes])
 
     return call
 
 
-def _generator(function: Function, how: Telling) -> Function:
-    asks = _asking(function, how)
+def _wrap_generator(function: Function, options: WatchOptions) -> Function:
+    before_args = _before_args_of(function, options)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         # Asked at the first item: a generator that nobody reads makes no call.
-        session, items = _plain(current_session()), _Items()
-        go = session.before(**asks(args, kwargs))
+        session, items = _sync_session_of(current_session()), _YieldedItems()
+        go = session.before(**before_args(args, kwargs))
         if not go.run:
-            yield how.instead(go)
+            yield options.skipped_result(go)
             return None
         try:
-            result = yield from items.passed(function(*args, **kwargs))
+            result = yield from items.pass_through(function(*args, **kwargs))
         except Exception as error:
-            with _stop_waits():
-                session.unread.extend([*go.messages, *session.after(go, error=_error(error))])
+            with _defer_stop():
+                session.unread.extend([*go.messages, *session.after(go, error=_error_text(error))])
             raise
         except GeneratorExit:  # its reader stopped early: the call ends here
-            with _stop_waits():
-                session.unread.extend([*go.messages, *session.after(go, result=items.shown())])
+            with _defer_stop():
+                session.unread.extend([*go.messages, *session.after(go, result=items.summary())])
             raise
-        notes = session.after(go, result=items.shown())
+        notes = session.after(go, result=items.summary())
         session.unread.extend([*go.messages, *notes])
         return result
 
     return call
 
 
-def _async_generator(function: Function, how: Telling) -> Function:
-    asks = _asking(function, how)
+def _wrap_async_generator(function: Function, options: WatchOptions) -> Function:
+    before_args = _before_args_of(function, options)
 
     @functools.wraps(function)
     async def call(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        session, items = current_session(), _Items()
-        go = await _before(session, asks(args, kwargs))
+        session, items = current_session(), _YieldedItems()
+        go = await _before(session, before_args(args, kwargs))
         if not go.run:
-            yield how.instead(go)
+            yield options.skipped_result(go)
             return
         source = function(*args, **kwargs)
         try:
             async for item in source:
-                items.note(item)
+                items.add(item)
                 yield item
         except Exception as error:
-            with _stop_waits():
-                notes = await _after(session, go, error=_error(error))
+            with _defer_stop():
+                notes = await _after(session, go, error=_error_text(error))
                 session.unread.extend([*go.messages, *notes])
             raise
         finally:
             # If the reader stopped early, the source's own `finally` runs now, not at garbage
             # collection.
             await source.aclose()
-        notes = await _after(session, go, result=items.shown())
+        notes = await _after(session, go, result=items.summary())
         session.unread.extend([*go.messages, *notes])
 
     return call
 
 
 @dataclass(slots=True)
-class _Items:
+class _YieldedItems:
     """What a generator yielded: the number of items, and the first of them."""
 
     count: int = 0
     first: list[Any] = field(default_factory=list)
 
-    def note(self, item: Any) -> None:
+    def add(self, item: Any) -> None:
         self.count += 1
-        if len(self.first) < MOST_ITEMS:
+        if len(self.first) < MAX_ITEMS:
             # Only the first: a generator may yield millions, and all would be kept.
             self.first.append(captured_result(item)[:200])
 
-    def passed(self, source: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+    def pass_through(self, source: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         """Pass everything through, in both directions."""
         try:
             # As `yield from`, including `throw` and `close`, but with a look at each item.
             item = next(source)
             while True:
-                self.note(item)
+                self.add(item)
                 try:
                     sent = yield item
                 except GeneratorExit:
@@ -351,38 +355,40 @@ class _Items:
         except StopIteration as finished:
             return finished.value
 
-    def shown(self) -> str:
+    def summary(self) -> str:
         return captured_result({"items": self.count, "first": self.first})
 
 
-def _asking(function: Function, how: Telling) -> Callable[[Any, Any], dict[str, Any]]:
+def _before_args_of(
+    function: Function, options: WatchOptions
+) -> Callable[[Any, Any], dict[str, Any]]:
     """Prepare the arguments of `before` for a call; an error in it never prevents the call."""
-    tool = how.tool or getattr(function, "__name__", type(function).__name__)
+    tool = options.tool or getattr(function, "__name__", type(function).__name__)
     try:
         # Built-ins and some extensions have no signature.
         signature: inspect.Signature | None = inspect.signature(function)
     except (TypeError, ValueError):
         signature = None
     # Once for all calls, like the signature: both belong to the function.
-    facts = {"nature": how.nature} if how.nature is not None else {}
+    facts = {"nature": options.nature} if options.nature is not None else {}
 
-    def asks(args: Any, kwargs: Any) -> dict[str, Any]:
+    def before_args(args: Any, kwargs: Any) -> dict[str, Any]:
         try:
-            shown = captured_args(signature, args, kwargs, how.keep)
+            captured = captured_args(signature, args, kwargs, options.keep)
         except Exception:
             logger.exception("the arguments of %s could not be read", tool)
-            shown = {}
-        return {"tool": tool, "args": shown, "agent": how.agent, **facts}
+            captured = {}
+        return {"tool": tool, "args": captured, "agent": options.agent, **facts}
 
-    return asks
+    return before_args
 
 
-def _error(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
 @contextlib.contextmanager
-def _stop_waits() -> Iterator[None]:
+def _defer_stop() -> Iterator[None]:
     """Leave a stop to the next call: the error that ended this one comes first."""
     try:
         yield
@@ -391,18 +397,18 @@ def _stop_waits() -> Iterator[None]:
 
 
 async def _before(session: Session | AsyncSession, asked: dict[str, Any]) -> Go:
-    if isinstance(session, AsyncSession) and session.is_here():
+    if isinstance(session, AsyncSession) and session.is_on_running_loop():
         return await session.before(**asked)
     # In a thread: the call may be held for an hour, and this event loop has other tasks.
-    return await asyncio.to_thread(_plain(session).before, **asked)
+    return await asyncio.to_thread(_sync_session_of(session).before, **asked)
 
 
 async def _after(session: Session | AsyncSession, go: Go, **facts: Any) -> tuple[str, ...]:
-    if isinstance(session, AsyncSession) and session.is_here():
+    if isinstance(session, AsyncSession) and session.is_on_running_loop():
         return await session.after(go, **facts)
-    return await asyncio.to_thread(_plain(session).after, go, **facts)
+    return await asyncio.to_thread(_sync_session_of(session).after, go, **facts)
 
 
-def _plain(session: Session | AsyncSession) -> Session:
+def _sync_session_of(session: Session | AsyncSession) -> Session:
     """Return the session for plain functions: for an asyncio session, its twin."""
-    return session.twin() if isinstance(session, AsyncSession) else session
+    return session.sync_session() if isinstance(session, AsyncSession) else session

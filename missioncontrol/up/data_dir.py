@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from guard.sdk.keys import write_private
+from guard.sdk.connections import write_private
 from missioncontrol.up.errors import DataInUse, DataUnusable
 
 PRIVATE_DIR = 0o700

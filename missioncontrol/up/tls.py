@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from guard.sdk.keys import write_private
+from guard.sdk.connections import write_private
 
 FOLDER = "https"
 # It is trusted by hand on each phone, which nobody wants to do every year.

@@ -20,7 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 import guard
-from guard.sdk.exchange import Answer, Request
+from guard.sdk.flow import Request, Response
 from guard.sdk.transport import HttpTransport
 from tests.agents.gemini import GeminiCli
 from tests.agents.messages_api import Reply
@@ -117,7 +117,7 @@ class Looper(threading.Thread):
 class Patient(HttpTransport):
     """Waits for a machine under load, where a session would go on by itself."""
 
-    def send(self, request: Request) -> Answer:
+    def send(self, request: Request) -> Response:
         return super().send(replace(request, timeout_s=max(request.timeout_s, SETTLES_S)))
 
 

@@ -9,7 +9,7 @@ from guard.adapters.base import Wiring
 from guard.adapters.claude_code.adapter import EVENT, SETTINGS, look_up, sends_telemetry, usage_body
 from guard.adapters.claude_code.hooks import calls_of, read
 from guard.pricing import price
-from guard.sdk.keys import USER_WIDE
+from guard.sdk.connections import USER_WIDE
 
 KEY, URL = "mc_secret_key_1234567890", "http://127.0.0.1:9"
 USAGE = {

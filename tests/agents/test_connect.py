@@ -14,8 +14,8 @@ from guard.adapters.hook import HEADER
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.hooks import command as hook
-from guard.sdk import keys
-from guard.sdk.keys import MARGIN_S, Connection, connection_for, remember
+from guard.sdk import connections
+from guard.sdk.connections import HOLD_MARGIN_S, Connection, connection_for, save_connection
 from tests.agents.command_line import call
 from tests.sdk.server import LoopbackServer
 
@@ -309,9 +309,9 @@ def test_without_a_home_nothing_is_connected(monkeypatch):
     def nobodys():
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.setattr(keys.Path, "home", nobodys)
+    monkeypatch.setattr(connections.Path, "home", nobodys)
 
-    assert keys.connections() == []
+    assert connections.read_connections() == []
 
 
 def test_who_is_heard_by_the_server_is_told_nothing_of_it(server, project, capsys):
@@ -322,7 +322,9 @@ def test_who_is_heard_by_the_server_is_told_nothing_of_it(server, project, capsy
 
 def test_the_key_that_a_code_is_good_for_comes_before_any_other(server, project, monkeypatch):
     monkeypatch.setenv("MISSIONCONTROL_KEY", "mc_of_the_environment")
-    remember(Connection(client="claude-code", place=str(project), url=server.url, key="mc_old"))
+    save_connection(
+        Connection(client="claude-code", place=str(project), url=server.url, key="mc_old")
+    )
 
     assert guard(connect, "--once", "X4", "--key", "mc_given", "--project-dir", project) == 0
     assert connection_for("claude-code", project).key == KEY
@@ -343,8 +345,8 @@ def test_a_longer_hold_gets_a_longer_time_out(server, project):
 
     hooks = connect_to(server, project)
 
-    assert hooks["PreToolUse"]["timeout"] == 4 * 3600 + MARGIN_S
-    assert f"timeout={4 * 3600 + MARGIN_S}" in hooks["PreToolUse"]["headers"][HEADER]
+    assert hooks["PreToolUse"]["timeout"] == 4 * 3600 + HOLD_MARGIN_S
+    assert f"timeout={4 * 3600 + HOLD_MARGIN_S}" in hooks["PreToolUse"]["headers"][HEADER]
 
 
 @pytest.mark.parametrize(
@@ -390,8 +392,8 @@ def test_an_agent_without_such_hooks_says_so(project, capsys):
 
 
 def test_the_innermost_project_is_the_connection(tmp_path):
-    for place in (keys.USER_WIDE, str(tmp_path), str(tmp_path / "a")):
-        remember(Connection(client="claude-code", place=place, url=URL, key=f"k{place}"))
+    for place in (connections.USER_WIDE, str(tmp_path), str(tmp_path / "a")):
+        save_connection(Connection(client="claude-code", place=place, url=URL, key=f"k{place}"))
     (tmp_path / "a" / "b").mkdir(parents=True)
 
     found = connection_for("claude-code", tmp_path / "a" / "b")
@@ -403,7 +405,9 @@ def test_the_innermost_project_is_the_connection(tmp_path):
 def test_a_place_with_odd_letters_is_found_again(tmp_path):
     odd = tmp_path / 'a "b" \\ é'
     odd.mkdir()
-    remember(Connection(client="claude-code", place=str(odd), url=URL, key="k", fail="closed"))
+    save_connection(
+        Connection(client="claude-code", place=str(odd), url=URL, key="k", fail="closed")
+    )
 
     found = connection_for("claude-code", odd)
 
@@ -427,7 +431,7 @@ def here(project, monkeypatch):
     server = LoopbackServer()
     server.start()
     monkeypatch.chdir(project)
-    remember(
+    save_connection(
         Connection(client="claude-code", place=str(project), url=server.url, key=KEY, fail="closed")
     )
     yield server
@@ -516,7 +520,9 @@ def test_the_forwarder_adds_the_listing_and_prints_the_answer(repository, monkey
     (repository / ".gitignore").write_text("*.log\n")
     server = LoopbackServer()
     server.start()
-    remember(Connection(client="claude-code", place=str(repository), url=server.url, key=KEY))
+    save_connection(
+        Connection(client="claude-code", place=str(repository), url=server.url, key=KEY)
+    )
 
     body = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(repository)}
     status = forwarded(monkeypatch, body)
@@ -535,7 +541,9 @@ def test_the_forwarder_adds_the_listing_and_prints_the_answer(repository, monkey
     [("open", "PreToolUse", 0), ("closed", "PreToolUse", 2), ("closed", "SessionStart", 0)],
 )
 def test_without_a_server_only_a_closed_call_is_blocked(project, monkeypatch, fail, event, status):
-    remember(Connection(client="claude-code", place=str(project), url=URL, key=KEY, fail=fail))
+    save_connection(
+        Connection(client="claude-code", place=str(project), url=URL, key=KEY, fail=fail)
+    )
 
     body = {"hook_event_name": event, "session_id": "s", "cwd": str(project)}
 

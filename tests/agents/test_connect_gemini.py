@@ -13,7 +13,7 @@ from guard.adapters.gemini.adapter import SETTINGS, forwarder_of
 from guard.adapters.gemini.hooks import HOOKS
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
-from guard.sdk.keys import USER_WIDE
+from guard.sdk.connections import USER_WIDE
 from tests.agents.command_line import call
 from tests.sdk.server import LoopbackServer
 

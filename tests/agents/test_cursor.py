@@ -14,7 +14,7 @@ from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.errors import UnreadableHook
 from guard.hooks import command as hook
-from guard.sdk.keys import USER_WIDE
+from guard.sdk.connections import USER_WIDE
 from guard.turn import Phase, Role
 from guard.wire import CallAction, DirectiveAction
 from tests.agents.command_line import call

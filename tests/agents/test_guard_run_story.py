@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from guard.running.ending import is_running
+from guard.running.processes import is_running
 from tests.agents.person import Person
 from tests.agents.responses_api import Reply
 from tests.agents.test_codex_story import (

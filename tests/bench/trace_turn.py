@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from guard.sdk.exchange import Request
+from guard.sdk.flow import Request
 from guard.sdk.transport import HttpTransport
 from tests.contract.conversation import Caller, a_turn, an_agent_of
 from tests.installations import ROOT, an_installation, wait_for

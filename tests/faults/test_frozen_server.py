@@ -12,7 +12,7 @@ import pytest
 from guard.hooks import forwarding
 from guard.hooks.forwarding import forward
 from guard.hooks.forwarding import probe as plain_probe
-from guard.sdk.keys import USER_WIDE, Connection
+from guard.sdk.connections import USER_WIDE, Connection
 from tests.agents.person import Person
 from tests.installations import PATIENCE_S, an_installation, wait_for
 

@@ -4,8 +4,8 @@ import pytest
 
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks.watcher import TRIES, VOUCHES_EVERY_S, Watcher, forward_from_beside
-from guard.sdk.exchange import Answer
-from guard.sdk.keys import Connection
+from guard.sdk.connections import Connection
+from guard.sdk.flow import Response
 
 
 class Server:
@@ -177,4 +177,4 @@ def test_what_a_proxy_says_is_no_refusal_of_the_server(status, body, error):
     connection = Connection(client="codex", place="*", url="http://127.0.0.1:9", key="mc_k")
 
     with pytest.raises(error):
-        forward_from_beside(connection, {}, transport=Always(Answer(status=status, body=body)))
+        forward_from_beside(connection, {}, transport=Always(Response(status=status, body=body)))

@@ -5,7 +5,7 @@ import pytest
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.capabilities import Capabilities, EndBy, InjectAt, WhenAway
 from guard.adapters.hook import HookEvent
-from guard.sdk.opening import CAPABILITIES
+from guard.sdk.base_session import CAPABILITIES
 
 
 def test_silence_means_it_can():

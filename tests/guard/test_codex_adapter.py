@@ -10,7 +10,7 @@ from guard.adapters.codex import adapter as codex_rollout
 from guard.adapters.codex.adapter import SETTINGS
 from guard.adapters.codex.hooks import HOOKS, answer, capabilities, read
 from guard.errors import UnreadableHook
-from guard.sdk.keys import FORWARDER_EARLY_S, HOOK_HOLD_S, REPORT_HOOK_S, REPORT_S
+from guard.sdk.connections import FORWARDER_EARLY_S, HOOK_HOLD_S, REPORT_HOOK_S, REPORT_S
 from guard.turn import Phase, Role, Usage
 from guard.wire import CallAction, Directive, DirectiveAction, Message
 

@@ -12,7 +12,7 @@ from guard.running.app_server import AppServer, Notice
 from guard.running.codex_driver import Driver
 from guard.running.codex_exec import Task
 from guard.running.codex_items import CodexOutput
-from guard.sdk.keys import Connection
+from guard.sdk.connections import Connection
 from tests.sdk.server import LoopbackServer, directive
 
 APP_SERVER = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from guard.running.ending import (
+from guard.running.processes import (
     descendants,
     end_process,
     end_tree,

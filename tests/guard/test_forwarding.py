@@ -11,15 +11,15 @@ import pytest
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks import forwarding
 from guard.hooks.forwarding import RETURNS_WITHIN_S, ServerSilent, WatchedTransport, forward
-from guard.sdk.exchange import Answer, Request
-from guard.sdk.keys import USER_WIDE, Connection
+from guard.sdk.connections import USER_WIDE, Connection
+from guard.sdk.flow import Request, Response
 from tests.installations import wait_for
 from tests.sdk.server import LoopbackServer
 
 HERE = Connection(client="codex", place=USER_WIDE, url="http://127.0.0.1:9", key="mc_k")
 CUT, REFUSED = http.client.RemoteDisconnected("cut"), ConnectionRefusedError("refused")
-YES = Answer(status=200, body={"it": "ran"})
-NO = Answer(status=403, body={"code": "forbidden"})
+YES = Response(status=200, body={"it": "ran"})
+NO = Response(status=403, body={"code": "forbidden"})
 
 
 @dataclass
@@ -44,7 +44,7 @@ class World:
         answer = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         if isinstance(answer, After):
             self.now, answer = self.now + answer.seconds, answer.answered
-        if isinstance(answer, Answer):
+        if isinstance(answer, Response):
             return answer
         if isinstance(answer, ServerAway):
             raise answer
@@ -68,7 +68,7 @@ class World:
 
 
 def test_it_goes_on_waiting_over_a_restart():
-    world = World(CUT, REFUSED, REFUSED, Answer(status=503), YES)
+    world = World(CUT, REFUSED, REFUSED, Response(status=503), YES)
 
     assert world.forward() == {"it": "ran"}
     assert len({str(request.body) for request in world.asked}) == 1
@@ -144,40 +144,40 @@ def test_a_server_that_says_no_is_believed(before):
         World(*before, NO).forward()
 
 
-@pytest.mark.parametrize("page", [Answer(status=200), Answer(status=403)])
+@pytest.mark.parametrize("page", [Response(status=200), Response(status=403)])
 def test_a_page_is_no_answer(page):
     with pytest.raises(ServerAway, match=str(page.status)):
         World(page).forward()
 
 
-@pytest.mark.parametrize("page", [Answer(status=200), Answer(status=403), Answer(status=404)])
+@pytest.mark.parametrize("page", [Response(status=200), Response(status=403), Response(status=404)])
 def test_a_page_while_a_server_restarts_is_waited_out(page):
     assert World(CUT, REFUSED, *[page] * 20, YES).forward() == {"it": "ran"}
 
 
 def test_a_proxy_without_a_server_is_no_restart():
     with pytest.raises(ServerAway):
-        World(Answer(status=502)).forward()
+        World(Response(status=502)).forward()
 
 
 @pytest.mark.parametrize("status", [502, 504, 524])
 def test_a_proxy_that_does_not_wait_as_long_is_asked_again_and_again(status):
-    cut_off = [After(60, Answer(status=status))] * 30
+    cut_off = [After(60, Response(status=status))] * 30
 
     assert World(*cut_off, YES).forward() == {"it": "ran"}
 
 
 def test_a_proxy_whose_server_is_gone_is_not_waited_for():
-    world = World(After(60, Answer(status=504)))
-    world.probed = Answer(status=504)
+    world = World(After(60, Response(status=504)))
+    world.probed = Response(status=504)
 
     with pytest.raises(ServerAway):
         world.forward()
 
 
 def test_a_server_that_restarts_behind_its_proxy_is_waited_for():
-    world = World(After(60, Answer(status=502)), *[Answer(status=502)] * 20, YES)
-    world.probed = Answer(status=502)
+    world = World(After(60, Response(status=502)), *[Response(status=502)] * 20, YES)
+    world.probed = Response(status=502)
 
     assert world.forward() == {"it": "ran"}
 

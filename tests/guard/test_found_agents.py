@@ -3,7 +3,7 @@
 import os
 from datetime import UTC, datetime
 
-from guard.adapters.found import found_agents
+from guard.adapters.installed import found_agents
 
 MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 FRIDAY = datetime(2026, 3, 6, 9, tzinfo=UTC)

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from guard import Usage
-from guard.adapters import counts
-from guard.adapters.counts import langchain_usage, litellm_usage
+from guard.adapters import usage
+from guard.adapters.usage import langchain_usage, litellm_usage
 
 NEEDED = {
     "guard.adapters.claude_agent_sdk": ("claude_agent_sdk", "claude-agent-sdk"),
@@ -102,4 +102,4 @@ def test_a_model_that_tells_no_counts_has_no_usage():
 
 
 def test_the_examples_of_the_counts_hold():
-    assert doctest.testmod(counts).failed == 0
+    assert doctest.testmod(usage).failed == 0

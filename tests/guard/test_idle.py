@@ -7,7 +7,7 @@ from guard.adapters.claude_code.adapter import misses, rests
 from guard.adapters.hook import HookEvent, HookWiring
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks.watcher import AGAIN_S, ASK_S, RESTS, wait_beside, wait_for_message
-from guard.sdk.keys import Connection
+from guard.sdk.connections import Connection
 
 QUESTION = {"hook_event_name": "Idle", "session_id": "s"}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.adapters.reading import read_arguments
+from guard.adapters.parsing import read_arguments
 from guard.json_depth import limit_depth, read_json
 
 VALUES = st.recursive(

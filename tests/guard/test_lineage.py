@@ -9,12 +9,12 @@ from guard.adapters.claude_code import hooks as claude_code
 from guard.engine import Engine
 from guard.hooks.command import run as forward_hook
 from guard.sdk.lineage import (
-    OWN_VARIABLE,
     PARENT_VARIABLE,
-    hand_on,
-    opening_under,
+    RUN_KEY_VARIABLE,
+    body_with_parent,
+    export_parent,
+    opening_with_parent,
     parent_of,
-    with_parent,
 )
 
 SESSION = "4f9c8a52-0e5f-4d0e-9f6e-0d6c2a3b4c5d"
@@ -23,30 +23,30 @@ START = {"hook_event_name": "SessionStart", "session_id": SESSION, "source": "st
 
 @pytest.fixture(autouse=True)
 def _no_agent_around_us(monkeypatch):
-    for name in (PARENT_VARIABLE, OWN_VARIABLE, "CLAUDE_PID", "CLAUDE_ENV_FILE"):
+    for name in (PARENT_VARIABLE, RUN_KEY_VARIABLE, "CLAUDE_PID", "CLAUDE_ENV_FILE"):
         monkeypatch.delenv(name, raising=False)
 
 
 def test_a_session_names_the_run_that_started_its_process(monkeypatch):
     monkeypatch.setenv(PARENT_VARIABLE, "lead-run")
 
-    assert with_parent("claude-code", START)["parent_run"] == "lead-run"
+    assert body_with_parent("claude-code", START)["parent_run"] == "lead-run"
 
 
 def test_a_session_inside_a_guarded_command_belongs_to_the_commands_run(monkeypatch):
-    monkeypatch.setenv(OWN_VARIABLE, "night-shift")
+    monkeypatch.setenv(RUN_KEY_VARIABLE, "night-shift")
 
-    assert with_parent("claude-code", START)["parent_run"] == "night-shift"
+    assert body_with_parent("claude-code", START)["parent_run"] == "night-shift"
 
 
 def test_a_session_started_by_a_person_names_nobody():
-    assert with_parent("claude-code", START) == START
+    assert body_with_parent("claude-code", START) == START
 
 
 def test_a_session_is_not_its_own_parent(monkeypatch):
     monkeypatch.setenv(PARENT_VARIABLE, f"claude-code:{SESSION}")
 
-    assert with_parent("claude-code", START) == START
+    assert body_with_parent("claude-code", START) == START
 
 
 def test_what_a_session_starts_from_its_shell_finds_it_as_its_parent(monkeypatch, tmp_path):
@@ -54,19 +54,19 @@ def test_what_a_session_starts_from_its_shell_finds_it_as_its_parent(monkeypatch
     script.write_text("export OTHER=1\n")
     monkeypatch.setenv("CLAUDE_ENV_FILE", str(script))
 
-    hand_on("claude-code", START)
+    export_parent("claude-code", START)
 
     assert script.read_text().splitlines() == [
         "export OTHER=1",
         f"export {PARENT_VARIABLE}=claude-code:{SESSION}",
-        f"export {OWN_VARIABLE}=''",
+        f"export {RUN_KEY_VARIABLE}=''",
     ]
 
 
 def test_a_session_id_that_is_a_shell_command_stays_text(monkeypatch, tmp_path):
     monkeypatch.setenv("CLAUDE_ENV_FILE", str(tmp_path / "env.sh"))
 
-    hand_on("claude-code", {"session_id": "x; touch pwned"})
+    export_parent("claude-code", {"session_id": "x; touch pwned"})
 
     assert "='claude-code:x; touch pwned'\n" in (tmp_path / "env.sh").read_text()
 
@@ -74,7 +74,7 @@ def test_a_session_id_that_is_a_shell_command_stays_text(monkeypatch, tmp_path):
 def test_a_file_that_cannot_be_written_stops_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv("CLAUDE_ENV_FILE", str(tmp_path / "gone" / "env.sh"))
 
-    hand_on("claude-code", START)
+    export_parent("claude-code", START)
 
 
 def test_a_fork_names_the_session_on_its_command_line(monkeypatch, tmp_path):
@@ -84,7 +84,7 @@ def test_a_fork_names_the_session_on_its_command_line(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CLAUDE_PID", "4711")
 
-    body = with_parent("claude-code", {**START, "session_id": "another", "source": "fork"})
+    body = body_with_parent("claude-code", {**START, "session_id": "another", "source": "fork"})
 
     assert parent_of(body) == (f"claude-code:{SESSION}", "forked")
 
@@ -93,7 +93,10 @@ def test_a_fork_whose_command_line_cannot_be_read_is_a_run_of_its_own(monkeypatc
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("CLAUDE_PID", "4711")
 
-    assert parent_of(with_parent("claude-code", {**START, "source": "fork"})) == (None, "forked")
+    assert parent_of(body_with_parent("claude-code", {**START, "source": "fork"})) == (
+        None,
+        "forked",
+    )
 
 
 @pytest.mark.parametrize("named", ["", 7, None, ["x"], "x" * 201])
@@ -104,8 +107,8 @@ def test_a_parent_that_is_no_key_is_none(named):
 def test_a_run_is_not_opened_under_itself():
     opening = {"key": "worker"}
 
-    assert opening_under(opening, {PARENT_VARIABLE: "worker"}) == opening
-    assert opening_under(opening, {PARENT_VARIABLE: "lead"}) == {
+    assert opening_with_parent(opening, {PARENT_VARIABLE: "worker"}) == opening
+    assert opening_with_parent(opening, {PARENT_VARIABLE: "lead"}) == {
         "key": "worker",
         "parent_key": "lead",
     }

@@ -14,10 +14,10 @@ from guard.errors import ServerAway, ServerRefused
 from guard.running import run_client
 from guard.running.command import INTERRUPTED, NOT_RUNNABLE, NOT_STARTED
 from guard.running.command import keep as keep_command
-from guard.running.ending import is_running
-from guard.running.keeper import Keeper
-from guard.running.run_client import Reporter, RunClient, insisting
-from guard.sdk.keys import Connection
+from guard.running.processes import is_running
+from guard.running.run_client import Reporter, RunClient, retry_while_away
+from guard.running.supervisor import Keeper
+from guard.sdk.connections import Connection
 from guard.turn import Role, Turn
 from tests.installations import wait_for
 from tests.sdk.server import LoopbackServer, directive
@@ -92,7 +92,7 @@ def test_a_server_that_has_too_much_to_do_is_asked_again():
             raise ServerAway("it answers 429")
         return "answered"
 
-    assert insisting(ask, until=lambda: False) == "answered"
+    assert retry_while_away(ask, until=lambda: False) == "answered"
 
 
 class SaysNo(OneRun):

@@ -6,9 +6,9 @@ import io
 import pytest
 
 from guard.adapters.codex.hooks import capabilities, read
-from guard.running import codex_exec, command, linking
+from guard.running import codex_exec, command, session_notes
 from guard.running.codex_items import WITHOUT_TURN, Ledger, line_of, read_usage_update, turn_of
-from guard.sdk.keys import Connection, remember
+from guard.sdk.connections import Connection, save_connection
 from guard.turn import Role, Turn
 
 SKIP = "--skip-git-repo-check"
@@ -16,7 +16,12 @@ SKIP = "--skip-git-repo-check"
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    for name in ("MISSIONCONTROL_URL", "MISSIONCONTROL_KEY", linking.NOTES, linking.STEERED):
+    for name in (
+        "MISSIONCONTROL_URL",
+        "MISSIONCONTROL_KEY",
+        session_notes.NOTES,
+        session_notes.STEERED,
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -120,7 +125,9 @@ def wanted(*words, client=None):
 
 
 def test_a_connected_agents_server_and_choice_are_taken(home):
-    remember(Connection(client="codex", place="*", url="http://h", key="mc_k", fail="closed"))
+    save_connection(
+        Connection(client="codex", place="*", url="http://h", key="mc_k", fail="closed")
+    )
 
     assert (wanted(client="codex").url, wanted(client="codex").fail) == ("http://h", "closed")
     assert wanted().url == "http://h"
@@ -150,19 +157,23 @@ def test_to_fail_closed_it_starts_nothing_unwatched(home, capsys):
 
 
 def test_a_session_is_noted_where_somebody_keeps_it(home, monkeypatch):
-    linking.note_session("codex", "unkept")
-    monkeypatch.setenv(linking.NOTES, str(home))
-    linking.note_session("codex", "a/../b")
-    linking.note_session("codex", "")
+    session_notes.note_session("codex", "unkept")
+    monkeypatch.setenv(session_notes.NOTES, str(home))
+    session_notes.note_session("codex", "a/../b")
+    session_notes.note_session("codex", "")
 
-    assert linking.noted(home) == {"codex:a/../b"}
-    assert linking.noted(home / "nowhere") == set()
+    assert session_notes.noted(home) == {"codex:a/../b"}
+    assert session_notes.noted(home / "nowhere") == set()
 
 
 def test_a_kept_session_can_be_ended_and_a_steered_one_told_now(monkeypatch):
-    monkeypatch.setenv(linking.NOTES, "/somewhere")
-    monkeypatch.setenv(linking.STEERED, "1")
-    body = {"hook_event_name": "PostToolUse", "session_id": "s", "guard": linking.kept_facts()}
+    monkeypatch.setenv(session_notes.NOTES, "/somewhere")
+    monkeypatch.setenv(session_notes.STEERED, "1")
+    body = {
+        "hook_event_name": "PostToolUse",
+        "session_id": "s",
+        "guard": session_notes.kept_facts(),
+    }
 
     event = read(body)
 

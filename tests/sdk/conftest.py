@@ -10,7 +10,7 @@ def server():
     serving.start()
     yield serving
     serving.stop()
-    background._staying.clear()  # its port may be the next one's
+    background._lingering.clear()  # its port may be the next one's
 
 
 @pytest.fixture
@@ -19,14 +19,14 @@ def environment(server, monkeypatch):
     monkeypatch.setenv("MISSIONCONTROL_URL", server.url)
     monkeypatch.setenv("MISSIONCONTROL_KEY", "mc_k")
     yield
-    session.end_own()
+    session.close_process_session()
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """A server that is away is looked for again at once."""
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.05)
-    monkeypatch.setattr(background, "LONGEST_PAUSE_S", 0.1)
+    monkeypatch.setattr(background, "MAX_PAUSE_S", 0.1)
     monkeypatch.setattr(conversation, "FIRST_PAUSE_S", 0.05)
 
 

@@ -9,7 +9,7 @@ from guard import AsyncSession, Stopped
 from guard.errors import ServerAway
 from guard.sdk import conversation
 from guard.sdk.aio import AsyncHttpTransport
-from guard.sdk.exchange import Request
+from guard.sdk.flow import Request
 from tests.sdk.server import directive
 
 
@@ -68,7 +68,7 @@ async def test_without_a_server_the_agent_goes_on():
 
 
 async def test_a_held_call_goes_on_waiting_over_a_restart(server, session, monkeypatch):
-    monkeypatch.setattr(conversation, "ASK_AGAIN_S", 0.1)
+    monkeypatch.setattr(conversation, "MAX_PAUSE_S", 0.1)
     server.answer_turn = lambda _: (200, directive("hold"))
     server.answer_poll = lambda _: (503, None)
     call = asyncio.create_task(session.before("Bash"))

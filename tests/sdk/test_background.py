@@ -7,7 +7,7 @@ import time
 import pytest
 
 from guard.errors import ServerAway
-from guard.sdk import background, wording
+from guard.sdk import background, responses
 from guard.sdk.background import BackgroundTask
 from tests.installations import wait_for
 
@@ -39,20 +39,20 @@ def task():
 
 @pytest.fixture
 def runner(task):
-    runner = BackgroundTask(task, leave=lambda: None)
+    runner = BackgroundTask(task, on_stopped=lambda: None)
     yield runner
     task.door.set()
-    runner.dismiss(60, last_try=False)
+    runner.stop(60, last_try=False)
 
 
 def test_who_hurries_waits_for_a_try_that_began_after_the_server_came_back(task, runner):
     task.door.clear()
-    runner.call()
+    runner.schedule()
     assert task.begun.wait(60)  # under way, and lost
 
     task.is_there = True
     threading.Timer(0.05, task.door.set).start()
-    runner.hurry(60)
+    runner.run_now(60)
 
     assert task.tries == 2
 
@@ -60,7 +60,7 @@ def test_who_hurries_waits_for_a_try_that_began_after_the_server_came_back(task,
 def test_a_server_that_was_just_away_is_not_asked_at_once(task, runner, monkeypatch):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
 
-    runner.call(later=True)
+    runner.schedule(later=True)
 
     time.sleep(0.1)
     assert task.tries == 0
@@ -69,9 +69,9 @@ def test_a_server_that_was_just_away_is_not_asked_at_once(task, runner, monkeypa
 def test_who_hurries_does_not_wait_for_the_first_pause(task, runner, monkeypatch):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
     task.is_there = True
-    runner.call(later=True)
+    runner.schedule(later=True)
 
-    runner.hurry(60)
+    runner.run_now(60)
 
     assert task.tries == 1
 
@@ -80,12 +80,12 @@ def test_a_hurry_that_is_over_shortens_no_later_pause(task, runner, monkeypatch)
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
     task.is_there = True
     task.door.clear()
-    runner.call()
+    runner.schedule()
     assert task.begun.wait(60)
     threading.Timer(0.05, task.door.set).start()
-    runner.hurry(60)
+    runner.run_now(60)
 
-    runner.call(later=True)
+    runner.schedule(later=True)
 
     time.sleep(0.1)
     assert task.tries == 2
@@ -93,9 +93,9 @@ def test_a_hurry_that_is_over_shortens_no_later_pause(task, runner, monkeypatch)
 
 def test_a_courier_that_is_dismissed_in_its_pause_brings_nothing(task, runner, monkeypatch):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
-    runner.call(later=True)
+    runner.schedule(later=True)
 
-    runner.dismiss(60, last_try=False)
+    runner.stop(60, last_try=False)
 
     assert task.tries == 0
 
@@ -104,7 +104,7 @@ def test_a_server_that_says_when_to_come_again_is_not_asked_before(task, runner,
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
     task.retry_after_s = 30
 
-    runner.call()
+    runner.schedule()
 
     assert task.begun.wait(60)
     time.sleep(0.1)
@@ -114,7 +114,7 @@ def test_a_server_that_says_when_to_come_again_is_not_asked_before(task, runner,
 def test_nor_where_the_caller_has_heard_when(task, runner, monkeypatch):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
 
-    runner.call(later=True, retry_after_s=30)
+    runner.schedule(later=True, retry_after_s=30)
 
     time.sleep(0.1)
     assert task.tries == 0
@@ -122,53 +122,53 @@ def test_nor_where_the_caller_has_heard_when(task, runner, monkeypatch):
 
 def test_a_server_that_would_be_left_for_hours_is_asked_within_the_bound(task, runner, monkeypatch):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
-    monkeypatch.setattr(wording, "LONGEST_RETRY_S", 0.05)
+    monkeypatch.setattr(responses, "MAX_RETRY_AFTER_S", 0.05)
     task.retry_after_s = 36_000
 
-    runner.call()
+    runner.schedule()
 
     wait_for(lambda: task.tries > 1)
 
 
 def test_who_hurries_asks_before_that(task, runner):
     task.retry_after_s = 3_000
-    runner.call()
+    runner.schedule()
     assert task.begun.wait(60)
     task.is_there = True
 
-    runner.hurry(60)
+    runner.run_now(60)
 
     assert task.tries == 2
 
 
 def test_a_forked_child_lets_go_of_what_its_parents_thread_had(task):
     left = []
-    runner = BackgroundTask(task, leave=lambda: left.append(True))
+    runner = BackgroundTask(task, on_stopped=lambda: left.append(True))
     task.door.clear()
-    runner.call()
+    runner.schedule()
     assert task.begun.wait(60)
 
     child = os.fork()
     if child == 0:
         code = 2
         try:
-            runner.dismiss(0.0, last_try=False)
+            runner.stop(0.0, last_try=False)
             code = left != [True]
         finally:
             os._exit(code)
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     task.door.set()
-    runner.dismiss(60, last_try=False)
+    runner.stop(60, last_try=False)
 
 
 def test_one_that_stays_ends_in_time_though_the_server_asked_for_longer(task, monkeypatch):
-    monkeypatch.setattr(background, "STAYS_S", 0.2)
+    monkeypatch.setattr(background, "LINGER_S", 0.2)
     task.retry_after_s = 60
     left = threading.Event()
-    runner = BackgroundTask(task, leave=left.set)
+    runner = BackgroundTask(task, on_stopped=left.set)
 
-    runner.dismiss(60, last_try=True)
+    runner.stop(60, last_try=True)
 
     assert left.wait(20)
-    assert runner not in background._staying
+    assert runner not in background._lingering

@@ -10,7 +10,7 @@ import pytest
 
 from guard import Session
 from guard.sdk import session as sessions
-from guard.sdk.forking import ProcessLock
+from guard.sdk.forking import ForkSafeLock
 from guard.sdk.outbox import Outbox
 from guard.sdk.session import current_session
 from tests.installations import PATIENCE_S
@@ -38,7 +38,7 @@ def of_transport(session):
 
 
 def of_current(session):
-    return sessions._process.lock
+    return sessions._sessions_lock.lock
 
 
 @pytest.fixture
@@ -93,15 +93,15 @@ def test_a_child_speaks_while_its_parents_thread_has(lock, is_away, server, tmp_
 
 def test_a_file_that_is_just_being_closed_costs_no_other_its_lock(tmp_path):
     outbox = Outbox(tmp_path, {"name": "s"})
-    outbox.keep({"turn": {"key": "1"}})
+    outbox.append({"turn": {"key": "1"}})
     os.close(outbox._file._descriptor)  # as if another thread had come so far
-    locks = [ProcessLock() for _ in range(20)]
+    locks = [ForkSafeLock() for _ in range(20)]
     taken = locks[-1].lock
     before = [known.lock for known in locks]
 
     def look():
         assert all(known.lock is not lock for known, lock in zip(locks, before, strict=True))
-        assert not outbox.pending
+        assert not outbox.has_pending
 
     assert forked_while_another_thread_has(taken, look) == 0
 

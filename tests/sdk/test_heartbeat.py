@@ -11,13 +11,13 @@ from guard.sdk.background import Heartbeat
 from tests.installations import wait_for
 
 
-class Living:
+class HeartbeatSource:
     """Counts its beats; is refused after so many."""
 
     def __init__(self, *, until=None):
         self.beats, self._until = 0, until
 
-    def beat(self):
+    def send_heartbeat(self):
         self.beats += 1
         return self._until is None or self.beats < self._until
 
@@ -39,7 +39,7 @@ def new_heartbeats():
 
 
 def test_one_thread_beats_for_every_session_again_and_again(heartbeat, new_heartbeats):
-    sessions = [Living() for _ in range(50)]
+    sessions = [HeartbeatSource() for _ in range(50)]
     for session in sessions:
         heartbeat.start(session)
 
@@ -49,7 +49,7 @@ def test_one_thread_beats_for_every_session_again_and_again(heartbeat, new_heart
 
 
 def test_it_beats_no_more_for_who_was_refused_and_goes_on_for_others(heartbeat):
-    refused, other = Living(until=2), Living()
+    refused, other = HeartbeatSource(until=2), HeartbeatSource()
     heartbeat.start(refused)
     heartbeat.start(other)
 
@@ -59,9 +59,9 @@ def test_it_beats_no_more_for_who_was_refused_and_goes_on_for_others(heartbeat):
 
 
 def test_an_error_in_a_beat_ends_nothing(heartbeat, caplog):
-    class Broken(Living):
-        def beat(self):
-            super().beat()
+    class Broken(HeartbeatSource):
+        def send_heartbeat(self):
+            super().send_heartbeat()
             raise ValueError("unforeseen")
 
     broken = Broken()
@@ -72,7 +72,7 @@ def test_an_error_in_a_beat_ends_nothing(heartbeat, caplog):
 
 
 def test_its_thread_ends_with_the_last_session(heartbeat, new_heartbeats):
-    session = Living()
+    session = HeartbeatSource()
     heartbeat.start(session)
     wait_for(lambda: session.beats)
 
@@ -82,7 +82,7 @@ def test_its_thread_ends_with_the_last_session(heartbeat, new_heartbeats):
 
 
 def test_it_keeps_no_session_that_its_host_dropped(heartbeat, new_heartbeats):
-    heartbeat.start(Living())
+    heartbeat.start(HeartbeatSource())
 
     wait_for(lambda: gc.collect() is not None and not new_heartbeats())
 

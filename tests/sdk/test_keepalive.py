@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from guard.sdk.aio import AsyncHttpTransport
-from guard.sdk.exchange import Request
+from guard.sdk.flow import Request
 from guard.sdk.transport import HttpTransport
 
 CONNECTIONS = Path("/proc/net/tcp")

@@ -1,9 +1,9 @@
 import pytest
 
 from guard.errors import ConnectRefused
-from guard.sdk.keys import Connection, address_and_key
+from guard.sdk.connections import Connection, resolve_server
 
-STANDING = Connection(client="codex", place="*", url="http://standing", key="mc_standing")
+EXISTING = Connection(client="codex", place="*", url="http://existing", key="mc_existing")
 
 
 @pytest.fixture(autouse=True)
@@ -13,13 +13,13 @@ def nothing_set(monkeypatch):
 
 
 def test_what_is_given_comes_before_the_environment_and_that_before_what_stands(monkeypatch):
-    assert address_and_key(None, None, STANDING) == ("http://standing", "mc_standing")
+    assert resolve_server(None, None, EXISTING) == ("http://existing", "mc_existing")
 
     monkeypatch.setenv("MISSIONCONTROL_URL", "http://set")
     monkeypatch.setenv("MISSIONCONTROL_KEY", "mc_set")
 
-    assert address_and_key(None, None, STANDING) == ("http://set", "mc_set")
-    assert address_and_key("http://given", "mc_given", STANDING) == ("http://given", "mc_given")
+    assert resolve_server(None, None, EXISTING) == ("http://set", "mc_set")
+    assert resolve_server("http://given", "mc_given", EXISTING) == ("http://given", "mc_given")
 
 
 def test_a_key_is_exchanged_at_the_address_that_was_found():
@@ -29,8 +29,8 @@ def test_a_key_is_exchanged_at_the_address_that_was_found():
         asked.append(url)
         return "mc_exchanged"
 
-    assert address_and_key(None, "mc_given", STANDING, exchange=exchange)[1] == "mc_exchanged"
-    assert asked == ["http://standing"]
+    assert resolve_server(None, "mc_given", EXISTING, exchange=exchange)[1] == "mc_exchanged"
+    assert asked == ["http://existing"]
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def test_a_key_is_exchanged_at_the_address_that_was_found():
 )
 def test_what_cannot_be_used_is_refused_at_once(url, key, why):
     with pytest.raises(ConnectRefused, match=why):
-        address_and_key(url, key, None)
+        resolve_server(url, key, None)
 
 
 def test_the_key_that_stands_is_shown_to_its_own_address_alone():
-    assert address_and_key("http://standing/", None, STANDING)[1] == "mc_standing"
+    assert resolve_server("http://existing/", None, EXISTING)[1] == "mc_existing"
 
     with pytest.raises(ConnectRefused, match="--url and --key"):
-        address_and_key("http://another", None, STANDING)
+        resolve_server("http://another", None, EXISTING)

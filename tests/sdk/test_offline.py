@@ -11,8 +11,8 @@ import pytest
 
 from guard import AsyncSession, Session
 from guard.errors import ServerAway
-from guard.sdk.background import MOST_STAYING, heartbeat
-from guard.sdk.outbox import Outbox, leftovers
+from guard.sdk.background import MAX_LINGERING, heartbeat
+from guard.sdk.outbox import Outbox, ownerless_files
 from tests.installations import wait_for
 from tests.sdk.away import fail, files, reported_to
 from tests.sdk.server import directive
@@ -104,7 +104,7 @@ def test_a_run_that_is_told_after_its_end_is_not_said_to_live(server, where, out
 
     # The rules are asked for after whatever begins with the run's opening.
     wait_for(lambda: server.of("GET", "rules/"), seconds=60)
-    assert session._conversation.offline not in heartbeat._due
+    assert session._conversation.offline not in heartbeat._next_beat_at
     assert not server.of("POST", "presence/")
 
 
@@ -148,16 +148,16 @@ def test_so_is_one_whose_event_loop_has_ended(server, where, outbox):
 def test_sessions_that_are_closed_in_an_outage_leave_few_threads(server, where, outbox):
     server.stop()
     before = set(threading.enumerate())
-    for _ in range(MOST_STAYING + 4):
+    for _ in range(MAX_LINGERING + 4):
         with Session("x", **where) as session:
             fail(session)
-    wait_for(lambda: len(set(threading.enumerate()) - before) <= MOST_STAYING, seconds=60)
+    wait_for(lambda: len(set(threading.enumerate()) - before) <= MAX_LINGERING, seconds=60)
 
     server.start()
 
     # Those that stayed bring what the others left.
     wait_for(lambda: not files(outbox), seconds=60)
-    assert len(server.of("PATCH", "run-1/")) == MOST_STAYING + 4
+    assert len(server.of("PATCH", "run-1/")) == MAX_LINGERING + 4
 
 
 def test_a_turn_whose_answer_was_lost_keeps_its_place_and_its_key(server, where):
@@ -232,7 +232,7 @@ def test_a_key_the_server_does_not_know_keeps_what_waits(server, where, outbox, 
 
 
 def test_a_run_says_how_many_turns_did_not_fit(server, where, monkeypatch):
-    monkeypatch.setattr(Outbox.__init__, "__kwdefaults__", {"most_bytes": 10**6, "most_turns": 4})
+    monkeypatch.setattr(Outbox.__init__, "__kwdefaults__", {"max_bytes": 10**6, "max_turns": 4})
     server.stop()
     with Session("x", **where) as session:
         for n in range(6):
@@ -323,30 +323,30 @@ def test_a_closed_agent_keeps_what_it_says(server, where):
 
 def test_a_forked_child_keeps_a_file_of_its_own(outbox):
     parent = Outbox(outbox, {"key": "k"})
-    parent.keep({"turn": {"key": "parent"}})
+    parent.append({"turn": {"key": "parent"}})
     child = os.fork()
     if child == 0:
-        parent.keep({"turn": {"key": "child"}})
+        parent.append({"turn": {"key": "child"}})
         os._exit(0)
     os.waitpid(child, 0)
 
-    (left,) = leftovers(outbox)
-    assert [record["turn"]["key"] for record in left.batch().records[1:]] == ["child"]
+    (left,) = ownerless_files(outbox)
+    assert [record["turn"]["key"] for record in left.next_batch().records[1:]] == ["child"]
     left.remove()
-    assert [record["turn"]["key"] for record in parent.batch().records[1:]] == ["parent"]
+    assert [record["turn"]["key"] for record in parent.next_batch().records[1:]] == ["parent"]
     parent.close()
 
 
 def test_a_forked_child_leaves_the_parents_file_to_the_parent(outbox):
     parent = Outbox(outbox, {"key": "k"})
-    parent.keep({"turn": {"key": "parent"}})
+    parent.append({"turn": {"key": "parent"}})
 
     child = os.fork()
     if child == 0:
-        os._exit(parent.pending or bool(parent.batch().records))
+        os._exit(parent.has_pending or bool(parent.next_batch().records))
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert parent.pending
+    assert parent.has_pending
     parent.close()
 
 

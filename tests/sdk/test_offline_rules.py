@@ -167,11 +167,11 @@ def person(monkeypatch):
     def answers(*choices):
         given = iter(choices)
 
-        def ask(question, *, unless):
+        def ask(question, *, is_obsolete):
             asked.append(question)
             return next(given)
 
-        monkeypatch.setattr(terminal, "ask", ask)
+        monkeypatch.setattr(terminal, "ask_at_terminal", ask)
         return asked
 
     return answers
@@ -236,12 +236,12 @@ def test_a_host_may_forbid_to_ask(server, where, person):
 
 
 def test_a_server_that_comes_back_answers_instead(server, where, monkeypatch):
-    def ask(question, *, unless):
+    def ask(question, *, is_obsolete):
         server.answer_turn = lambda _: (200, directive("proceed", "read b.py", call="skip"))
         server.start()
-        wait_for(unless)
+        wait_for(is_obsolete)
 
-    monkeypatch.setattr(terminal, "ask", ask)
+    monkeypatch.setattr(terminal, "ask_at_terminal", ask)
     server.stop()
     with Session("x", **where) as session:
         goes = [fail(session) for _ in range(3)]

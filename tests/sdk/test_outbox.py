@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from guard.sdk import outbox as boxes
-from guard.sdk.outbox import Outbox, leftovers, outbox_root, project_folder, waiting_in
-from guard.sdk.outbox_file import LONGEST_LINE, written
+from guard.sdk.outbox import Outbox, count_pending, outbox_root, ownerless_files, project_folder
+from guard.sdk.outbox_file import MAX_LINE_BYTES, encode_record
 
 OPENING = {"key": "run-key", "name": "fix-auth"}
 
@@ -39,16 +39,16 @@ def files(folder):
 
 def drained(source):
     found = []
-    while source.pending:
-        batch = source.batch()
+    while source.has_pending:
+        batch = source.next_batch()
         found += batch.records
-        source.delivered(batch)
+        source.mark_delivered(batch)
     return found
 
 
 def test_it_gives_back_what_was_kept_in_order_after_what_opens_the_run(outbox):
     for key in "abc":
-        assert outbox.keep(a_turn(key))
+        assert outbox.append(a_turn(key))
 
     found = drained(outbox)
 
@@ -57,7 +57,7 @@ def test_it_gives_back_what_was_kept_in_order_after_what_opens_the_run(outbox):
 
 
 def test_its_file_is_its_owners_alone_and_goes_when_all_is_delivered(outbox, folder):
-    outbox.keep(a_turn("a"))
+    outbox.append(a_turn("a"))
     (file,) = files(folder)
 
     assert file.stat().st_mode & 0o777 == 0o600
@@ -67,16 +67,16 @@ def test_its_file_is_its_owners_alone_and_goes_when_all_is_delivered(outbox, fol
 
 
 def test_what_comes_while_a_batch_is_on_its_way_is_the_next_batch(outbox):
-    outbox.keep(a_turn("a"))
-    batch = outbox.batch()
-    outbox.keep(a_turn("b"))
-    outbox.delivered(batch)
+    outbox.append(a_turn("a"))
+    batch = outbox.next_batch()
+    outbox.append(a_turn("b"))
+    outbox.mark_delivered(batch)
 
-    assert keys(outbox.batch().records) == ["b"]
+    assert keys(outbox.next_batch().records) == ["b"]
 
 
 def test_secrets_are_masked(outbox, folder):
-    outbox.keep(a_turn("a", args={"api_key": "opaque", "cmd": "export TOKEN=hunter22"}))
+    outbox.append(a_turn("a", args={"api_key": "opaque", "cmd": "export TOKEN=hunter22"}))
 
     text = files(folder)[0].read_text()
     assert "opaque" not in text
@@ -84,9 +84,9 @@ def test_secrets_are_masked(outbox, folder):
 
 
 def test_a_full_one_drops_what_is_newest_and_counts_it(folder, caplog):
-    outbox = Outbox(folder, OPENING, most_turns=3)
-    kept = [outbox.keep(a_turn(str(n))) for n in range(8)]
-    outbox.keep({"end": "completed"})
+    outbox = Outbox(folder, OPENING, max_turns=3)
+    kept = [outbox.append(a_turn(str(n))) for n in range(8)]
+    outbox.append({"end": "completed"})
     outbox.report_dropped()
 
     found = drained(outbox)
@@ -99,11 +99,11 @@ def test_a_full_one_drops_what_is_newest_and_counts_it(folder, caplog):
 
 
 def test_it_never_grows_past_its_bytes(folder):
-    outbox = Outbox(folder, OPENING, most_bytes=boxes.RESERVE + 20_000)
+    outbox = Outbox(folder, OPENING, max_bytes=boxes.RESERVED_BYTES + 20_000)
     for n in range(100):
-        outbox.keep(a_turn(str(n), content="word " * 200))
+        outbox.append(a_turn(str(n), content="word " * 200))
 
-    assert files(folder)[0].stat().st_size <= boxes.RESERVE + 20_000
+    assert files(folder)[0].stat().st_size <= boxes.RESERVED_BYTES + 20_000
     assert outbox.dropped > 0
     drained(outbox)
 
@@ -111,9 +111,9 @@ def test_it_never_grows_past_its_bytes(folder):
 def test_a_line_is_bounded_whatever_a_turn_holds():
     record = a_turn("a", args={f"f{n}": "x" * 5000 for n in range(2000)}, result="y" * 10**6)
 
-    line = written(record)
+    line = encode_record(record)
 
-    assert len(line) <= LONGEST_LINE
+    assert len(line) <= MAX_LINE_BYTES
     assert json.loads(line)["turn"]["key"] == "a"
 
 
@@ -121,18 +121,18 @@ def test_a_folder_that_cannot_be_written_is_told_once_and_breaks_nothing(tmp_pat
     (tmp_path / "file").write_text("")
     outbox = Outbox(tmp_path / "file" / "project", OPENING)
 
-    assert [outbox.keep(a_turn(key)) for key in "ab"] == [False, False]
+    assert [outbox.append(a_turn(key)) for key in "ab"] == [False, False]
     assert outbox.dropped == 2
     assert len(caplog.records) == 1
 
 
 def test_a_disk_that_is_full_is_told_once_and_what_fits_later_is_kept(outbox, monkeypatch, caplog):
-    outbox.keep(a_turn("a"))
+    outbox.append(a_turn("a"))
     write = os.write
     monkeypatch.setattr(os, "write", lambda fd, line: write(fd, line[: len(line) // 2]))
-    assert [outbox.keep(a_turn(key)) for key in "bc"] == [False, False]
+    assert [outbox.append(a_turn(key)) for key in "bc"] == [False, False]
     monkeypatch.undo()
-    outbox.keep(a_turn("d"))
+    outbox.append(a_turn("d"))
 
     assert keys(drained(outbox)) == ["a", "d"]
     assert len(caplog.records) == 1
@@ -140,27 +140,27 @@ def test_a_disk_that_is_full_is_told_once_and_what_fits_later_is_kept(outbox, mo
 
 def test_a_torn_line_is_passed_over(folder):
     folder.mkdir()
-    line = written(a_turn("b")).decode()
-    whole = written({"open": OPENING}).decode() + written(a_turn("a")).decode()
+    line = encode_record(a_turn("b")).decode()
+    whole = encode_record({"open": OPENING}).decode() + encode_record(a_turn("a")).decode()
     (folder / "1.jsonl").write_text(whole + line[: len(line) // 2])
 
-    (left,) = leftovers(folder)
+    (left,) = ownerless_files(folder)
 
     assert keys(drained(left)) == ["a"]
     left.remove()
 
 
 def test_a_file_whose_owner_lives_is_left_to_it(outbox, folder):
-    outbox.keep(a_turn("a"))
+    outbox.append(a_turn("a"))
 
-    assert list(leftovers(folder)) == []
+    assert list(ownerless_files(folder)) == []
 
 
 def test_two_sessions_that_share_a_folder_do_not_mix(folder):
     one, two = Outbox(folder, OPENING), Outbox(folder, {**OPENING, "key": "other"})
     for n in range(20):
-        one.keep(a_turn(f"one-{n}"))
-        two.keep(a_turn(f"two-{n}"))
+        one.append(a_turn(f"one-{n}"))
+        two.append(a_turn(f"two-{n}"))
 
     assert keys(drained(one)) == [f"one-{n}" for n in range(20)]
     assert keys(drained(two)) == [f"two-{n}" for n in range(20)]
@@ -172,7 +172,7 @@ from pathlib import Path
 from guard.sdk.outbox import Outbox
 outbox = Outbox(Path(sys.argv[1]), {"key": sys.argv[2], "name": "host"})
 for n in range(10 ** 9):
-    outbox.keep({"turn": {"key": f"{sys.argv[2]}-{n}", "role": "assistant", "content": "hi"}})
+    outbox.append({"turn": {"key": f"{sys.argv[2]}-{n}", "role": "assistant", "content": "hi"}})
     if n == 50:
         print("many", flush=True)
     if n > 50:
@@ -196,7 +196,7 @@ def test_what_killed_processes_kept_side_by_side_is_whole_and_in_order(folder):
             host.wait()
             host.stdout.close()
 
-    for left in leftovers(folder):
+    for left in ownerless_files(folder):
         found = drained(left)
         name = found[0]["open"]["key"]
         assert len(found) > 50
@@ -206,19 +206,19 @@ def test_what_killed_processes_kept_side_by_side_is_whole_and_in_order(folder):
 
 
 def test_what_waits_is_counted(outbox, folder):
-    outbox.keep(a_turn("a"))
-    outbox.keep({"end": "failed"})
+    outbox.append(a_turn("a"))
+    outbox.append({"end": "failed"})
 
-    waiting = waiting_in(folder)
+    waiting = count_pending(folder)
     assert (waiting.files, waiting.turns) == (1, 1)
 
 
 def test_a_project_that_is_full_takes_no_new_file(folder, monkeypatch):
     folder.mkdir()
     (folder / "0.jsonl").write_text("x" * 100)
-    monkeypatch.setattr(boxes, "MOST_IN_FOLDER", 100)
+    monkeypatch.setattr(boxes, "MAX_FOLDER_BYTES", 100)
 
-    assert not Outbox(folder, OPENING).keep(a_turn("a"))
+    assert not Outbox(folder, OPENING).append(a_turn("a"))
 
 
 @pytest.mark.parametrize(
@@ -226,14 +226,14 @@ def test_a_project_that_is_full_takes_no_new_file(folder, monkeypatch):
     [(False, "/x", None), (None, "off", None), ("/a", "/x", "/a"), (None, "/x", "/x")],
 )
 def test_where_it_lies_can_be_said(monkeypatch, folder, variable, expected):
-    monkeypatch.setenv(boxes.VARIABLE, variable)
+    monkeypatch.setenv(boxes.OUTBOX_VARIABLE, variable)
 
     root = outbox_root(folder)
     assert (root and str(root)) == expected
 
 
 def test_where_it_lies_by_itself(monkeypatch, tmp_path):
-    monkeypatch.delenv(boxes.VARIABLE)
+    monkeypatch.delenv(boxes.OUTBOX_VARIABLE)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
     assert outbox_root(None) == tmp_path / "missioncontrol" / "outbox"
@@ -249,9 +249,9 @@ def test_a_projects_folder_does_not_tell_its_key(tmp_path):
 
 def test_a_call_is_told_as_it_was_proposed_whatever_its_host_does_to_the_arguments(outbox):
     args = {"files": ["a.py"]}
-    outbox.keep(a_turn("a", phase="proposed", args=args))
+    outbox.append(a_turn("a", phase="proposed", args=args))
     args["files"].append("b.py")
-    outbox.keep(a_turn("a", phase="done", args=args, result="ok"))
+    outbox.append(a_turn("a", phase="done", args=args, result="ok"))
 
     kept = [record["turn"] for record in drained(outbox) if "turn" in record]
 
@@ -260,8 +260,8 @@ def test_a_call_is_told_as_it_was_proposed_whatever_its_host_does_to_the_argumen
 
 
 def test_a_completion_with_other_arguments_is_told_with_those(outbox):
-    outbox.keep(a_turn("a", phase="proposed", args={"file": "a.py"}))
-    outbox.keep(a_turn("a", phase="done", args={"file": "b.py", "key": "sk-abcdefghijklmnop1"}))
+    outbox.append(a_turn("a", phase="proposed", args={"file": "a.py"}))
+    outbox.append(a_turn("a", phase="done", args={"file": "b.py", "key": "sk-abcdefghijklmnop1"}))
 
     kept = [record["turn"] for record in drained(outbox) if "turn" in record]
 
@@ -272,6 +272,6 @@ def test_a_completion_with_other_arguments_is_told_with_those(outbox):
 @pytest.mark.parametrize("field", ["agent", "tool", "model", "content", "result", "error", "files"])
 def test_a_secret_is_masked_wherever_a_turn_has_it(outbox, folder, field):
     secret = "sk-abcdefghijklmnop1"
-    outbox.keep(a_turn("a", **{field: [secret] if field == "files" else secret}))
+    outbox.append(a_turn("a", **{field: [secret] if field == "files" else secret}))
 
     assert secret not in files(folder)[0].read_text()

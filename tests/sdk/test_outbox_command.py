@@ -13,8 +13,8 @@ def root(tmp_path):
 def left(server, root):
     outbox = Outbox(project_folder(root, server.url, "mc_k"), {"key": "run-key", "name": "x"})
     for key in "abc":
-        outbox.keep({"turn": {"key": key, "role": "assistant", "content": "hi"}})
-    outbox.keep({"end": "completed"})
+        outbox.append({"turn": {"key": key, "role": "assistant", "content": "hi"}})
+    outbox.append({"end": "completed"})
     outbox.close()
 
 

@@ -6,17 +6,17 @@ import pytest
 
 from guard import AsyncSession, Session
 from guard.hooks.forwarding import forward
-from guard.sdk import background, wording
-from guard.sdk.exchange import Answer
-from guard.sdk.keys import USER_WIDE, Connection
-from guard.sdk.wording import AGAIN_WITHIN_S, comes_again_in, pause_of
+from guard.sdk import background, responses
+from guard.sdk.connections import USER_WIDE, Connection
+from guard.sdk.flow import Response
+from guard.sdk.responses import MAX_RETRY_WAIT_S, backoff, retry_delay
 from tests.installations import wait_for
 from tests.sdk.server import directive
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr(wording, "SHORTEST_PAUSE_S", 0.01)
+    monkeypatch.setattr(responses, "MIN_RETRY_S", 0.01)
 
 
 @pytest.fixture(params=[429, 503])
@@ -95,21 +95,21 @@ def test_a_forwarder_comes_again(server):
 
 
 def test_the_pause_is_spread_and_bounded():
-    answer = Answer(status=503, retry_after_s=2.0)
-    pauses = [comes_again_in(answer, left_s=AGAIN_WITHIN_S) for _ in range(50)]
+    answer = Response(status=503, retry_after_s=2.0)
+    pauses = [retry_delay(answer, left_s=MAX_RETRY_WAIT_S) for _ in range(50)]
 
     assert all(2.0 <= pause <= 2.5 for pause in pauses)
     assert len(set(pauses)) > 1
-    assert comes_again_in(answer, left_s=1.9) is None
-    assert comes_again_in(Answer(status=400, retry_after_s=2.0), left_s=60) is None
+    assert retry_delay(answer, left_s=1.9) is None
+    assert retry_delay(Response(status=400, retry_after_s=2.0), left_s=60) is None
 
 
 def test_callers_that_a_restart_cut_off_together_do_not_ask_in_step():
-    pauses = [pause_of(4.0) for _ in range(50)]
+    pauses = [backoff(4.0) for _ in range(50)]
 
     assert all(2.0 <= pause <= 4.0 for pause in pauses)
     assert len(set(pauses)) == len(pauses)
-    assert pause_of(4.0, 8.0) >= 8.0
+    assert backoff(4.0, 8.0) >= 8.0
 
 
 def test_a_message_is_marked_delivered_once_a_busy_server_has_taken_it(server):

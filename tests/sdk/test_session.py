@@ -7,7 +7,7 @@ import pytest
 from guard import Escalation, Session, Stopped
 from guard.errors import ServerAway
 from guard.sdk import conversation
-from guard.sdk.exchange import Answer
+from guard.sdk.flow import Response
 from tests.installations import wait_for
 from tests.sdk.server import directive
 
@@ -210,7 +210,7 @@ def test_an_answer_it_cannot_use_does_not_break_the_host(server, session, status
 
 
 def test_a_held_call_goes_on_waiting_over_a_restart(server, monkeypatch):
-    monkeypatch.setattr(conversation, "ASK_AGAIN_S", 0.1)
+    monkeypatch.setattr(conversation, "MAX_PAUSE_S", 0.1)
     server.answer_turn = lambda _: (200, directive("hold"))
     server.answer_poll = lambda _: (503, None)
     answers = []
@@ -245,7 +245,7 @@ def test_a_held_call_outlasts_a_page_that_stands_between(server, session, page):
 
 
 def test_a_held_call_gives_up_on_a_server_that_stays_away(server, monkeypatch):
-    monkeypatch.setattr(conversation, "GIVE_UP_S", 0.2)
+    monkeypatch.setattr(conversation, "MAX_OUTAGE_S", 0.2)
     server.answer_turn = lambda _: (200, directive("hold"))
 
     def vanish(_):
@@ -262,7 +262,7 @@ def test_a_held_call_gives_up_on_a_server_that_stays_away(server, monkeypatch):
 def test_a_held_call_gives_up_on_what_answers_for_good_in_the_servers_place(
     server, monkeypatch, page
 ):
-    monkeypatch.setattr(conversation, "GIVE_UP_S", 0.2)
+    monkeypatch.setattr(conversation, "MAX_OUTAGE_S", 0.2)
     server.answer_turn = lambda _: (200, directive("hold"))
     server.answer_poll = lambda _: page
 
@@ -271,7 +271,7 @@ def test_a_held_call_gives_up_on_what_answers_for_good_in_the_servers_place(
 
 
 def test_a_held_call_waits_for_a_server_that_says_itself_that_it_is_busy(server, monkeypatch):
-    monkeypatch.setattr(conversation, "GIVE_UP_S", 0.0)
+    monkeypatch.setattr(conversation, "MAX_OUTAGE_S", 0.0)
     server.answer_turn = lambda _: (200, directive("hold"))
     answers = [(200, directive(version=2)), (503, {"code": "unavailable"})]
     server.answer_poll = lambda _: answers.pop()
@@ -288,12 +288,12 @@ class Frozen:
 
     def send(self, request):
         if request.path.endswith("/turns/"):
-            return Answer(status=200, body={"directive": directive("hold")})
+            return Response(status=200, body={"directive": directive("hold")})
         if "/directive/" in request.path:
             self.polls += 1
             self.now += request.timeout_s
             raise ServerAway("timed out")
-        return Answer(status=200, body={"id": "run-1"})
+        return Response(status=200, body={"id": "run-1"})
 
     def close(self):
         pass
@@ -302,12 +302,14 @@ class Frozen:
 def test_the_time_a_frozen_server_takes_counts_as_time_that_it_is_away(monkeypatch):
     frozen = Frozen()
     monkeypatch.setattr(conversation, "monotonic", lambda: frozen.now)
-    monkeypatch.setattr(conversation, "ASK_AGAIN_S", 0.01)
+    monkeypatch.setattr(conversation, "MAX_PAUSE_S", 0.01)
 
     session = Session("x", transport=frozen, fail="closed", heartbeat=False, outbox=False)
     assert not session.before("Bash").run
 
-    assert frozen.now <= conversation.GIVE_UP_S + 2 * (conversation.POLL_S + conversation.NETWORK_S)
+    assert frozen.now <= conversation.MAX_OUTAGE_S + 2 * (
+        conversation.POLL_S + conversation.NETWORK_S
+    )
 
 
 @pytest.mark.parametrize("page", [(403, None), (404, {"message": "no route"})])

@@ -9,16 +9,16 @@ import sys
 
 import pytest
 
-from guard.sdk.terminal import Question, ask
+from guard.sdk.terminal import Question, ask_at_terminal
 from tests.installations import wait_for
 
 ASKING = """
 import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-from guard.sdk.terminal import Question, ask
+from guard.sdk.terminal import Question, ask_at_terminal
 question = Question(run="fix-auth", reason="It read\\x1b[2J a.py 3 times.", call="read a.py",
                     limit_s=float(sys.argv[1]))
-print("chosen", ask(question), flush=True)
+print("chosen", ask_at_terminal(question), flush=True)
 """
 
 
@@ -117,20 +117,20 @@ def test_nobody_answering_is_no_answer(terminal):
 def test_without_a_terminal_nothing_is_asked_and_nothing_waits():
     question = Question(run="x", reason="x", call="x", limit_s=600)
 
-    assert ask(question) is None
+    assert ask_at_terminal(question) is None
 
 
 def test_a_system_without_such_terminals_asks_nobody(monkeypatch):
     # Windows has no such module.
     monkeypatch.setitem(sys.modules, "termios", None)
 
-    assert ask(Question(run="x", reason="x", call="x", limit_s=600)) is None
+    assert ask_at_terminal(Question(run="x", reason="x", call="x", limit_s=600)) is None
 
 
 def test_a_pipe_is_no_terminal():
     code = (
-        "from guard.sdk.terminal import Question, ask;"
-        "print(ask(Question(run='x', reason='x', call='x', limit_s=600)))"
+        "from guard.sdk.terminal import Question, ask_at_terminal;"
+        "print(ask_at_terminal(Question(run='x', reason='x', call='x', limit_s=600)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], input="t\n", capture_output=True, text=True, check=True

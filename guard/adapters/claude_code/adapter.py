@@ -32,8 +32,8 @@ from guard.adapters.base import (
 )
 from guard.adapters.claude_code import hooks as claude_code
 from guard.adapters.hook import HEADER, HookWiring
-from guard.adapters.reading import mapping, newest, rows_at_end, text
-from guard.sdk.keys import HOOK_HOLD_S, REPORT_HOOK_S, USER_WIDE
+from guard.adapters.parsing import mapping, newest, rows_at_end, text
+from guard.sdk.connections import HOOK_HOLD_S, REPORT_HOOK_S, USER_WIDE
 
 HOOK_PATH = f"/api/v1/hooks/{claude_code.CLIENT}/"
 

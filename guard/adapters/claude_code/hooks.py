@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from guard.adapters.base import STOPPED, Answer, Body, deny, specific, texts_of, why_not_run
 from guard.adapters.hook import HookEvent, ModelCall
-from guard.adapters.reading import (
+from guard.adapters.parsing import (
     forwarded_calls,
     mapping,
     named_subagent,

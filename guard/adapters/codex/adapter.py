@@ -26,11 +26,11 @@ from guard.adapters.base import Adapter, Finding, Hooks, HookSettings, Wiring, h
 from guard.adapters.codex import hooks as codex
 from guard.adapters.codex import rpc
 from guard.adapters.hook import PROBING
-from guard.adapters.reading import mapping, rows_at_end, text
+from guard.adapters.parsing import mapping, rows_at_end, text
 from guard.errors import GuardError
-from guard.running.ending import session_process
-from guard.running.linking import kept_facts
-from guard.sdk.keys import HOOK_HOLD_S, REPORT_HOOK_S
+from guard.running.processes import session_process
+from guard.running.session_notes import kept_facts
+from guard.sdk.connections import HOOK_HOLD_S, REPORT_HOOK_S
 
 TRIES_S = 30
 

@@ -24,7 +24,7 @@ from guard.adapters.base import (
     why_not_run,
 )
 from guard.adapters.hook import HookEvent, ModelCall
-from guard.adapters.reading import (
+from guard.adapters.parsing import (
     forwarded_calls,
     mapping,
     named_subagent,

@@ -18,9 +18,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.reading import mapping, text
+from guard.adapters.parsing import mapping, text
 from guard.errors import GuardError
-from guard.running.ending import calling_agent
+from guard.running.processes import calling_agent
 
 CLIENT = {"name": "missioncontrol", "title": "Mission Control", "version": "1"}
 SERVES = "app-server"

@@ -21,7 +21,7 @@ from guard.adapters.base import (
     hold_reason,
 )
 from guard.adapters.cursor import hooks as cursor
-from guard.sdk.keys import HOOK_HOLD_S, REPORT_HOOK_S
+from guard.sdk.connections import HOOK_HOLD_S, REPORT_HOOK_S
 
 OURS = f" hook {cursor.CLIENT}"
 VERSION = 1

@@ -12,7 +12,7 @@ from typing import Any
 
 from guard.adapters.base import NO_MORE, STOPPED, Answer, Body, texts_of, why_not_run
 from guard.adapters.hook import HookEvent
-from guard.adapters.reading import names, read_call, read_event, read_prompt, text, whole
+from guard.adapters.parsing import names, read_call, read_event, read_prompt, text, whole
 from guard.json_depth import read_json
 from guard.turn import Phase, Role, Turn
 from guard.wire import Directive, DirectiveAction

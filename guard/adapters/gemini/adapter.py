@@ -17,8 +17,8 @@ from typing import Any
 
 from guard.adapters.base import Adapter, Body, Finding, Hooks, HookSettings, Wiring, hold_reason
 from guard.adapters.gemini import hooks as gemini
-from guard.adapters.reading import mapping, newest, rows_at_end
-from guard.sdk.keys import HOOK_HOLD_S, REPORT_HOOK_S
+from guard.adapters.parsing import mapping, newest, rows_at_end
+from guard.sdk.connections import HOOK_HOLD_S, REPORT_HOOK_S
 
 NAME = "mission-control"
 FORWARDS = f" hook {gemini.CLIENT}"

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from guard.adapters.base import STOPPED, Answer, Body, texts_of, why_not_run
 from guard.adapters.hook import HookEvent, ModelCall
-from guard.adapters.reading import forwarded_calls, mapping, read_call, read_event, text
+from guard.adapters.parsing import forwarded_calls, mapping, read_call, read_event, text
 from guard.formats.fields import read_count, read_text, read_time
 from guard.formats.gemini import usage_of
 from guard.turn import Phase, Role, Turn, Usage

@@ -12,7 +12,7 @@ from uuid import UUID
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 
-from guard.adapters.found import found_agents
+from guard.adapters.installed import found_agents
 from guard.connect.command import forwarder, source
 from missioncontrol import origin
 from missioncontrol.accounts import selectors, services

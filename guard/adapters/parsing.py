@@ -14,7 +14,7 @@ from guard.adapters.hook import PROBE, HookEvent, ModelCall
 from guard.errors import UnreadableHook
 from guard.formats.fields import read_time
 from guard.json_depth import read_json
-from guard.sdk.lineage import LONGEST_KEY
+from guard.sdk.lineage import MAX_KEY_CHARS
 from guard.turn import Role, Turn, Usage
 
 
@@ -54,7 +54,7 @@ def read_arguments(written: str | None) -> dict[str, Any]:
 
 def longest_session(client: str) -> int:
     """Return the most characters of a session's id: with its client it is the run's key."""
-    return LONGEST_KEY - len(f"{client}:")
+    return MAX_KEY_CHARS - len(f"{client}:")
 
 
 def read_event(body: Body, *, client: str, title: str, session: str = "session_id") -> HookEvent:

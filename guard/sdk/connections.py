@@ -29,7 +29,7 @@ HOOK_HOLD_S = 3900
 FORWARDER_EARLY_S = 120
 
 # By how much a hook's time-out exceeds the server's longest hold, if that hold is the longer.
-MARGIN_S = 300
+HOLD_MARGIN_S = 300
 
 # Hooks that only report: the agent's time-out, and the forwarder's.
 REPORT_HOOK_S = 30
@@ -62,15 +62,15 @@ class Connection:
     defer_s: int | None = None
 
 
-def keys_path() -> Path:
+def connections_path() -> Path:
     """Where connections are kept."""
     return Path.home() / ".config" / "missioncontrol" / "keys.toml"
 
 
-def connections() -> list[Connection]:
+def read_connections() -> list[Connection]:
     """Read every connection; none where there is no readable file."""
     try:
-        document = tomllib.loads(keys_path().read_text("utf-8"))
+        document = tomllib.loads(connections_path().read_text("utf-8"))
     # RuntimeError: no home directory, as in a container that runs under any user number.
     except (OSError, RuntimeError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return []
@@ -84,8 +84,8 @@ def connections() -> list[Connection]:
                 **texts,
                 fail="closed" if fields.get("fail") == "closed" else "open",
                 via="http" if fields.get("via") == "http" else "command",
-                hold_s=_whole(fields.get("hold_s")) or HOOK_HOLD_S,
-                defer_s=_whole(fields.get("defer_s")),
+                hold_s=_positive_int(fields.get("hold_s")) or HOOK_HOLD_S,
+                defer_s=_positive_int(fields.get("defer_s")),
             )
             read.append(connection)
     return read
@@ -96,17 +96,17 @@ def connection_for(client: str, cwd: str | Path) -> Connection | None:
     folder = Path(cwd)
     here = [
         c
-        for c in connections()
+        for c in read_connections()
         if c.client == client and (c.place == USER_WIDE or folder.resolve().is_relative_to(c.place))
     ]
     # The connection for every directory counts as the outermost.
     return max(here, key=lambda c: 0 if c.place == USER_WIDE else len(c.place), default=None)
 
 
-def address_and_key(
+def resolve_server(
     url: str | None,
     key: str | None,
-    standing: Connection | None,
+    existing: Connection | None,
     *,
     exchange: Callable[[str], str] | None = None,
 ) -> tuple[str, str]:
@@ -115,17 +115,17 @@ def address_and_key(
     Args:
         url: Mission Control's address, as it was given.
         key: The agent key, as it was given.
-        standing: The connection that already applies here, if there is one.
+        existing: The connection that already applies here, if there is one.
         exchange: Fetches the key at the address, in place of all these sources.
 
     Raises:
         ConnectRefused: No address or no key is known, or they are unusable.
     """
-    url = url or os.environ.get("MISSIONCONTROL_URL") or (standing.url if standing else "")
+    url = url or os.environ.get("MISSIONCONTROL_URL") or (existing.url if existing else "")
     if exchange is not None and url:
         key = exchange(url)
     # A key is a secret of the server that issued it: it is sent to no other address.
-    known = standing.key if standing and standing.url.rstrip("/") == url.rstrip("/") else ""
+    known = existing.key if existing and existing.url.rstrip("/") == url.rstrip("/") else ""
     key = key or os.environ.get("MISSIONCONTROL_KEY") or known
     if not url or not key:
         raise ConnectRefused(
@@ -141,44 +141,44 @@ def address_and_key(
     return url, key
 
 
-def remember(connection: Connection) -> None:
+def save_connection(connection: Connection) -> None:
     """Store a connection; it replaces the one in the same place."""
-    _write([*_others(connection.client, connection.place), connection])
+    _write_connections([*_others_than(connection.client, connection.place), connection])
 
 
-def forget(client: str, place: str) -> None:
+def delete_connection(client: str, place: str) -> None:
     """Delete the connection in this place, if there is one; the file goes with the last one."""
-    if others := _others(client, place):
-        _write(others)
+    if others := _others_than(client, place):
+        _write_connections(others)
     else:
-        keys_path().unlink(missing_ok=True)
+        connections_path().unlink(missing_ok=True)
 
 
 def write_private(path: Path, content: bytes) -> None:
     """Replace a file atomically; only its owner can read it, from the first byte on."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Beside the old file: a replacement is atomic only within one file system.
-    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())  # a power cut must not leave the name without what it names
-        Path(draft).replace(path)  # mkstemp made it 0600
+        Path(temporary).replace(path)  # mkstemp made it 0600
     except BaseException:
-        Path(draft).unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
         raise
 
 
-def _others(client: str, place: str) -> list[Connection]:
-    return [c for c in connections() if (c.client, c.place) != (client, place)]
+def _others_than(client: str, place: str) -> list[Connection]:
+    return [c for c in read_connections() if (c.client, c.place) != (client, place)]
 
 
-def _whole(value: Any) -> int | None:
+def _positive_int(value: Any) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-def _write(kept: list[Connection]) -> None:
+def _write_connections(kept: list[Connection]) -> None:
     # The standard library reads TOML and does not write it; a JSON string is a TOML basic string.
     head = "# Written by `guard connect`. Holds agent keys: keep it to yourself.\n"
     tables = (
@@ -190,4 +190,4 @@ def _write(kept: list[Connection]) -> None:
         )
         for c in kept
     )
-    write_private(keys_path(), (head + "".join(tables)).encode())
+    write_private(connections_path(), (head + "".join(tables)).encode())

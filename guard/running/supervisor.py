@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from guard.errors import ServerAway, ServerRefused
-from guard.running.linking import noted
-from guard.running.run_client import RunClient, insisting
+from guard.running.run_client import RunClient, retry_while_away
+from guard.running.session_notes import noted
 from guard.wire import DirectiveAction
 
 # Seconds between two searches for notes of new sessions.
@@ -34,7 +34,7 @@ class Keeper:
 
     Args:
         client: Asks the server.
-        notes: Where the forwarder notes sessions; see `guard.running.linking`.
+        notes: Where the forwarder notes sessions; see `guard.running.session_notes`.
         opening: Opens a run for the command itself; None: its sessions are its runs.
 
     """
@@ -128,7 +128,7 @@ class Keeper:
                 self._kept.go_on()
 
     def _insist(self, call: Callable[[], Any]) -> Any:
-        return insisting(call, until=self._over.is_set)
+        return retry_while_away(call, until=self._over.is_set)
 
     def _in_background(self, call: Callable[[], None]) -> None:
         def quietly() -> None:

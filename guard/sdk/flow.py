@@ -26,7 +26,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Response:
     """Status and parsed JSON; None where the body is empty or not JSON.
 
     `retry_after_s`: seconds until the server may be asked again, if it says so.
@@ -46,14 +46,15 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Do:
+class BlockingCall:
     """Run this function, which may block, off the event loop; send back what it returns."""
 
-    work: Callable[[], Any]
+    function: Callable[[], Any]
 
 
-Step = Request | Wait | Do
-# The driver sends an `Answer` for a `Request`, None for a `Wait`, the result for a `Do`.
+Step = Request | Wait | BlockingCall
+# The driver sends a `Response` for a `Request`, None for a `Wait`, the result for a
+# `BlockingCall`.
 Flow = Generator[Step, Any, T]
 
 
@@ -64,7 +65,7 @@ class Transport(Protocol):
     threads at once.
     """
 
-    def send(self, request: Request) -> Answer: ...
+    def send(self, request: Request) -> Response: ...
 
     def close(self) -> None: ...
 
@@ -72,6 +73,6 @@ class Transport(Protocol):
 class AsyncTransport(Protocol):
     """Carries requests for an `AsyncSession`."""
 
-    async def send(self, request: Request) -> Answer: ...
+    async def send(self, request: Request) -> Response: ...
 
     async def close(self) -> None: ...

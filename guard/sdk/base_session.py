@@ -14,10 +14,10 @@ from guard.events import Emit, Emitter
 from guard.nature import ToolNature
 from guard.sdk.conversation import Conversation, Fail, new_key
 from guard.sdk.delivery import Send
-from guard.sdk.lineage import OWN_VARIABLE, environment_under, opening_under
+from guard.sdk.lineage import RUN_KEY_VARIABLE, child_environment, opening_with_parent
 from guard.sdk.offline import Offline
 from guard.sdk.outbox import outbox_root, project_folder
-from guard.sdk.wording import MOST_CHARS, text_of
+from guard.sdk.turn_json import MAX_CHARS, text_of
 from guard.turn import Phase, Role, Turn, Usage
 from guard.wire import Escalation, Mode
 
@@ -33,7 +33,7 @@ CAPABILITIES: Mapping[str, Any] = {
     "away": "waits",
 }
 
-Outboxes = Path | str | bool | None
+OutboxOption = Path | str | bool | None
 
 DEFAULT_URL = "http://127.0.0.1:8765"
 
@@ -59,7 +59,7 @@ class BaseSession(Generic[TransportT]):
         transport: TransportT | None = None,
         on_escalation: Callable[[Escalation], object] | None = None,
         emit: Emit | None = None,
-        outbox: Outboxes = None,
+        outbox: OutboxOption = None,
         ask: bool = True,
         heartbeat: bool = True,
         **opening: Any,
@@ -70,11 +70,11 @@ class BaseSession(Generic[TransportT]):
         self.unread: list[str] = []
         self._outer: Any = None
         self._on_escalation = on_escalation
-        where = address(url, key)
-        send, beats = self._connect(where, transport)
+        server = server_address(url, key)
+        send, heartbeat_send = self._connect(server, transport)
         body = {
             # The key makes it safe to open the run again after a failure.
-            "key": run_key or os.environ.get(OWN_VARIABLE) or new_key(),
+            "key": run_key or os.environ.get(RUN_KEY_VARIABLE) or new_key(),
             "name": name,
             "agent": agent,
             "mode": str(mode) if mode else None,
@@ -85,20 +85,20 @@ class BaseSession(Generic[TransportT]):
         # Absent, not null: then the server's defaults apply; older servers know nothing else.
         given = {field: value for field, value in body.items() if value is not None}
         # The process that started this one may name a parent; the caller's arguments win.
-        own = opening_under(given, os.environ) | opening
+        run_opening = opening_with_parent(given, os.environ) | opening
         emitter, root = Emitter(emit), outbox_root(outbox)
         offline = Offline(
-            opening=own,
-            folder=project_folder(root, *where) if root else None,
+            opening=run_opening,
+            folder=project_folder(root, *server) if root else None,
             send=send,
             emit=emitter,
-            beats=beats if heartbeat else None,
+            heartbeat_send=heartbeat_send if heartbeat else None,
         )
         self._conversation = Conversation(
-            opening=own, offline=offline, fail=fail, asks=ask, emit=emitter
+            opening=run_opening, offline=offline, fail=fail, asks_person=ask, emit=emitter
         )
 
-    def _connect(self, where: tuple[str, str], transport: TransportT | None) -> tuple[Send, Send]:
+    def _connect(self, server: tuple[str, str], transport: TransportT | None) -> tuple[Send, Send]:
         """Create the transport; return the senders of background requests and of heartbeats."""
         raise NotImplementedError
 
@@ -113,16 +113,18 @@ class BaseSession(Generic[TransportT]):
 
         An agent in that process, ours or Claude Code, then links its run to this one.
         """
-        return environment_under(self._conversation.opening["key"])
+        return child_environment(self._conversation.opening["key"])
 
     def _opening_of_child(self, opening: Mapping[str, Any]) -> dict[str, Any]:
         # By key, not by id: if the parent began while the server was away, it has no id yet. The
         # child needs a key of its own: `$MISSIONCONTROL_RUN_KEY` would join it to its parent's run.
-        belongs = {"parent_key": self._conversation.opening["key"], "run_key": new_key()}
-        return {**self._address, **belongs, **opening}
+        links = {"parent_key": self._conversation.opening["key"], "run_key": new_key()}
+        return {**self._address, **links, **opening}
 
 
-def hand_over(escalation: Escalation, callback: Callable[[Escalation], object] | None) -> object:
+def call_on_escalation(
+    escalation: Escalation, callback: Callable[[Escalation], object] | None
+) -> object:
     """Call the host's callback, if there is one; log what it raises."""
     if callback is None:
         return None
@@ -134,7 +136,7 @@ def hand_over(escalation: Escalation, callback: Callable[[Escalation], object] |
         return None
 
 
-def address(url: str | None, key: str | None) -> tuple[str, str]:
+def server_address(url: str | None, key: str | None) -> tuple[str, str]:
     """Return the server's address and the agent key, from arguments, then environment."""
     return (
         url or os.environ.get("MISSIONCONTROL_URL") or DEFAULT_URL,
@@ -142,7 +144,7 @@ def address(url: str | None, key: str | None) -> tuple[str, str]:
     )
 
 
-def proposed(
+def proposed_turn(
     tool: str, args: Mapping[str, Any] | None, *, agent: str, facts: Mapping[str, Any]
 ) -> Turn:
     """A call before it runs."""
@@ -152,19 +154,19 @@ def proposed(
         agent=agent,
         phase=Phase.PROPOSED,
         tool=tool,
-        args=_as_json(args or {}),
-        **known(facts),
+        args=_json_copy(args or {}),
+        **turn_fields(facts),
     )
 
 
-def done(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]) -> Turn:
+def completed_turn(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]) -> Turn:
     """The same call with its outcome; the same key shows that it completes the call."""
     return replace(
         turn,
         phase=Phase.DONE,
         result=None if result is None else text_of(result),
         error=None if error is None else text_of(error),
-        **known(facts),
+        **turn_fields(facts),
     )
 
 
@@ -172,10 +174,12 @@ def message_turn(content: str, *, role: Role | str, agent: str, facts: Mapping[s
     """A message as a turn; a person's message has no agent."""
     # The words are the speaker's: a person is not an agent of the run.
     speaker = None if Role(role) is Role.USER else agent
-    return Turn(role=Role(role), key=new_key(), agent=speaker, content=content, **known(facts))
+    return Turn(
+        role=Role(role), key=new_key(), agent=speaker, content=content, **turn_fields(facts)
+    )
 
 
-def known(facts: Mapping[str, Any]) -> dict[str, Any]:
+def turn_fields(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Further fields of a turn; `usage` and `nature` may be mappings."""
     read = dict(facts)
     # Mappings are accepted, so that a framework's answer can be passed on unchanged.
@@ -186,11 +190,11 @@ def known(facts: Mapping[str, Any]) -> dict[str, Any]:
     return read
 
 
-def _as_json(args: Mapping[str, Any]) -> dict[str, Any]:
+def _json_copy(args: Mapping[str, Any]) -> dict[str, Any]:
     """Copy arguments as JSON: the record must not change, whatever the tool does to them."""
     try:
         written = json.dumps(args, default=str)
-        if len(written) <= MOST_ARGS_CHARS:
+        if len(written) <= MAX_ARGS_CHARS:
             return dict(json.loads(written))
     # A cycle, keys that JSON does not know, an object without a text form: the host's own code may
     # raise anything, and the agent must not see it.
@@ -198,11 +202,11 @@ def _as_json(args: Mapping[str, Any]) -> dict[str, Any]:
         logger.debug("arguments that JSON cannot say are told in part", exc_info=True)
     from guard.sdk.capture import plain_data
 
-    return dict(plain_data(dict(args), MOST_CHARS))
+    return dict(plain_data(dict(args), MAX_CHARS))
 
 
 # For all arguments of a call; a request may have 8 MB.
-MOST_ARGS_CHARS = 1_000_000
+MAX_ARGS_CHARS = 1_000_000
 
 
 def with_messages(result: Any, messages: Sequence[str]) -> str:
