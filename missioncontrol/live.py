@@ -316,7 +316,7 @@ class BoardConsumer(LiveConsumer):
     @staticmethod
     def read_snapshot(shown_id: UUID, projects: list[UUID]) -> Snapshot:
         """Read the board."""
-        return rows.board(shown_id, at=now())
+        return rows.board_snapshot(shown_id, at=now())
 
 
 class RunConsumer(LiveConsumer):
@@ -330,7 +330,7 @@ class RunConsumer(LiveConsumer):
     @staticmethod
     def read_snapshot(shown_id: UUID, projects: list[UUID]) -> Snapshot:
         """Read the run's page."""
-        return rows.page(find_run(shown_id, projects=projects), at=now())
+        return rows.run_snapshot(find_run(shown_id, projects=projects), at=now())
 
 
 def _projects_of(opener: SocketUser) -> list[UUID]:

@@ -84,7 +84,7 @@ def judged(run: Run, usd: str | None, *, at: datetime = NOON, **fields: Any) -> 
 def carry(run: Run, *, at: datetime = NOON, agents: Collection[str] | None = None) -> list[str]:
     """Have an answer take what is queued for the model, and leave; return the texts."""
     taken = sessions.claim_messages(run.id, at=at, agents=agents) or []
-    sessions.note_answered(run.id, None, texts=[text.id for text in taken], at=at)
+    sessions.record_answer_sent(run.id, None, texts=[text.id for text in taken], at=at)
     return [text.text for text in taken]
 
 

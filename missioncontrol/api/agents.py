@@ -155,8 +155,10 @@ async def post_presence(request: Request) -> Response:
     run_id = run_id_of(request)
     await dispatcher.read(lambda: selectors.find_run_for_key(run_id, request.key))
     await request.record_key_use(run_id)
-    await dispatcher.run(lambda: _record_presence(run_id, for_s=sessions.PROMISE_S, witness="sdk"))
-    return Response(200, json.dumps({"again_within_s": sessions.PROMISE_S}).encode())
+    await dispatcher.run(
+        lambda: _record_presence(run_id, for_s=sessions.HEARTBEAT_TIMEOUT_S, witness="sdk")
+    )
+    return Response(200, json.dumps({"again_within_s": sessions.HEARTBEAT_TIMEOUT_S}).encode())
 
 
 async def _send_queued_messages(
@@ -174,9 +176,11 @@ async def _send_queued_messages(
     """
     while control.queued_messages and not (request.key.reports_only or control.on_hold):
         if not as_agent:
-            return control, await dispatcher.read(lambda: directives.queued(run_id, at=now()))
+            return control, await dispatcher.read(
+                lambda: directives.queued_messages(run_id, at=now())
+            )
         send = partial(
-            sessions.send_texts, run_id, version=control.version, asked_by=asked_by, at=now()
+            sessions.take_texts, run_id, version=control.version, asked_by=asked_by, at=now()
         )
         sent = await dispatcher.run(send)
         if sent is not None:
@@ -195,16 +199,16 @@ async def _directive(
 ) -> Directive:
     """Return the directive with these messages; a key that only reports is told to go on."""
     if request.key.reports_only:
-        return directives.go_on(control)
+        return directives.proceed_directive(control)
     asked_seq = await unreleased_seq(run_id, control, asked_seq)
-    return directives.directive(control, asked_seq=asked_seq, messages=messages)
+    return directives.make_directive(control, asked_seq=asked_seq, messages=messages)
 
 
 async def unreleased_seq(run_id: UUID, control: ControlState, asked_seq: int | None) -> int | None:
     """Return the turn asked about; None if it was let go while other turns are held."""
-    if asked_seq is None or not directives.may_skip(control, asked_seq):
+    if asked_seq is None or not directives.is_in_skipped_range(control, asked_seq):
         return asked_seq
-    is_let_go = await dispatcher.read(lambda: directives.is_let_go(run_id, asked_seq))
+    is_let_go = await dispatcher.read(lambda: directives.still_runs(run_id, asked_seq))
     return None if is_let_go else asked_seq
 
 
@@ -227,7 +231,7 @@ def delivery_callback(
 
     async def record_delivery() -> None:
         await dispatcher.note(
-            lambda: sessions.note_answered(
+            lambda: sessions.record_answer_sent(
                 run_id, answer, texts=carried, asked_by=asked_by, at=now()
             )
         )
@@ -245,7 +249,7 @@ async def check_key_again(request: Request, run_id: UUID) -> None:
     try:
         await request.check_key()
     except (NotSignedIn, ProjectArchived):
-        await dispatcher.run(lambda: sessions.note_unheard(run_id, at=now()))
+        await dispatcher.run(lambda: sessions.record_answer_missed(run_id, at=now()))
         raise
 
 
@@ -262,7 +266,7 @@ def run_id_of(request: Request) -> UUID:
 
 
 def _record_presence(run_id: UUID, *, for_s: float, witness: str) -> None:
-    sessions.vouch(run_id, witness=witness, for_s=for_s, at=now())
+    sessions.record_heartbeat(run_id, witness=witness, for_s=for_s, at=now())
 
 
 def _asked_seq(run_id: UUID, request: Request) -> int | None:

@@ -39,9 +39,9 @@ from missioncontrol.wire.events import AllowlistChanged
 from missioncontrol.wire.rows import Moment
 
 # How often people must have let a call go on before allowing it is offered.
-ENOUGH_TIMES = 3
-REMEMBERED = timedelta(days=90)
-MOST_SUGGESTIONS = 200
+MIN_TIMES = 3
+OFFER_WINDOW = timedelta(days=90)
+MAX_SUGGESTIONS = 200
 LET_GO = frozenset({"continue", "allowlist"})
 
 
@@ -89,13 +89,15 @@ def allow_calls(
         tx.record(run, AllowlistChanged, by=by, change="added", entry=entry.id, pattern=pattern)
 
 
-def withdraw(tx: RunTransaction, run: Run, *, made_by: str, made_at: datetime, by: str) -> None:
+def remove_entries_of(
+    tx: RunTransaction, run: Run, *, made_by: str, made_at: datetime, by: str
+) -> None:
     """Remove the entries that one answer added: they have its author and time."""
     # No foreign key links them; what the same person adds by hand has another time.
-    made = AllowlistEntry.objects.filter(
+    entries = AllowlistEntry.objects.filter(
         project=run.project_id, created_by=made_by, created_at=made_at
     )
-    for entry in made.order_by("pk"):
+    for entry in entries.order_by("pk"):
         tx.record(
             run, AllowlistChanged, by=by, change="removed", entry=entry.id, pattern=entry.pattern
         )
@@ -116,10 +118,10 @@ class HitTotals(Counter[UUID]):
             AllowlistEntry.objects.filter(pk=entry).update(hits=F("hits") + count, last_hit_at=at)
 
 
-def is_listed(run: Run, signal: Signal, hit_totals: HitTotals, *, at: datetime) -> bool:
+def is_allowlisted(run: Run, signal: Signal, hit_totals: HitTotals, *, at: datetime) -> bool:
     """Tell whether every call of the signal is allowed in this run; count the hits."""
     # Read every time: an entry that a person just removed must not spare another card.
-    patterns = {entry.id: entry.as_pattern for entry in in_force(run, at=at)}
+    patterns = {entry.id: entry.as_pattern for entry in active_entries(run, at=at)}
     if not patterns or not is_allowed(signal, list(patterns.values())):
         return False
     # Every entry that covers a call is counted, even if only several together cover the card.
@@ -128,32 +130,32 @@ def is_listed(run: Run, signal: Signal, hit_totals: HitTotals, *, at: datetime) 
     return True
 
 
-def call_to_grant(call: GuardTurn, own: Redaction) -> str:
+def grant_pattern(call: GuardTurn, redaction: Redaction) -> str:
     """Return a call as the text of an entry that grants it, with the project's own masks applied.
 
     The mark that a project's rule leaves stands for one particular word. A secret's mark does
     not, so a call with one grants nothing.
     """
-    tool = own.mask_text(call.tool) if call.tool else None
-    return call_text(replace(call, tool=tool, args=own.mask_json(call.args)))
+    tool = redaction.mask_text(call.tool) if call.tool else None
+    return call_text(replace(call, tool=tool, args=redaction.mask_json(call.args)))
 
 
-def grant_of(run: Run, call: str, *, at: datetime) -> Literal["once", "session"] | None:
+def find_grant(run: Run, call: str, *, at: datetime) -> Literal["once", "session"] | None:
     """Tell whether people allowed exactly this call in this run, and how long that is valid.
 
     A glob never permits anything. An entry that expires is checked at every call. What an
     agent reports as chosen at its terminal is not an answer of people.
     """
-    meant = [
+    grants = [
         entry
-        for entry in in_force(run, at=at)
+        for entry in active_entries(run, at=at)
         if (entry.match, entry.pattern) == ("exact", call)
         and entry.created_by not in SPOKE.values()
     ]
     # Nobody allowed it: the agent asks the person at its terminal, as without this server.
-    if not meant:
+    if not grants:
         return None
-    return "session" if any(entry.expires_at is None for entry in meant) else "once"
+    return "session" if any(entry.expires_at is None for entry in grants) else "once"
 
 
 def add_entry(project: UUID, asked: NewAllowlistEntry, *, by: str, at: datetime) -> AllowlistEntry:
@@ -210,16 +212,16 @@ def _record(entry: AllowlistEntry, change: str, *, by: str, at: datetime) -> Non
     )
 
 
-def in_force(run: Run, *, at: datetime) -> Collection[AllowlistEntry]:
+def active_entries(run: Run, *, at: datetime) -> Collection[AllowlistEntry]:
     """Return the entries that apply to a run."""
     # An entry for an agent applies to every run of that agent; one for a run to that run alone.
-    here = Q(scope="project") | Q(scope="run", run=run) | Q(scope="agent", agent=run.agent)
+    in_scope = Q(scope="project") | Q(scope="run", run=run) | Q(scope="agent", agent=run.agent)
     # Compared with the time, not cleaned by a sweep: an entry expires at its very second.
-    fresh = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
-    return AllowlistEntry.objects.filter(here, fresh, project_id=run.project_id)
+    unexpired = Q(expires_at__isnull=True) | Q(expires_at__gt=at)
+    return AllowlistEntry.objects.filter(in_scope, unexpired, project_id=run.project_id)
 
 
-def note_let_go(run: Run, decision: Decision, *, by: str, at: datetime) -> None:
+def record_let_go(run: Run, decision: Decision, *, by: str, at: datetime) -> None:
     """Record the calls of a card that a person let go on; a budget's card has none."""
     LetGo.objects.bulk_create(
         LetGo(
@@ -236,26 +238,26 @@ def note_let_go(run: Run, decision: Decision, *, by: str, at: datetime) -> None:
     )
 
 
-def offer_for(calls: Collection[str], *, project: UUID, at: datetime) -> AllowlistOffer | None:
+def offer_entry(calls: Collection[str], *, project: UUID, at: datetime) -> AllowlistOffer | None:
     """Offer to allow the calls of a card, once people let each of them go on three times."""
     if not calls:
         return None
     digests = {_digest(call) for call in calls}
-    found = LetGo.objects.filter(project_id=project, digest__in=digests, at__gt=at - REMEMBERED)
+    found = LetGo.objects.filter(project_id=project, digest__in=digests, at__gt=at - OFFER_WINDOW)
     times = dict(found.values_list("digest").annotate(Count("id")))
     # An entry for a card allows all its calls: the least often allowed one decides.
     least = min(times.get(digest, 0) for digest in digests)
-    return AllowlistOffer(patterns=tuple(calls), times=least) if least >= ENOUGH_TIMES else None
+    return AllowlistOffer(patterns=tuple(calls), times=least) if least >= MIN_TIMES else None
 
 
-def suggestions(*, projects: Collection[UUID], at: datetime) -> list[AllowlistSuggestion]:
+def list_suggestions(*, projects: Collection[UUID], at: datetime) -> list[AllowlistSuggestion]:
     """Return the calls that people let go on three times and no entry covers, most often first."""
-    recent = LetGo.objects.filter(project_id__in=projects, at__gt=at - REMEMBERED)
+    recent = LetGo.objects.filter(project_id__in=projects, at__gt=at - OFFER_WINDOW)
     often = (
         recent.values_list("project_id", "digest")
         .annotate(times=Count("id"))
-        .filter(times__gte=ENOUGH_TIMES)
-        .order_by("-times")[:MOST_SUGGESTIONS]
+        .filter(times__gte=MIN_TIMES)
+        .order_by("-times")[:MAX_SUGGESTIONS]
     )
     # This matches nothing; an empty condition would match everything.
     wanted = Q(pk__in=[])
@@ -276,8 +278,8 @@ def suggestions(*, projects: Collection[UUID], at: datetime) -> list[AllowlistSu
             times=len(rows),
             first_at=rows[0].at,
             last_at=rows[-1].at,
-            by=_once_each(row.by for row in rows),
-            agents=_once_each(row.agent for row in rows),
+            by=_distinct(row.by for row in rows),
+            agents=_distinct(row.agent for row in rows),
         )
         for rows in calls.values()
         if not any(pattern.covers(rows[0].pattern) for pattern in covered[rows[0].project_id])
@@ -285,7 +287,7 @@ def suggestions(*, projects: Collection[UUID], at: datetime) -> list[AllowlistSu
     return sorted(found, key=lambda one: (-one.times, one.pattern))
 
 
-def _once_each(names: Iterable[str]) -> tuple[str, ...]:
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
@@ -294,8 +296,8 @@ def _digest(call: str) -> str:
     return sha256(call.encode(errors="surrogatepass")).hexdigest()
 
 
-MOST_CARDS = 1_000
-SHOWN = 5
+MAX_CARDS = 1_000
+MAX_EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,7 +316,7 @@ class Scope:
         return found if self.agent is None else found.filter(agent=self.agent)
 
 
-def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPreview:
+def preview_entry(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPreview:
     """Match a pattern against what the project recorded recently."""
     latest = LatestTurns(scope.runs(), at=at)
     matched, others, runs = Counter[str](), Counter[str](), set[UUID]()
@@ -327,11 +329,11 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
         else:
             others[call] += 1
     asked = Decision.objects.filter(run__in=latest.runs, opened_at__gt=latest.since)
-    # Only loops: a pattern covers no budget, and a permission needs an exact entry (`grant_of`).
+    # Only loops: a pattern covers no budget, and a permission needs an exact entry (`find_grant`).
     about_calls = asked.exclude(kind__in=NOT_LOOPS).select_related("run")
     cards = [
         (card, card.evidence.get("calls") or ())
-        for card in about_calls.order_by("-opened_at")[:MOST_CARDS]
+        for card in about_calls.order_by("-opened_at")[:MAX_CARDS]
     ]
     spared = [card for card, calls in cards if calls and all(map(pattern.covers, calls))]
     shown = matched
@@ -346,7 +348,9 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
         is_whole=latest.is_whole,
         calls=matched.total(),
         runs=len(runs),
-        examples=tuple(TimesCalled(call=call, times=n) for call, n in shown.most_common(SHOWN)),
+        examples=tuple(
+            TimesCalled(call=call, times=n) for call, n in shown.most_common(MAX_EXAMPLES)
+        ),
         cards=len(spared),
         stopped=sum(card.resolution == "terminate" for card in spared),
         spared=tuple(
@@ -358,6 +362,6 @@ def preview(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPr
                 resolution=card.resolution,
                 resolved_by=card.resolved_by,
             )
-            for card in spared[:SHOWN]
+            for card in spared[:MAX_EXAMPLES]
         ),
     )

@@ -2,7 +2,7 @@
 
 Locks: to change a project's ceilings, lock the project's row first, then its runs in id
 order (`spending` describes the rest). `journal.lock_project` locks the project;
-`organisation.holding` comes before it if the ceiling is that of all projects.
+`organisation.lock_organisation` comes before it if the ceiling is that of all projects.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from missioncontrol.costs.trees import (
 )
 from missioncontrol.decisions import cards, holding
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.rows import OPEN
+from missioncontrol.decisions.rows import OPEN_STATUSES
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.notify import services as notices
 from missioncontrol.runs import journal
@@ -53,10 +53,10 @@ logger = logging.getLogger(__name__)
 
 Ceilings = Mapping[str, Any]
 # Unit -> the ceiling before and after.
-Raised = dict[str, tuple[str | None, str]]
+CeilingChanges = dict[str, tuple[str | None, str]]
 
 
-def read_budgets(given: Ceilings) -> dict[str, Any]:
+def check_budgets(given: Ceilings) -> dict[str, Any]:
     """Check the value that a person sets as `budgets`, scope by scope.
 
     Raises:
@@ -68,14 +68,14 @@ def read_budgets(given: Ceilings) -> dict[str, Any]:
         if scope not in {"run", "project", "day", "agents"}:
             raise PolicyInvalid(path, "one of agents, day, project, run", scope)
         if scope == "agents":
-            for name, ceilings in _table(value, path, "agents").items():
-                _read_ceilings(ceilings, f"{path}.{name}", shared=True)
+            for name, ceilings in _check_table(value, path, "agents").items():
+                _check_ceilings(ceilings, f"{path}.{name}", shared=True)
         else:
-            _read_ceilings(value, path, shared=scope != "run")
+            _check_ceilings(value, path, shared=scope != "run")
     return dict(given)
 
 
-def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Budget | None:
+def ceilings_of_scope(project: Project, scope: str, name: str, *, at: datetime) -> Budget | None:
     """Return the ceilings that the runs of a project share in a scope, if any.
 
     Ceilings that cannot be read count as none and are logged: judging goes on.
@@ -95,7 +95,7 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
     if scope == "day":
         extra = extra_today(project, at=at)
     elif scope == ORGANISATION:
-        extra = extra_on(name, project.organisation_extra or {})
+        extra = extra_of_day(name, project.organisation_extra or {})
     try:
         more = {
             unit: str(Decimal(str(limit)) + Decimal(extra[unit]))
@@ -104,11 +104,11 @@ def ceilings_in(project: Project, scope: str, name: str, *, at: datetime) -> Bud
         }
         return Budget.from_mapping({**found, **more}, path=f"budgets.{scope}")
     except (PolicyInvalid, ArithmeticError) as error:
-        _tell_unreadable(project.id, scope, str(error))
+        _log_unreadable(project.id, scope, str(error))
         return None
 
 
-def weigh_shared(
+def add_shared_signals(
     run: Run,
     assessment: Assessment,
     spending: Spending,
@@ -121,7 +121,7 @@ def weigh_shared(
     shared = [*weigh_ancestors(run, ancestors, spending, seq=assessment.seq, at=at)]
     for scope in SHARED:
         name = name_in(scope, run.project, agent, at=at)
-        ceilings = ceilings_in(run.project, scope, name, at=at)
+        ceilings = ceilings_of_scope(run.project, scope, name, at=at)
         # Most projects share no ceiling: then nothing more is read.
         if ceilings is None:
             continue
@@ -147,13 +147,13 @@ def new_crossings(run: Run, signals: Iterable[Signal]) -> tuple[Signal, ...]:
     for signal in signals:
         if signal.kind is Kind.BUDGET:
             # Of two signals that people would read as the same, keep the first.
-            fresh.setdefault(_state_key(_state_of(signal)), signal)
+            fresh.setdefault(_state_identity(_state_of(signal)), signal)
     # Read only if there is such a signal: this is called at every turn.
-    known = {_state_key(state) for state in run.meters.notified_budgets} if fresh else set()
+    known = {_state_identity(state) for state in run.meters.notified_budgets} if fresh else set()
     return tuple(signal for state, signal in fresh.items() if state not in known)
 
 
-def announce(tx: RunTransaction, run: Run, signal: Signal) -> None:
+def record_crossing(tx: RunTransaction, run: Run, signal: Signal) -> None:
     """Record that a ceiling is nearly reached, or reached."""
     state = _state_of(signal)
     run.meters.notified_budgets = [*run.meters.notified_budgets, state]
@@ -162,16 +162,18 @@ def announce(tx: RunTransaction, run: Run, signal: Signal) -> None:
         notices.near_end(run, state, at=tx.at)
 
 
-def raise_own(run: Run, more: Ceilings, *, whose: str | None, at: datetime) -> Raised:
+def raise_run_ceilings(
+    run: Run, more: Ceilings, *, whose: str | None, at: datetime
+) -> CeilingChanges:
     """Raise ceilings of a run, or of one agent in it; return them before and after."""
     now, spent = ceilings_of(run), spent_by_tree(run, Spending([run], at=at), at=at)
     if whose:
         agents = dict(now.get("agents") or {})
         before = agents.get(whose) or agents.get(ANY_AGENT) or {}
-        raised = _raised(before, spent.agents.get(whose, Spent()), more)
+        raised = _raised_ceilings(before, spent.agents.get(whose, Spent()), more)
         own: dict[str, Any] = {"agents": {**agents, whose: {**before, **raised}}}
     else:
-        before, raised = now, _raised(now, spent, more)
+        before, raised = now, _raised_ceilings(now, spent, more)
         own = raised
     # Checked before anything is stored: it raises if the new ceiling is out of bounds.
     Budget.from_mapping(own)
@@ -183,7 +185,7 @@ def raise_own(run: Run, more: Ceilings, *, whose: str | None, at: datetime) -> R
     }
 
 
-def raise_shared(
+def raise_shared_ceilings(
     project: Project, scope: str, name: str, more: Ceilings, *, by: str, at: datetime
 ) -> None:
     """Raise ceilings that runs share; those of a day for that day only.
@@ -201,20 +203,20 @@ def raise_shared(
     agents = {name} if scope == "agent" else set()
     # Start from what was spent, not only from the old ceiling, which may be far below.
     spent = Spending([], agents=agents, at=at, projects=[project]).spent(project, scope, name)
-    ceilings = ceilings_in(project, scope, name, at=at)
+    ceilings = ceilings_of_scope(project, scope, name, at=at)
     for unit in more:
         if ceilings is None or unit not in SHARED_UNITS or getattr(ceilings, unit) is None:
             raise InvalidRequest(f"amount.{unit}: there is no such budget to raise.")
-    raised = _raised({unit: getattr(ceilings, unit) for unit in more}, spent, more)
+    raised = _raised_ceilings({unit: getattr(ceilings, unit) for unit in more}, spent, more)
     Budget.from_mapping(raised, path=f"budgets.{scope}")
-    what, value = _entered(project, scope, name, raised, at=at)
+    what, value = _changed_field(project, scope, name, raised, at=at)
     before = getattr(project, what)
     setattr(project, what, value)
     project.save(update_fields=[what])
     journal.record_change(project.id, what, before, value, by=by, at=at)
 
 
-def live_runs(project: UUID | None = None) -> list[UUID]:
+def live_run_ids(project: UUID | None = None) -> list[UUID]:
     """Return the live runs of a project, or of all projects: a change of ceilings affects them."""
     found = Run.objects.exclude(status__in=ENDED)
     if project is not None:
@@ -222,7 +224,7 @@ def live_runs(project: UUID | None = None) -> list[UUID]:
     return list(found.values_list("id", flat=True))
 
 
-def ceilings_moved(tx: RunTransaction, *, by: str, of: Run | None = None) -> None:
+def apply_new_ceilings(tx: RunTransaction, *, by: str, of: Run | None = None) -> None:
     """Record what the ceilings of runs are now, and release what the old ones held.
 
     Every run of the transaction gets an event. If only the ceilings `of` one run changed, that
@@ -243,13 +245,13 @@ def ceilings_moved(tx: RunTransaction, *, by: str, of: Run | None = None) -> Non
             run.meters.notified_budgets = []
             tx.record_state(run, by="policy", reason="budget changed", budget=ceilings_of(run))
         if run.open_decision is not None:
-            _let_go(tx, run, spending, ancestors, by=by)
+            _release_if_below(tx, run, spending, ancestors, by=by)
 
 
-def begin_day(*, at: datetime) -> None:
+def release_for_new_day(*, at: datetime) -> None:
     """Release the agents held by the ceiling of a past day: the new day has its own."""
     of_days = Decision.objects.filter(evidence__scope__in=["day", ORGANISATION])
-    held = of_days.filter(status__in=OPEN, kind=Kind.BUDGET)
+    held = of_days.filter(status__in=OPEN_STATUSES, kind=Kind.BUDGET)
     for decision in held.select_related("run__project"):
         evidence = decision.evidence
         if evidence["whose"] == name_in(evidence["scope"], decision.run.project, "", at=at):
@@ -259,13 +261,13 @@ def begin_day(*, at: datetime) -> None:
             if run.open_decision != decision.id:
                 continue
             # A person's pause outlives the budget's hold.
-            paused = cards.is_paused(run, decision)
+            paused = cards.is_paused_by_person(run, decision)
             cards.close_card(tx, run, resolution="proceed", by="policy")
             if not paused:
                 holding.release(tx, run, by="policy", reason="a new day began")
 
 
-def _let_go(
+def _release_if_below(
     tx: RunTransaction, run: Run, spending: Spending, ancestors: Ancestors, *, by: str
 ) -> None:
     """Close a budget's card whose ceiling is no longer reached; a pause stays."""
@@ -285,15 +287,15 @@ def _let_go(
             # The card was about one agent's ceiling within the run.
             budget, spent = budget.of_agent(whose), spent.agents.get(whose, Spent())
     else:
-        budget = ceilings_in(run.project, scope, whose, at=tx.at)
+        budget = ceilings_of_scope(run.project, scope, whose, at=tx.at)
         spent = spending.spent(run.project, scope, whose)
     limit = getattr(budget, evidence["unit"], None)
     if limit is not None and getattr(spent, evidence["unit"]) >= limit:
         return
-    paused = cards.is_paused(run, decision)
+    paused = cards.is_paused_by_person(run, decision)
     cards.close_card(tx, run, resolution="allow_budget", by=by)
     if paused:
-        holding.start_afresh(run)
+        holding.reset_streaks(run)
     else:
         holding.release(tx, run, by=by, reason="budget raised")
 
@@ -313,11 +315,11 @@ def _state_of(signal: Signal) -> dict[str, Any]:
     )
 
 
-def _state_key(state: Mapping[str, Any]) -> tuple[Any, ...]:
+def _state_identity(state: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(state[name] for name in ("scope", "whose", "unit", "level", "ceiling"))
 
 
-def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
+def _raised_ceilings(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
     """Return each named ceiling, raised so that `more` can still be spent.
 
     A ceiling that was not set, or is below what was spent, is raised from what was spent.
@@ -330,7 +332,7 @@ def _raised(now: Ceilings, spent: Spent, more: Ceilings) -> dict[str, Any]:
     return raised
 
 
-def _entered(
+def _changed_field(
     project: Project, scope: str, name: str, raised: dict[str, Any], *, at: datetime
 ) -> tuple[str, dict[str, Any]]:
     """Return which field of the project changes, and its new value."""
@@ -355,30 +357,30 @@ def _entered(
 
 def extra_today(project: Project, *, at: datetime) -> dict[str, str]:
     """Return what was allowed in addition to today's ceilings, by unit."""
-    return extra_on(day_of(project, at), project.day_extra)
+    return extra_of_day(day_of(project, at), project.day_extra)
 
 
-def extra_on(day: str, kept: Mapping[str, Any]) -> dict[str, str]:
+def extra_of_day(day: str, kept: Mapping[str, Any]) -> dict[str, str]:
     """Return the stored extra by unit if it is for this day, otherwise nothing."""
     more: dict[str, str] = kept["more"] if kept.get("day") == day else {}
     return more
 
 
 @lru_cache(maxsize=256)
-def _tell_unreadable(project: UUID, scope: str, fault: str) -> None:
+def _log_unreadable(project: UUID, scope: str, fault: str) -> None:
     """Log an unreadable budget once, not at every turn."""
     logger.error("the budgets of project %s (%s) cannot be read: %s", project, scope, fault)
 
 
-def _read_ceilings(value: object, path: str, *, shared: bool) -> None:
-    ceilings = _table(value, path, "ceilings")
+def _check_ceilings(value: object, path: str, *, shared: bool) -> None:
+    ceilings = _check_table(value, path, "ceilings")
     for unit in ceilings:
         if shared and unit not in SHARED_UNITS:
             raise PolicyInvalid(f"{path}.{unit}", f"one of {', '.join(sorted(SHARED_UNITS))}", unit)
     Budget.from_mapping(ceilings, path=path)
 
 
-def _table(value: object, path: str, of: str) -> Ceilings:
+def _check_table(value: object, path: str, of: str) -> Ceilings:
     if not isinstance(value, Mapping):
         raise PolicyInvalid(path, f"a table of {of}", value)
     return value

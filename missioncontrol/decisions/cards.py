@@ -23,9 +23,9 @@ from missioncontrol.wire.decisions import PERMISSION, CardEvidence, EvidenceTurn
 from missioncontrol.wire.events import AutofixJudged, DecisionOpened, DecisionResolved
 
 # Resolutions of cards that nobody answered in time.
-EXPIRED = frozenset({"proceed", "stop", "timed_out"})
-SHOWN_TEXT = 2000
-SHOWN_TURNS = 8
+EXPIRED_RESOLUTIONS = frozenset({"proceed", "stop", "timed_out"})
+MAX_TEXT = 2000
+MAX_TURNS = 8
 
 
 def open_card(
@@ -35,19 +35,19 @@ def open_card(
     *,
     holds: bool,
     from_seq: int | None = None,
-    judged: bool = True,
+    needs_verdict: bool = True,
     verdict: dict[str, Any] | None = None,
 ) -> Decision:
     """Open a card on a tripping signal and, if it holds, ask the agent to wait.
 
     `from_seq` is the first turn that waits; the default is the newest turn of the signal.
-    If not `judged`, the card waits for no verdict; it may already have one.
+    Unless `needs_verdict`, the card waits for no verdict; it may already have one.
     """
     # The version is raised first: the card carries the version that a tap on it must name.
     tx.raise_version(run)
     turns = turns_of(run, signal)
     shown = _evidence_of(run, signal, turns, at=tx.at)
-    waits = judged and signal.kind != Kind.BUDGET  # a spent sum needs no judge
+    waits = needs_verdict and signal.kind != Kind.BUDGET  # a spent sum needs no judge
     decision = Decision(
         run=run,
         status="judging" if waits else "open",
@@ -55,8 +55,8 @@ def open_card(
         detector=signal.detector,
         holds=holds,
         agent=turns[-1].agent if turns else run.agent,
-        signal=rows.signals.dump_python(signal, mode="json"),
-        evidence=rows.evidences.dump_python(shown, mode="json"),
+        signal=rows.signal_adapter.dump_python(signal, mode="json"),
+        evidence=rows.evidence_adapter.dump_python(shown, mode="json"),
         version=run.version,
         opened_at=tx.at,
         verdict=verdict,
@@ -67,11 +67,11 @@ def open_card(
         first = max(signal.turns) if from_seq is None else from_seq
         holding.hold(tx, run, by="guard", reason=signal.evidence.summary, from_seq=first)
         decision.expires_at = run.hold.expires_at if run.hold else None
-    publish(tx, run, decision, by="guard")
+    publish_card(tx, run, decision, by="guard")
     return decision
 
 
-def publish(tx: RunTransaction, run: Run, card: Decision, *, by: str) -> None:
+def publish_card(tx: RunTransaction, run: Run, card: Decision, *, by: str) -> None:
     """Store a new card and tell people of it; `run` is as the card leaves it."""
     card.save(force_insert=True)
     row = rows.decision_row(card, run)
@@ -91,7 +91,7 @@ def resume_hold(tx: RunTransaction, run: Run) -> None:
     hold.stands = False
     closed = run.decisions.exclude(kind=PERMISSION).order_by("-id").first()
     if closed is not None and closed.holds and closed.resolution == "ended":
-        signal = rows.signals.validate_python(closed.signal)
+        signal = rows.signal_adapter.validate_python(closed.signal)
         # Not judged again: it keeps its verdict, if it had one.
         open_card(
             tx,
@@ -99,14 +99,14 @@ def resume_hold(tx: RunTransaction, run: Run) -> None:
             signal,
             holds=True,
             from_seq=hold.from_seq,
-            judged=False,
+            needs_verdict=False,
             verdict=closed.verdict,
         )
     else:
         holding.hold(tx, run, by="guard", reason=run.reason, from_seq=hold.from_seq)
 
 
-def is_paused(run: Run, decision: Decision) -> bool:
+def is_paused_by_person(run: Run, decision: Decision) -> bool:
     """Tell whether a person has paused the run since its card opened."""
     since = run.interventions.filter(at__gte=decision.opened_at)
     # A choice that the agent reports from its terminal is not a person's pause.
@@ -121,16 +121,16 @@ def close_card(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> Dec
     decision = Decision.objects.get(pk=run.open_decision)
     tx.raise_version(run)
     run.open_decision = None
-    resolve(tx, run, decision, resolution=resolution, by=by)
+    resolve_card(tx, run, decision, resolution=resolution, by=by)
     # Only what a person let go on counts towards an offer to allow it for good.
     if resolution in allowlist.LET_GO:
-        allowlist.note_let_go(run, decision, by=by, at=tx.at)
+        allowlist.record_let_go(run, decision, by=by, at=tx.at)
     return decision
 
 
-def resolve(tx: RunTransaction, run: Run, card: Decision, *, resolution: str, by: str) -> None:
+def resolve_card(tx: RunTransaction, run: Run, card: Decision, *, resolution: str, by: str) -> None:
     """Store how a card was answered, and withdraw its notices."""
-    card.status = "expired" if resolution in EXPIRED else "resolved"
+    card.status = "expired" if resolution in EXPIRED_RESOLUTIONS else "resolved"
     card.resolution, card.resolved_by = resolution, by
     card.resolved_at, card.version = tx.at, run.version
     card.save(update_fields=["status", "resolution", "resolved_by", "resolved_at", "version"])
@@ -172,12 +172,12 @@ def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetim
         name: getattr(signal.evidence, name) for name in type(signal.evidence).__slots__
     }
     # Ids are UUIDv7, the only order that turns of several runs share.
-    rests_on = sorted([*turns_of_relatives(signal), *turns], key=attrgetter("id"))
+    rests_on = sorted([*linked_turns_of(signal), *turns], key=attrgetter("id"))
     costs = [turn.cost_usd for turn in rests_on if turn.cost_usd is not None]
     offer = None
     if signal.kind is not Kind.BUDGET:  # no pattern of calls allows a budget
         calls = signal.evidence.calls
-        offer = allowlist.offer_for(calls, project=run.project_id, at=at)
+        offer = allowlist.offer_entry(calls, project=run.project_id, at=at)
     return CardEvidence(
         **shown,
         turns=signal.turns,
@@ -187,13 +187,13 @@ def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetim
                 seq=turn.seq,
                 agent=turn.agent,
                 call=headline(guard_turn(turn)),
-                result=_cut(turn.result),
-                error=_cut(turn.error),
+                result=_shorten(turn.result),
+                error=_shorten(turn.error),
                 # A proposal that was held has not run; the card must not show it as run.
                 ran=turn.phase == "done",
                 at=turn.ts,
             )
-            for turn in rests_on[-SHOWN_TURNS:]
+            for turn in rests_on[-MAX_TURNS:]
         ),
         cost_usd=sum(costs, Decimal(0)) if costs else None,
         offer_allowlist=offer,
@@ -205,7 +205,7 @@ def turns_of(run: Run, signal: Signal) -> list[Turn]:
     return list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
 
 
-def turns_of_relatives(signal: Signal) -> list[Turn]:
+def linked_turns_of(signal: Signal) -> list[Turn]:
     """Return the turns of linked runs that a signal rests on, oldest first."""
     wanted = Q()
     for run_id, seq in signal.linked_turns:
@@ -214,5 +214,5 @@ def turns_of_relatives(signal: Signal) -> list[Turn]:
     return list(Turn.objects.filter(wanted).order_by("id")) if wanted else []
 
 
-def _cut(text: str | None) -> str | None:
-    return text if text is None or len(text) <= SHOWN_TEXT else text[:SHOWN_TEXT] + "…"
+def _shorten(text: str | None) -> str | None:
+    return text if text is None or len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"

@@ -18,10 +18,10 @@ from django.db.models.functions import Cast, Coalesce, Concat, Left
 
 from guard.turn import Role
 from missioncontrol.costs.ledger import JUDGE
-from missioncontrol.decisions.acts import TEXTS
-from missioncontrol.decisions.directives import UNDELIVERED
+from missioncontrol.decisions.actions import TEXT_ACTIONS
+from missioncontrol.decisions.directives import UNDELIVERED_STATUSES
 from missioncontrol.decisions.models import Message
-from missioncontrol.decisions.rows import evidences
+from missioncontrol.decisions.rows import evidence_adapter
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
 from missioncontrol.wire.decisions import (
     PERMISSION,
@@ -34,26 +34,26 @@ from missioncontrol.wire.decisions import (
 from missioncontrol.wire.rows import row_of
 
 # Newest items shown, of each kind.
-MOST = 30
+MAX_ITEMS = 30
 # How many turns back the agent's words are searched.
-WITHIN = 3_000
+SEARCHED_TURNS = 3_000
 # Turns, from the first after a message was read, that may act on it.
-LOOKED_AT = 40
+TURNS_AFTER = 40
 # Turns before that: what they named proves nothing.
-BEFORE = 20
-LONGEST = 4_000
+TURNS_BEFORE = 20
+MAX_TEXT = 4_000
 # A single word in common may be chance.
-FEWEST_WORDS = 2
-_SHARE = 1 / 3
+MIN_WORDS = 2
+_MIN_SHARE = 1 / 3
 _PHRASE = re.compile(
     r"`([^`\n]{2,200})`|\"([^\"\n]{3,200})\"|“([^“”\n]{3,200})”|„([^„“\n]{3,200})“"
 )
 # One character class for all of it: alternatives with a common prefix took quadratic time.
 _TOKEN = re.compile(r"[\w@~.+/-]+(?:::\w+)*")
-_LONGEST_EXTENSION = 8
+_MAX_EXTENSION = 8
 _WORD = re.compile(r"[^\W_]{4,}")
 # Words that any message may contain and any answer repeat.
-_COMMON = frozenset(
+_STOP_WORDS = frozenset(
     _WORD.findall(
         "about after again also before change could does done dont each from have here into just "
         "like make more need only please rather should some than that them then there these they "
@@ -68,31 +68,33 @@ _COMMON = frozenset(
 def show_conversation(run: Run) -> Conversation:
     """Return the newest part of what was said in a run."""
     messages = Message.objects.filter(run=run)
-    newest = list(messages.select_related("intervention", "autofix").order_by("-id")[:MOST])[::-1]
-    spoken = Turn.objects.filter(
-        run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.meters.last_seq - WITHIN
+    newest = list(messages.select_related("intervention", "autofix").order_by("-id")[:MAX_ITEMS])[
+        ::-1
+    ]
+    answers = Turn.objects.filter(
+        run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.meters.last_seq - SEARCHED_TURNS
     ).exclude(Q(content=None) | Q(content=""))
     # Cut by the database: to show the beginning of a long answer, it need not be read whole.
-    openings = spoken.annotate(opening=Left("content", LONGEST)).order_by("-seq")
-    words = openings.values_list("seq", "ts", "agent", "opening")[:MOST]
+    openings = answers.annotate(opening=Left("content", MAX_TEXT)).order_by("-seq")
+    words = openings.values_list("seq", "ts", "agent", "opening")[:MAX_ITEMS]
     settled = run.decisions.filter(kind=PERMISSION).exclude(resolved_at=None)
     permissions = (
         PermissionRow(
             decision=card.id,
             seq=evidence.turns[0] if evidence.turns else None,
             tool=evidence.asks.tool,
-            text=evidence.asks.text[:LONGEST],
+            text=evidence.asks.text[:MAX_TEXT],
             resolution=cast(Any, card.resolution),
             by=card.resolved_by,
             at=card.resolved_at,
         )
-        for card in reversed(settled.order_by("-id")[:MOST])
-        for evidence in [evidences.validate_python(card.evidence)]
+        for card in reversed(settled.order_by("-id")[:MAX_ITEMS])
+        for evidence in [evidence_adapter.validate_python(card.evidence)]
         if evidence.asks is not None and card.resolved_at is not None
     )
     return Conversation(
         run=run.id,
-        messages=tuple(_rows(run, newest)),
+        messages=tuple(_message_rows(run, newest)),
         words=tuple(
             WordsRow(seq=seq, at=at, agent=agent, text=text)
             for seq, at, agent, text in reversed(words)
@@ -103,7 +105,7 @@ def show_conversation(run: Run) -> Conversation:
     )
 
 
-def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
+def _message_rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
     """Follow each text: it leaves in an answer, the model reads it, a turn acts on it."""
     moments = [one.delivered_at for one in messages if one.delivered_at]
     # Matched by time: one transaction writes a text's delivery and its event.
@@ -116,8 +118,8 @@ def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
     for message in messages:
         read = None
         if message.delivered_at and message.delivered_at in left:
-            read = _first_after(run, message, left[message.delivered_at], counted["at"])
-        acted = _acted_on(run, message, read) if read else None
+            read = _first_turn_after(run, message, left[message.delivered_at], counted["at"])
+        acted = _acting_turn(run, message, read) if read else None
         state: MessageState = "delivered"
         if message.withdrawn_at is not None:
             state = "withdrawn"
@@ -125,25 +127,31 @@ def _rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]:
             state = "queued"
         elif read is not None:
             state = "read" if acted is None else "acted_on"
-        made = message.intervention
+        intervention = message.intervention
         yield row_of(
             MessageRow,
             message,
-            by=made.by if made else "auto" if hasattr(message, "autofix") else "guard",
+            by=intervention.by
+            if intervention
+            else "auto"
+            if hasattr(message, "autofix")
+            else "guard",
             state=state,
             read_at=read.ts if read else None,
             read_seq=read.seq if read else None,
             acted_seq=acted,
-            key=made.key if made else None,
+            key=intervention.key if intervention else None,
             # Once it has left for the model, it cannot be taken back.
             undoable=state == "queued"
-            and made is not None
-            and made.action in TEXTS
-            and made.status in UNDELIVERED,
+            and intervention is not None
+            and intervention.action in TEXT_ACTIONS
+            and intervention.status in UNDELIVERED_STATUSES,
         )
 
 
-def _first_after(run: Run, message: Message, left: int, counted_at: datetime | None) -> Turn | None:
+def _first_turn_after(
+    run: Run, message: Message, left: int, counted_at: datetime | None
+) -> Turn | None:
     """Return the first turn that the model made after it could read the text.
 
     A call may have been made before the text, in parallel with the call whose answer carried
@@ -166,32 +174,34 @@ def _first_after(run: Run, message: Message, left: int, counted_at: datetime | N
     return turn if counted_at > message.delivered_at else None
 
 
-def _acted_on(run: Run, message: Message, read: Turn) -> int | None:
-    around = Q(seq__gte=read.seq - BEFORE, seq__lt=read.seq + LOOKED_AT)
+def _acting_turn(run: Run, message: Message, read: Turn) -> int | None:
+    around = Q(seq__gte=read.seq - TURNS_BEFORE, seq__lt=read.seq + TURNS_AFTER)
     turns = Turn.objects.filter(around, run=run).exclude(role=Role.USER).order_by("seq")
-    text_of = Left(Concat(_ARGS, Value(" "), _CONTENT, output_field=TextField()), LONGEST)
+    text_of = Left(
+        Concat(_ARGS_TEXT, Value(" "), _CONTENT_TEXT, output_field=TextField()), MAX_TEXT
+    )
     texts = [
         # Arguments are JSON text: a newline is two characters there and would join words.
         (seq, text.replace("\\n", " "))
         for seq, text in turns.annotate(text=text_of).values_list("seq", "text")
     ]
     before = [text for seq, text in texts if seq < read.seq]
-    return find_acting(message.text, before, [one for one in texts if one[0] >= read.seq])
+    return find_acting_turn(message.text, before, [one for one in texts if one[0] >= read.seq])
 
 
-_ARGS = Coalesce(Cast("args", TextField()), Value(""), output_field=TextField())
-_CONTENT = Coalesce("content", Value(""), output_field=TextField())
+_ARGS_TEXT = Coalesce(Cast("args", TextField()), Value(""), output_field=TextField())
+_CONTENT_TEXT = Coalesce("content", Value(""), output_field=TextField())
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MessageTerms:
     """What a message names: files, commands and quoted phrases; and its words."""
 
     names: frozenset[str]
     words: frozenset[str]
 
 
-def read_asked(text: str) -> Asked:
+def extract_terms(text: str) -> MessageTerms:
     """Return what a message names.
 
     >>> sorted(read_asked("Skip legacy plans, see docs/billing.md").names)
@@ -204,13 +214,15 @@ def read_asked(text: str) -> Asked:
         is_path = "/" in token.rstrip("/") or "_" in token.strip("_") or "::" in token
         # A file has an extension; the end of a sentence or a number has none.
         stem, _, extension = token.rpartition(".")
-        is_file = stem and extension[:1].isalpha() and len(extension) <= _LONGEST_EXTENSION
+        is_file = stem and extension[:1].isalpha() and len(extension) <= _MAX_EXTENSION
         if is_path or is_file:
             names.append(token)
-    return Asked(frozenset(" ".join(name.lower().split()) for name in names), _words_of(text))
+    return MessageTerms(
+        frozenset(" ".join(name.lower().split()) for name in names), _words_of(text)
+    )
 
 
-def find_acting(
+def find_acting_turn(
     message: str, before: Iterable[str], after: Iterable[tuple[int, str]]
 ) -> int | None:
     """Return the number of the first turn that acts on the message, or None.
@@ -220,12 +232,12 @@ def find_acting(
         before: What the agent said and called in its last turns before it.
         after: The turns since, oldest first: number, and what was said or called.
     """
-    asked, earlier = read_asked(message), "\n".join(before).lower()
+    asked, earlier = extract_terms(message), "\n".join(before).lower()
     # What the agent named before the message is no sign that it acts on it.
     names = [name for name in asked.names if name not in earlier]
     words = asked.words - _words_of(earlier)
     # A long message needs a share of its words, or two common ones would do.
-    enough = max(FEWEST_WORDS, len(asked.words) * _SHARE)
+    enough = max(MIN_WORDS, len(asked.words) * _MIN_SHARE)
     for number, text in after:
         lowered = text.lower()
         if any(name in lowered for name in names) or len(words & _words_of(lowered)) >= enough:
@@ -234,4 +246,4 @@ def find_acting(
 
 
 def _words_of(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.lower())) - _COMMON
+    return frozenset(_WORD.findall(text.lower())) - _STOP_WORDS

@@ -12,7 +12,7 @@ from django.db.models import F, Q
 
 from missioncontrol.decisions import directives, holding, sessions
 from missioncontrol.decisions.models import Decision, Intervention
-from missioncontrol.decisions.sessions import PROMISE_S
+from missioncontrol.decisions.sessions import HEARTBEAT_TIMEOUT_S
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
@@ -24,40 +24,42 @@ from missioncontrol.wire.decisions import PERMISSION
 STILL_WAITING = timedelta(seconds=10)
 SILENCE = timedelta(minutes=30)
 # An agent in one of these should be heard from; a held one has a request open.
-EXPECTED = frozenset({Status.RUNNING, Status.HOLDING, Status.STOPPING})
+EXPECTED_TO_SPEAK = frozenset({Status.RUNNING, Status.HOLDING, Status.STOPPING})
 # After the server was away, each client has this long to report again.
-RECONNECT_WITHIN = timedelta(seconds=PROMISE_S)
+RECONNECT_WITHIN = timedelta(seconds=HEARTBEAT_TIMEOUT_S)
 # A client that promised nothing has this long: its model may still be answering.
-TO_SPEAK = timedelta(minutes=5)
+SPEAK_WITHIN = timedelta(minutes=5)
 # A session that was told to stop and has been idle this long has stopped.
-QUIET = timedelta(seconds=5)
+IDLE_TIME = timedelta(seconds=5)
 # An agent that was asked to finish and never reports idleness has finished after this silence.
-LAST_WORD = timedelta(minutes=5)
+FINISH_SILENCE = timedelta(minutes=5)
 # Added to the time that the configured judge may take.
-JUDGE_LATE = timedelta(seconds=5)
+JUDGE_GRACE = timedelta(seconds=5)
 
 
-def _act_on_each(which: Q, act: Callable[[RunTransaction, Run], object], *, at: datetime) -> None:
+def _for_each_run(
+    which: Q, action: Callable[[RunTransaction, Run], object], *, at: datetime
+) -> None:
     """Act on the runs one by one, each under its lock."""
     for run_id in matching_ids(which):
         with journal.lock_runs([run_id], at=at) as tx:
             # Checked again: the run may have spoken or ended while this waited for its lock.
             if Run.objects.filter(which, pk=run_id).exists():
-                act(tx, tx.run(run_id))
+                action(tx, tx.run(run_id))
 
 
-def give_up_abandoned(*, at: datetime) -> None:
+def give_up_abandoned_holds(*, at: datetime) -> None:
     """Give up the holds whose agent has had no request open for ten seconds."""
     gone = Q(hold__waiting_at__lt=at - STILL_WAITING) | Q(hold__waiting_at__isnull=True)
-    _act_on_each(Q(status=Status.HELD) & gone, holding.give_up, at=at)
+    _for_each_run(Q(status=Status.HELD) & gone, holding.record_given_up, at=at)
 
 
-def expire_unanswered(*, at: datetime) -> None:
+def expire_unanswered_holds(*, at: datetime) -> None:
     """Apply each project's rule to the holds that nobody answered in time."""
-    _act_on_each(Q(status__in=ON_HOLD, hold__expires_at__lte=at), sessions.expire, at=at)
+    _for_each_run(Q(status__in=ON_HOLD, hold__expires_at__lte=at), sessions.expire_hold, at=at)
 
 
-def miss_unheard(*, at: datetime) -> None:
+def mark_unreachable_answers(*, at: datetime) -> None:
     """Mark answers as unreachable that no waiting agent was there to take.
 
     An agent that waits gets an answer at once; after a restart, within seconds.
@@ -68,63 +70,67 @@ def miss_unheard(*, at: datetime) -> None:
         at__lt=at - STILL_WAITING,
         run__parked=False,
     )
-    for made in late.order_by("run_id"):
-        with journal.lock_run(made.run_id, at=at) as (tx, run):
-            made.refresh_from_db()  # it may have been delivered while this waited for the lock
-            has_spoken = run.meters.last_turn_at is not None and run.meters.last_turn_at > made.at
-            awaited = (
-                run.meters.unconfirmed == made.id or made.action in directives.ON_THEIR_OWN_REQUEST
+    for intervention in late.order_by("run_id"):
+        with journal.lock_run(intervention.run_id, at=at) as (tx, run):
+            # It may have been delivered while this waited for the lock.
+            intervention.refresh_from_db()
+            has_spoken = (
+                run.meters.last_turn_at is not None and run.meters.last_turn_at > intervention.at
             )
-            if made.status == "asked" and awaited and not has_spoken:
-                directives.miss(tx, run, made)
+            awaited = (
+                run.meters.unconfirmed == intervention.id
+                or intervention.action in directives.PERMISSION_ANSWERS
+            )
+            if intervention.status == "asked" and awaited and not has_spoken:
+                directives.mark_unreachable(tx, run, intervention)
 
 
-def lose_silent(*, at: datetime, listening_since: datetime) -> None:
+def lose_silent_runs(*, at: datetime, listening_since: datetime) -> None:
     """Mark runs as lost that have not been heard from for thirty minutes.
 
-    Clients that vouch for themselves may be idle for hours: `lose_overdue` handles them.
+    Clients that vouch for themselves may be idle for hours: `lose_overdue_clients` handles them.
     """
-    if at - listening_since < TO_SPEAK:
+    if at - listening_since < SPEAK_WITHIN:
         return
     quiet = Q(meters__last_turn_at__lt=at - SILENCE) | Q(
         meters__last_turn_at__isnull=True, started_at__lt=at - SILENCE
     )
     # An agent that waits for a person, or is parked until one answers, is rightly silent.
     awaited = Q(hold__waiting_at__gte=at - STILL_WAITING) | Q(status=Status.HOLDING, parked=True)
-    which = Q(status__in=EXPECTED, meters__expected_by__isnull=True) & quiet & ~awaited
+    which = Q(status__in=EXPECTED_TO_SPEAK, meters__expected_by__isnull=True) & quiet & ~awaited
     reason = "nothing heard for 30 minutes"
-    end = partial(sessions.end, move=Move.FALL_SILENT, by="policy", reason=reason)
-    _act_on_each(which, end, at=at)
+    end = partial(sessions.end_run, move=Move.FALL_SILENT, by="policy", reason=reason)
+    _for_each_run(which, end, at=at)
 
 
-def lose_overdue(*, at: datetime, listening_since: datetime) -> None:
+def lose_overdue_clients(*, at: datetime, listening_since: datetime) -> None:
     """Lose contact with clients that did not report by the time they promised."""
     # While the server was away it heard nobody: each client gets time to report first.
     if at - listening_since < RECONNECT_WITHIN:
         return
-    lose = partial(sessions.lose, reason="no sign of life of its process")
-    _act_on_each(Q(meters__expected_by__lt=at), lose, at=at)
+    lose = partial(sessions.lose_contact, reason="no sign of life of its process")
+    _for_each_run(Q(meters__expected_by__lt=at), lose, at=at)
 
 
-def end_stopped(*, at: datetime) -> None:
+def end_stopped_sessions(*, at: datetime) -> None:
     """End sessions that were told to stop and have been idle since.
 
     Their process may live on at its prompt; any later request of it is answered with a stop.
     """
     must_stop = Q(status=Status.STOPPING, meters__presence="idle")
-    quiet = Q(meters__last_turn_at__lt=at - QUIET) | Q(meters__last_turn_at__isnull=True)
-    end = partial(sessions.end, move=Move.END, by="agent", reason="its turn has ended")
-    _act_on_each(must_stop & quiet, end, at=at)
+    quiet = Q(meters__last_turn_at__lt=at - IDLE_TIME) | Q(meters__last_turn_at__isnull=True)
+    end = partial(sessions.end_run, move=Move.END, by="agent", reason="its turn has ended")
+    _for_each_run(must_stop & quiet, end, at=at)
 
 
-def end_finished(*, at: datetime) -> None:
+def end_finished_runs(*, at: datetime) -> None:
     """End the runs that were asked to finish, have spoken since and have no call under way.
 
     Any later request of such a run is answered with a stop.
     """
     spoke = Q(meters__last_seq__gt=F("meters__finish_seq") - holding.LAST_TURNS)
-    has_ended_its_turn = Q(meters__presence="idle", meters__last_turn_at__lt=at - QUIET)
-    rests = has_ended_its_turn | Q(meters__last_turn_at__lt=at - LAST_WORD)
+    has_ended_its_turn = Q(meters__presence="idle", meters__last_turn_at__lt=at - IDLE_TIME)
+    rests = has_ended_its_turn | Q(meters__last_turn_at__lt=at - FINISH_SILENCE)
     which = Q(status=Status.RUNNING, meters__finish_seq__isnull=False) & spoke & rests
 
     def end(tx: RunTransaction, run: Run) -> None:
@@ -134,14 +140,14 @@ def end_finished(*, at: datetime) -> None:
         if not calls.filter(seq__gt=last_turns).exists():
             # Any later turn is beyond the run's last one, and is answered with a stop.
             run.meters.finish_seq = run.meters.last_seq
-            sessions.end(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
+            sessions.end_run(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
 
-    _act_on_each(which, end, at=at)
+    _for_each_run(which, end, at=at)
 
 
-def unruled_decisions(*, at: datetime) -> list[UUID]:
+def overdue_decisions(*, at: datetime) -> list[UUID]:
     """Return the cards whose judge is late."""
-    patience = JUDGE_LATE
+    patience = JUDGE_GRACE
     if settings.JUDGE is not None:
         # Without a model the local judge answers at once: a late verdict was lost.
         patience += timedelta(seconds=settings.JUDGE.timeout_s)

@@ -45,7 +45,7 @@ class ControlState:
         return self.status in MUST_STOP
 
 
-OF_METERS = (
+METER_COLUMNS = (
     "skip_from_seq",
     "skip_through_seq",
     "queued_messages",
@@ -54,14 +54,16 @@ OF_METERS = (
     "unconfirmed",
 )
 # JSON has no form for these types.
-AS_TEXT = (UUID, Status)
-OF_RUN = tuple(name for name in ControlState.__slots__ if name not in {*OF_METERS, "on_hold"})
+TEXT_TYPES = (UUID, Status)
+RUN_COLUMNS = tuple(
+    name for name in ControlState.__slots__ if name not in {*METER_COLUMNS, "on_hold"}
+)
 
 
 def control_state_of(run: Run) -> ControlState:
     """Return a run's control state."""
-    columns = {name: getattr(run, name) for name in OF_RUN}
-    meters = {name: getattr(run.meters, name) for name in OF_METERS}
+    columns = {name: getattr(run, name) for name in RUN_COLUMNS}
+    meters = {name: getattr(run.meters, name) for name in METER_COLUMNS}
     return control_state_from({**columns, **meters, "on_hold": run.hold is not None})
 
 
@@ -69,7 +71,8 @@ def control_state_from(values: dict[str, Any]) -> ControlState:
     """Return a run's control state from its columns' values."""
     # As text, so that a control state can be sent as JSON.
     plain: dict[str, Any] = {
-        name: str(value) if isinstance(value, AS_TEXT) else value for name, value in values.items()
+        name: str(value) if isinstance(value, TEXT_TYPES) else value
+        for name, value in values.items()
     }
     return ControlState(**plain)
 
@@ -77,13 +80,13 @@ def control_state_from(values: dict[str, Any]) -> ControlState:
 def read_control_state(run_id: UUID) -> ControlState | None:
     """Read a run's current control state; None: there is no such run."""
     found = Run.objects.filter(pk=run_id)
-    meters = {name: F(f"meters__{name}") for name in OF_METERS}
+    meters = {name: F(f"meters__{name}") for name in METER_COLUMNS}
     # Only these columns: a waiting request reads them again and again.
-    values = found.values(*OF_RUN, **meters, on_hold=Q(hold__isnull=False)).first()
+    values = found.values(*RUN_COLUMNS, **meters, on_hold=Q(hold__isnull=False)).first()
     return control_state_from(values) if values else None
 
 
-def directive(
+def make_directive(
     control: ControlState, *, asked_seq: int | None, messages: Iterable[WireMessage] = ()
 ) -> Directive:
     """Return the directive. `asked_seq` is the proposed turn it answers, if any."""
@@ -94,7 +97,7 @@ def directive(
     elif control.on_hold:
         action = DirectiveAction.HOLD
     # Held calls that a correction answered do not run; later calls do.
-    if asked_seq is not None and may_skip(control, asked_seq):
+    if asked_seq is not None and is_in_skipped_range(control, asked_seq):
         call = CallAction.SKIP
     return Directive(
         version=control.version,
@@ -106,31 +109,31 @@ def directive(
     )
 
 
-def may_skip(control: ControlState, seq: int) -> bool:
+def is_in_skipped_range(control: ControlState, seq: int) -> bool:
     """Tell whether a call is in the range of those that a correction answered."""
     return control.skip_from_seq <= seq <= control.skip_through_seq
 
 
-def is_let_go(run_id: UUID, seq: int) -> bool:
+def still_runs(run_id: UUID, seq: int) -> bool:
     """Tell whether a call in that range still runs: another agent's, held at the same time."""
     held = Turn.objects.filter(run=run_id, seq=seq, phase="proposed")
     return held.filter(skipped=False).exists()
 
 
-def go_on(control: ControlState) -> Directive:
+def proceed_directive(control: ControlState) -> Directive:
     """Return the directive of a run whose agent is told nothing."""
     return Directive(version=control.version, action=DirectiveAction.PROCEED, call=CallAction.RUN)
 
 
 # A claimed answer leaves within milliseconds. One that has not left after this long never will:
 # its caller hung up, or its process died.
-LEAVES_WITHIN = timedelta(seconds=5)
+CLAIM_LEASE = timedelta(seconds=5)
 
 
-def is_leaving(at: datetime) -> Q:
+def is_claimed(at: datetime) -> Q:
     """Match the texts in an answer that is about to leave."""
     # A claim in the future was made before the clock was set back: nobody waits until then.
-    return Q(claimed_at__gt=at - LEAVES_WITHIN, claimed_at__lt=at + LEAVES_WITHIN)
+    return Q(claimed_at__gt=at - CLAIM_LEASE, claimed_at__lt=at + CLAIM_LEASE)
 
 
 def unsent_texts(run_id: UUID) -> QuerySet[Message]:
@@ -141,13 +144,15 @@ def unsent_texts(run_id: UUID) -> QuerySet[Message]:
     return waiting.order_by("id")
 
 
-def texts_for(run_id: UUID, agent: str | None, *, at: datetime) -> QuerySet[Message]:
+def texts_for_agent(run_id: UUID, agent: str | None, *, at: datetime) -> QuerySet[Message]:
     """Return the unsent texts for an answer to this agent; None: which one asks is unknown."""
-    waiting = unsent_texts(run_id).exclude(is_leaving(at))
+    waiting = unsent_texts(run_id).exclude(is_claimed(at))
     return waiting if agent is None else waiting.filter(Q(agent=None) | Q(agent=agent))
 
 
-def queued(run_id: UUID, *, at: datetime, agent: str | None = None) -> tuple[WireMessage, ...]:
+def queued_messages(
+    run_id: UUID, *, at: datetime, agent: str | None = None
+) -> tuple[WireMessage, ...]:
     """Return the messages that have not reached the model, oldest first."""
     return tuple(
         WireMessage(
@@ -156,12 +161,12 @@ def queued(run_id: UUID, *, at: datetime, agent: str | None = None) -> tuple[Wir
             agent=message.agent,
             escalation=Escalation(**message.escalation) if message.escalation else None,
         )
-        for message in texts_for(run_id, agent, at=at)
+        for message in texts_for_agent(run_id, agent, at=at)
     )
 
 
 # Answers to a permission: the agent's own open request carries them.
-ON_THEIR_OWN_REQUEST = frozenset({"allow_once", "deny"})
+PERMISSION_ANSWERS = frozenset({"allow_once", "deny"})
 
 
 def find_repeated(run: Run, key: str, *, body: str) -> Intervention | None:
@@ -179,113 +184,113 @@ def find_repeated(run: Run, key: str, *, body: str) -> Intervention | None:
 
 
 # Statuses of an answer that, as far as is known, has not left.
-UNDELIVERED = frozenset({"asked", "unreachable"})
+UNDELIVERED_STATUSES = frozenset({"asked", "unreachable"})
 
 
-def follow(tx: RunTransaction, run: Run, made: Intervention) -> None:
+def follow_answer(tx: RunTransaction, run: Run, intervention: Intervention) -> None:
     """Have the agent's next act confirm this answer.
 
     The answer that was followed before reached nobody if nothing of it can still leave.
     """
-    before = _unconfirmed(run)
-    if before is not None and before.status == "asked" and not _may_leave(before):
+    before = _followed_answer(run)
+    if before is not None and before.status == "asked" and not _can_still_leave(before):
         before.status = "unreachable"
         before.save(update_fields=["status"])
-        _tell_intervention(tx, run, before, by=made.by, reason="answer superseded")
-    run.meters.unconfirmed = made.id
+        _record_status(tx, run, before, by=intervention.by, reason="answer superseded")
+    run.meters.unconfirmed = intervention.id
 
 
-def _may_leave(made: Intervention) -> bool:
-    if made.action in ON_THEIR_OWN_REQUEST:
+def _can_still_leave(intervention: Intervention) -> bool:
+    if intervention.action in PERMISSION_ANSWERS:
         return True
-    return unsent_texts(made.run_id).filter(intervention=made).exists()
+    return unsent_texts(intervention.run_id).filter(intervention=intervention).exists()
 
 
-def miss_all(tx: RunTransaction, run: Run) -> None:
+def mark_all_unreachable(tx: RunTransaction, run: Run) -> None:
     """Mark the answers of an ended run that have not left as unreachable."""
     # A tap that ends the run in this transaction sets its own status.
-    for made in Intervention.objects.filter(run=run, status="asked").exclude(at=tx.at):
-        miss(tx, run, made)
+    for intervention in Intervention.objects.filter(run=run, status="asked").exclude(at=tx.at):
+        mark_unreachable(tx, run, intervention)
 
 
-def miss(tx: RunTransaction, run: Run, made: Intervention) -> None:
-    """Note that nobody was there to take a person's answer; `deliver` can still correct that."""
-    made.status = "unreachable"
-    made.save(update_fields=["status"])
-    _tell_intervention(tx, run, made)
+def mark_unreachable(tx: RunTransaction, run: Run, intervention: Intervention) -> None:
+    """Note that nobody took a person's answer; `deliver_answer` can still correct that."""
+    intervention.status = "unreachable"
+    intervention.save(update_fields=["status"])
+    _record_status(tx, run, intervention)
 
 
-def miss_followed(tx: RunTransaction, run: Run) -> None:
+def mark_followed_unreachable(tx: RunTransaction, run: Run) -> None:
     """Note that the followed answer did not leave on this request, unless it left on another."""
-    made = _unconfirmed(run)
-    if made and made.status == "asked":
-        miss(tx, run, made)
+    intervention = _followed_answer(run)
+    if intervention and intervention.status == "asked":
+        mark_unreachable(tx, run, intervention)
 
 
-def deliver(tx: RunTransaction, run: Run, answer: UUID, *, agent: str | None = None) -> None:
+def deliver_answer(tx: RunTransaction, run: Run, answer: UUID, *, agent: str | None = None) -> None:
     """Note that a person's answer left on an open request, of this agent if it is known."""
     # By id: by now another answer may be followed that has not left.
-    made = Intervention.objects.filter(pk=answer, run=run).first()
-    if made is None or made.action in ON_THEIR_OWN_REQUEST:
+    intervention = Intervention.objects.filter(pk=answer, run=run).first()
+    if intervention is None or intervention.action in PERMISSION_ANSWERS:
         return
-    if agent is None or not _texts_to_one(made).exclude(agent=agent).exists():
-        deliver_one(tx, run, made)
+    if agent is None or not _texts_for_single_agents(intervention).exclude(agent=agent).exists():
+        mark_delivered(tx, run, intervention)
 
 
-def deliver_one(tx: RunTransaction, run: Run, made: Intervention) -> None:
+def mark_delivered(tx: RunTransaction, run: Run, intervention: Intervention) -> None:
     """Note that this answer left."""
     # Statuses only advance: an answer that was acted on is not `delivered` again.
-    if made.status in UNDELIVERED:
-        made.status, made.delivered_at = "delivered", tx.at
-        made.save(update_fields=["status", "delivered_at"])
-        _tell_intervention(tx, run, made)
+    if intervention.status in UNDELIVERED_STATUSES:
+        intervention.status, intervention.delivered_at = "delivered", tx.at
+        intervention.save(update_fields=["status", "delivered_at"])
+        _record_status(tx, run, intervention)
 
 
-def confirm(
+def confirm_followed(
     tx: RunTransaction, run: Run, *, agent: str | None = None, reached: bool = True
 ) -> None:
     """Note that the agent acted on the followed answer, or never will.
 
     `agent`: which agent of the run acts, empty if unknown; None: the run has ended.
     """
-    made = _unconfirmed(run)
-    is_under_way = made is not None and _is_under_way(made, agent)
+    intervention = _followed_answer(run)
+    is_under_way = intervention is not None and _waits_for_other_agent(intervention, agent)
     if is_under_way and agent is not None:
         return
     # Cleared now: only one answer is followed, and it is settled here.
     run.meters.unconfirmed = None
-    if made is None:
+    if intervention is None:
         return
-    if made.action == "deny":
-        asked = made.decision.signal["turns"] if made.decision else []
-        came_back = Turn.objects.filter(run=made.run_id, seq__in=asked, phase="done")
+    if intervention.action == "deny":
+        asked = intervention.decision.signal["turns"] if intervention.decision else []
+        came_back = Turn.objects.filter(run=intervention.run_id, seq__in=asked, phase="done")
         # The denied call ran nevertheless: it had been permitted at the terminal.
         reached = reached and not came_back.exists()
     reached = reached and not is_under_way
-    made.status = "acknowledged" if reached else "unreachable"
-    made.acknowledged_at = tx.at if reached else None
+    intervention.status = "acknowledged" if reached else "unreachable"
+    intervention.acknowledged_at = tx.at if reached else None
     # An answer that was acted on has arrived, even if nobody saw it leave.
-    made.delivered_at = made.delivered_at or made.acknowledged_at
-    made.save(update_fields=["status", "acknowledged_at", "delivered_at"])
-    _tell_intervention(tx, run, made)
+    intervention.delivered_at = intervention.delivered_at or intervention.acknowledged_at
+    intervention.save(update_fields=["status", "acknowledged_at", "delivered_at"])
+    _record_status(tx, run, intervention)
 
 
-def _is_under_way(made: Intervention, agent: str | None) -> bool:
+def _waits_for_other_agent(intervention: Intervention, agent: str | None) -> bool:
     """Tell whether the answer's text waits for an agent of the run other than the acting one."""
-    texts, has_left = _texts_to_one(made), made.status == "delivered"
+    texts, has_left = _texts_for_single_agents(intervention), intervention.status == "delivered"
     if agent is None:
         return not has_left and texts.exists()
     # A message without a card forgets no turn: the next turn to be judged may be older than it.
-    if has_left or made.decision_id is not None:
+    if has_left or intervention.decision_id is not None:
         texts = texts.exclude(agent=agent)
     return texts.exists()
 
 
-def _texts_to_one(made: Intervention) -> QuerySet[Message]:
-    return unsent_texts(made.run_id).filter(intervention=made, agent__isnull=False)
+def _texts_for_single_agents(intervention: Intervention) -> QuerySet[Message]:
+    return unsent_texts(intervention.run_id).filter(intervention=intervention, agent__isnull=False)
 
 
-def _unconfirmed(run: Run) -> Intervention | None:
+def _followed_answer(run: Run) -> Intervention | None:
     return (
         Intervention.objects.filter(pk=run.meters.unconfirmed).first()
         if run.meters.unconfirmed
@@ -293,13 +298,13 @@ def _unconfirmed(run: Run) -> Intervention | None:
     )
 
 
-def _tell_intervention(
-    tx: RunTransaction, run: Run, made: Intervention, *, by: str = "agent", reason: str = ""
+def _record_status(
+    tx: RunTransaction, run: Run, intervention: Intervention, *, by: str = "agent", reason: str = ""
 ) -> None:
     tx.record_state(
         run,
         by=by,
-        reason=reason or f"answer {made.status}",
-        intervention=made.id,
-        intervention_status=made.status,
+        reason=reason or f"answer {intervention.status}",
+        intervention=intervention.id,
+        intervention_status=intervention.status,
     )

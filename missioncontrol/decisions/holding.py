@@ -16,7 +16,7 @@ from missioncontrol.wire.events import HoldAbandoned
 
 # A hold lasts at least this long, whatever patience the agent reports: a person needs time to see
 # the card and answer it. Otherwise an agent could make its own hold expire at once.
-LEAST_HOLD_S = 60.0
+MIN_HOLD_S = 60.0
 # Turns that an agent may still make when asked to finish; the last answer is one of them.
 LAST_TURNS = 2
 
@@ -35,7 +35,7 @@ def hold(tx: RunTransaction, run: Run, *, by: str, reason: str, from_seq: int) -
     # A hook that times out lets its agent go on, so the hold expires before that.
     patience_s, limit_s = capabilities_of(run).patience_s, float(run.project.hold_limit)
     if patience_s is not None:
-        limit_s = min(limit_s, max(patience_s, LEAST_HOLD_S))
+        limit_s = min(limit_s, max(patience_s, MIN_HOLD_S))
     hold.from_seq, hold.gave_up_at = from_seq, None
     hold.expires_at = tx.at + timedelta(seconds=limit_s)
     run.hold = hold
@@ -54,10 +54,10 @@ def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     # For the same reason `move` records no event about the lifted hold.
     if stood:
         tx.record_state(run, by=by, reason=reason)
-    start_afresh(run)
+    reset_streaks(run)
 
 
-def start_afresh(run: Run) -> None:
+def reset_streaks(run: Run) -> None:
     """Forget every observation so far: all streaks start afresh."""
     run.meters.streak_obs, run.meters.lineage_forgotten = (
         run.meters.last_obs,
@@ -67,14 +67,14 @@ def start_afresh(run: Run) -> None:
     counting.reset_failures(run)
 
 
-def finish(tx: RunTransaction, run: Run, *, by: str) -> None:
+def release_to_finish(tx: RunTransaction, run: Run, *, by: str) -> None:
     """Let the agent go on for its last few turns, after which it is stopped."""
     release(tx, run, by=by, reason="finish")
     # After the release, which clears this column.
     run.meters.finish_seq = run.meters.last_seq + LAST_TURNS
 
 
-def wait(tx: RunTransaction, run: Run) -> None:
+def record_waiting(tx: RunTransaction, run: Run) -> None:
     """Note that the agent is known to be waiting."""
     hold = run.hold
     if hold is None or run.status not in ON_HOLD:
@@ -84,10 +84,10 @@ def wait(tx: RunTransaction, run: Run) -> None:
         # A request is open again: the agent has not given up and is not parked any more.
         hold.waiting_since, hold.gave_up_at, run.parked = tx.at, None, False
         tx.move(run, Move.WAIT, by="agent", reason="the agent waits")
-        directives.confirm(tx, run, agent="")  # a person's pause has been obeyed
+        directives.confirm_followed(tx, run, agent="")  # a person's pause has been obeyed
 
 
-def give_up(tx: RunTransaction, run: Run) -> None:
+def record_given_up(tx: RunTransaction, run: Run) -> None:
     """Note that no request of the agent has been open for a while."""
     if run.hold is None or run.status != Status.HELD:
         return
@@ -96,7 +96,7 @@ def give_up(tx: RunTransaction, run: Run) -> None:
     tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision)
 
 
-def park(tx: RunTransaction, run: Run) -> None:
+def record_parked(tx: RunTransaction, run: Run) -> None:
     """Note that the agent's process ends in its hold, to be resumed later."""
     hold = run.hold
     if hold is None or run.status not in ON_HOLD:
@@ -107,7 +107,7 @@ def park(tx: RunTransaction, run: Run) -> None:
     tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision, parked=True)
 
 
-def correct(
+def release_with_correction(
     tx: RunTransaction, run: Run, *, by: str, reason: str, about: Sequence[int], agent: str = ""
 ) -> None:
     """Answer the held calls with the queued correction, and let the agent go on.
@@ -140,7 +140,7 @@ def skip_held_calls(run: Run, *, agent: str = "") -> list[int]:
     return skipped
 
 
-def take_held_calls_back(run: Run, *, from_seq: int) -> None:
+def unskip_held_calls(run: Run, *, from_seq: int) -> None:
     """Let the calls that were answered with `skip` wait again; that answer has not left."""
     # Only if the range is still this hold's: a later answer has its own.
     if run.meters.skip_from_seq == from_seq:

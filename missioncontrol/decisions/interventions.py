@@ -18,7 +18,13 @@ from missioncontrol.decisions import (
     rows,
     sessions,
 )
-from missioncontrol.decisions.acts import ACTS, Tap, check_agent, scope_of, taps
+from missioncontrol.decisions.actions import (
+    ACTIONS,
+    Tap,
+    ceiling_scope_of,
+    check_agent,
+    tap_adapter,
+)
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.errors import (
     ActionUnavailable,
@@ -38,15 +44,15 @@ from missioncontrol.wire.decisions import PERMISSION, DecisionRow, InterventionR
 from missioncontrol.wire.events import InterventionMade
 from missioncontrol.wire.runs import RunRow
 
-ALWAYS_WORKS = frozenset({"pause", "terminate", "restart", "undo"})
-SETTLED_THERE = {
+WITHOUT_VERSION = frozenset({"pause", "terminate", "restart", "undo"})
+SETTLED_AT_TERMINAL = {
     "answered": "This card has moved on: it was answered at the agent's terminal.",
     "timed_out": "This card no longer waits for an answer: give it at the agent's terminal.",
 }
-MOVES_CEILINGS = frozenset({"allow_budget", "undo"})
-RECORDED = "This run is an imported recording: there is no agent to reach."
+CEILING_ACTIONS = frozenset({"allow_budget", "undo"})
+RECORDING_REFUSAL = "This run is an imported recording: there is no agent to reach."
 # Actions on an ended run; *Continue* too, if a hold outlived its session.
-AFTER_THE_END = frozenset({"terminate", "allow_budget", "restart", "undo"})
+ENDED_RUN_ACTIONS = frozenset({"terminate", "allow_budget", "restart", "undo"})
 
 
 def intervene(
@@ -56,11 +62,11 @@ def intervene(
     projects: Container[UUID],
     by: str,
     at: datetime,
-    owns_one: Callable[[], bool] = lambda: False,
+    owns_project: Callable[[], bool] = lambda: False,
 ) -> tuple[InterventionRow, bool]:
     """Carry out a tap; True: it is new, False: this repeats the first answer.
 
-    `owns_one` tells, under the locks, whether the person owns a project: only then may they
+    `owns_project` tells, under the locks, whether the person owns a project: only then may they
     change the organisation's ceiling.
 
     Raises:
@@ -74,43 +80,46 @@ def intervene(
     """
     # Before the lock: agents are not indexed, so an unknown name takes reading all turns. An agent
     # that has turns keeps them, so the answer stays true.
-    speaks = tap.agent is None or Turn.objects.filter(run=run_id, agent=tap.agent).exists()
-    with _locked(run_id, tap, projects=projects, at=at) as (tx, scope):
-        run = _own(tx, run_id, projects)
-        _check_is_live(run)
-        if known := directives.find_repeated(run, tap.key, body=_body(tap)):
+    agent_exists = tap.agent is None or Turn.objects.filter(run=run_id, agent=tap.agent).exists()
+    with _lock_for_tap(run_id, tap, projects=projects, at=at) as (tx, scope):
+        run = _run_in_projects(tx, run_id, projects)
+        _refuse_recording(run)
+        if known := directives.find_repeated(run, tap.key, body=_canonical_body(tap)):
             return rows.intervention_row(known, run), False
         decision = _current_decision(run, tap, at=at)
-        check_agent(tap, decision, speaks=speaks)
-        if tap.action == "allow_budget" and scope_of(decision) != scope:
-            raise _stale(run, tap, at=at)  # another card opened before these locks were taken
-        if scope == ORGANISATION and tap.action in MOVES_CEILINGS and not owns_one():
+        check_agent(tap, decision, agent_exists=agent_exists)
+        if tap.action == "allow_budget" and ceiling_scope_of(decision) != scope:
+            raise _stale_error(run, tap, at=at)  # another card opened before these locks were taken
+        if scope == ORGANISATION and tap.action in CEILING_ACTIONS and not owns_project():
             raise Forbidden("Only a project owner can raise the budget of all projects.")
-        return _perform(tx, run, tap, decision, by=by), True
+        return _carry_out(tx, run, tap, decision, by=by), True
 
 
 @contextmanager
-def _locked(
+def _lock_for_tap(
     run_id: UUID, tap: Tap, *, projects: Container[UUID], at: datetime
 ) -> Iterator[tuple[RunTransaction, str]]:
     """Lock the run and, if the answer affects others, the project and those runs.
 
     Yields the transaction and the scope of the ceiling that it is locked for.
     """
-    moves_ceiling, ends = tap.action in MOVES_CEILINGS, tap.action == "terminate"
+    changes_ceiling, ends = tap.action in CEILING_ACTIONS, tap.action == "terminate"
     # Read without a lock, to know what to lock; `intervene` checks again under the locks.
-    card = _card_before_locks(run_id, tap) if moves_ceiling else None
-    scope = scope_of(card)
+    card = _find_card(run_id, tap) if changes_ceiling else None
+    scope = ceiling_scope_of(card)
     run = Run.objects.only("project_id", "root").filter(pk=run_id).first()
     # A tree counts and ends together; a shared ceiling affects every run that shares it.
-    in_tree = run is not None and run.root is not None and (moves_ceiling or ends)
-    concerns_others = in_tree or (moves_ceiling and scope != "run")
+    in_tree = run is not None and run.root is not None and (changes_ceiling or ends)
+    concerns_others = in_tree or (changes_ceiling and scope != "run")
     if run is None or run.project_id not in projects or not concerns_others:
         with journal.lock_runs([run_id], at=at, priority=True) as tx:
             yield tx, scope
         return
     if scope == ORGANISATION:
-        with organisation.holding(), journal.lock_runs({run_id, *budgets.live_runs()}, at=at) as tx:
+        with (
+            organisation.lock_organisation(),
+            journal.lock_runs({run_id, *budgets.live_run_ids()}, at=at) as tx,
+        ):
             yield tx, scope
         return
     with journal.lock_project(run.project_id, priority=True) as project:
@@ -122,12 +131,12 @@ def _locked(
         elif scope == "run":
             others = lineage.live_relative_ids(run.root)
         else:
-            others = budgets.live_runs(project.id)
+            others = budgets.live_run_ids(project.id)
         with journal.lock_runs({run_id, *others}, at=at) as tx:
             yield tx, scope
 
 
-def _card_before_locks(run_id: UUID, tap: Tap) -> Decision | None:
+def _find_card(run_id: UUID, tap: Tap) -> Decision | None:
     """Return the card that a tap answers: the one it names, otherwise the open one."""
     cards_of = Decision.objects.filter(run=run_id).select_related("run")
     if tap.action == "undo":
@@ -136,144 +145,151 @@ def _card_before_locks(run_id: UUID, tap: Tap) -> Decision | None:
         ).first()
     if tap.decision is not None:
         return cards_of.filter(pk=tap.decision).first()
-    return cards_of.filter(status__in=rows.OPEN).exclude(kind=PERMISSION).first()
+    return cards_of.filter(status__in=rows.OPEN_STATUSES).exclude(kind=PERMISSION).first()
 
 
-def _body(tap: Tap) -> str:
+def _canonical_body(tap: Tap) -> str:
     # One text for each tap: a repeat must be identical. These fields are newer than some stored
     # taps, so they are left out if unset, as in those.
     later = {name for name in ("agent", "for_run") if not getattr(tap, name)}
-    return canonical(taps.dump_python(tap, mode="json", exclude=later))
+    return canonical(tap_adapter.dump_python(tap, mode="json", exclude=later))
 
 
 def _current_decision(run: Run, tap: Tap, *, at: datetime) -> Decision | None:
     """Return the open card that the tap answers, if the person saw its current version."""
     if tap.version is None:
-        if tap.action not in ALWAYS_WORKS:
+        if tap.action not in WITHOUT_VERSION:
             raise InvalidRequest(
                 f"{tap.action} needs the run's version as you saw it.", field="version"
             )
     elif tap.version != run.version:
-        raise _stale(run, tap, at=at)
+        raise _stale_error(run, tap, at=at)
     if tap.decision is not None and tap.decision != run.open_decision:
         closed = run.decisions.filter(pk=tap.decision).first()
         if closed is not None and closed.kind == PERMISSION and closed.status == "open":
-            return _offering(closed, run, tap)
+            return _check_offered(closed, run, tap)
         if tap.action == "restart" and closed is not None:
             return closed  # the new run is told of what ended this one
-        raise _stale(run, tap, at=at)
+        raise _stale_error(run, tap, at=at)
     if run.open_decision is None:
         return None
-    return _offering(Decision.objects.get(pk=run.open_decision), run, tap)
+    return _check_offered(Decision.objects.get(pk=run.open_decision), run, tap)
 
 
-def _offering(decision: Decision, run: Run, tap: Tap) -> Decision:
+def _check_offered(decision: Decision, run: Run, tap: Tap) -> Decision:
     """Return an open card if it offers the action that was tapped."""
-    offered = rows.offered(decision.kind, decision.holds, run)
+    offered = rows.offered_actions(decision.kind, decision.holds, run)
     if decision.kind != PERMISSION:
         # These work while any card is open, but a permission's card can only be answered.
         offered = (*offered, "pause", "restart", "undo")
     # A tap that names no card answers the open one, but must not bypass a ceiling.
     if (tap.decision or decision.kind == Kind.BUDGET) and tap.action not in offered:
         refusal = f"This card does not offer {tap.action}."
-        raise ActionUnavailable(rows.unavailable(run).get(tap.action, refusal))
+        raise ActionUnavailable(rows.unavailable_actions(run).get(tap.action, refusal))
     return decision
 
 
-def _stale(run: Run, tap: Tap, *, at: datetime) -> StaleRun:
+def _stale_error(run: Run, tap: Tap, *, at: datetime) -> StaleRun:
     shown_to_them = tap.decision or run.open_decision
     seen = run.decisions.filter(pk=shown_to_them).first() if shown_to_them else None
     shown: DecisionRow | None = rows.decision_row(seen, run) if seen else None
     row: RunRow = run_row(run, at=at)
     changed = f"This run has moved on: it is {run.status} at version {run.version}."
-    if seen is not None and seen.resolution in SETTLED_THERE:
-        changed = SETTLED_THERE[seen.resolution]
+    if seen is not None and seen.resolution in SETTLED_AT_TERMINAL:
+        changed = SETTLED_AT_TERMINAL[seen.resolution]
     elif seen is not None and seen.resolved_at is not None:
         answer = (seen.resolution or "answered").replace("_", " ")
         changed = f"This card has moved on: {seen.resolved_by} answered it with {answer}."
     return StaleRun(changed, run=row, decision=shown)
 
 
-def _perform(
+def _carry_out(
     tx: RunTransaction, run: Run, tap: Tap, decision: Decision | None, *, by: str
 ) -> InterventionRow:
     hold = run.hold
-    lifts = hold is not None and hold.stands and tap.action == "continue"
-    if run.status in ENDED and not lifts and tap.action not in AFTER_THE_END:
+    lifts_hold = hold is not None and hold.stands and tap.action == "continue"
+    if run.status in ENDED and not lifts_hold and tap.action not in ENDED_RUN_ACTIONS:
         raise NoSuchMove(run.status, tap.action)
     # Before the tap is stored and the card closed: both carry the new version.
     tx.raise_version(run)
-    made = Intervention(
+    intervention = Intervention(
         run=run,
         decision=decision,
         key=tap.key,
-        body=_body(tap),
+        body=_canonical_body(tap),
         action=tap.action,
         message=tap.message,
         status="asked",
         by=by,
         version=run.version,
         at=tx.at,
-        held_from=hold.from_seq if hold and (lifts or run.status in ON_HOLD) else None,
+        held_from=hold.from_seq if hold and (lifts_hold or run.status in ON_HOLD) else None,
     )
     # Before the act: what it creates (messages, entries, a new run) refers to the tap.
-    made.save(force_insert=True)
+    intervention.save(force_insert=True)
     # Before the act, which may end the hold that this is read from.
     is_reachable = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
-        permissions.close_card(tx, run, decision, resolution=tap.action, by=by)
+        permissions.close_permission_card(tx, run, decision, resolution=tap.action, by=by)
     # A pause keeps the card that holds the agent; an undo reopens one.
     elif tap.action not in {"pause", "undo"}:
         cards.close_card(tx, run, resolution=tap.action, by=by)
-    raised = ACTS[tap.action](tx, run, tap, made)
-    _follow(tx, run, made, is_reachable=is_reachable, lifts=lifts, to_one=tap.agent is not None)
-    row = rows.intervention_row(made, run)
+    raised = ACTIONS[tap.action](tx, run, tap, intervention)
+    _track_delivery(
+        tx,
+        run,
+        intervention,
+        is_reachable=is_reachable,
+        lifts_hold=lifts_hold,
+        to_single_agent=tap.agent is not None,
+    )
+    row = rows.intervention_row(intervention, run)
     asks = tap.action == "pause" and run.open_decision is not None
     expires_at = run.hold.expires_at if asks and run.hold else None
     tx.record(run, InterventionMade, by=by, row=row, expires_at=expires_at, raised=raised)
     return row
 
 
-def _follow(
+def _track_delivery(
     tx: RunTransaction,
     run: Run,
-    made: Intervention,
+    intervention: Intervention,
     *,
     is_reachable: bool,
-    lifts: bool,
-    to_one: bool,
+    lifts_hold: bool,
+    to_single_agent: bool,
 ) -> None:
     """Have the agent's next act confirm this answer; a stop, once followed, stays followed.
 
     If the agent gave up waiting, the answer is unreachable until the agent is heard from again.
-    `lifts`: the answer lifts the hold of an ended session, and waits for the session's return.
+    `lifts_hold`: the answer lifts the hold of an ended session, and waits for the session's return.
     """
-    if run.status in ENDED and not lifts:
+    if run.status in ENDED and not lifts_hold:
         run.meters.unconfirmed = None
         # A new run can be reached by its requests; the ended one by none.
-        made.status = "unreachable" if made.new_run_id is None else "acknowledged"
-        made.acknowledged_at = made.at if made.new_run_id else None
-        made.save(update_fields=["status", "acknowledged_at"])
-    elif made.action in {"terminate", "restart"} or run.status not in MUST_STOP:
-        is_beside = to_one or made.action in directives.ON_THEIR_OWN_REQUEST
+        intervention.status = "unreachable" if intervention.new_run_id is None else "acknowledged"
+        intervention.acknowledged_at = intervention.at if intervention.new_run_id else None
+        intervention.save(update_fields=["status", "acknowledged_at"])
+    elif intervention.action in {"terminate", "restart"} or run.status not in MUST_STOP:
+        is_beside = to_single_agent or intervention.action in directives.PERMISSION_ANSWERS
         if not is_beside or run.meters.unconfirmed is None:
             # One answer is followed at a time. An answer to a permission is confirmed by its own
             # request; a message to one agent does not replace what all agents were told.
-            directives.follow(tx, run, made)
+            directives.follow_answer(tx, run, intervention)
         # A pause is for the next turn: no request need be open now.
-        if not is_reachable and made.action != "pause":
-            made.status = "unreachable"
-            made.save(update_fields=["status"])
+        if not is_reachable and intervention.action != "pause":
+            intervention.status = "unreachable"
+            intervention.save(update_fields=["status"])
     else:  # a stop wins: nothing of this answer leaves
-        made.status = "unreachable"
-        made.save(update_fields=["status"])
+        intervention.status = "unreachable"
+        intervention.save(update_fields=["status"])
 
 
 def set_mode(run_id: UUID, mode: str, *, projects: Container[UUID], by: str, at: datetime) -> Run:
     """Change what the server does when this run loops."""
     with journal.lock_runs([run_id], at=at) as tx:
-        run = _own(tx, run_id, projects)
-        _check_is_live(run)
+        run = _run_in_projects(tx, run_id, projects)
+        _refuse_recording(run)
         # No change, no event: a new version would make open taps stale.
         if run.mode != mode:
             tx.raise_version(run)
@@ -288,22 +304,22 @@ def report_end(
     """Accept the agent's report that its run has completed or failed."""
     move = Move.COMPLETE if status == "completed" else Move.FAIL
     with journal.lock_runs([run_id], at=at) as tx:
-        run = _own(tx, run_id, projects)
-        sessions.end(tx, run, move, by=by, reason=f"the agent reported {status}")
+        run = _run_in_projects(tx, run_id, projects)
+        sessions.end_run(tx, run, move, by=by, reason=f"the agent reported {status}")
     return run
 
 
-def _check_is_live(run: Run) -> None:
+def _refuse_recording(run: Run) -> None:
     """Refuse to act on a recording.
 
     Raises:
         ActionUnavailable: the run is a recording.
     """
     if run.imported:
-        raise ActionUnavailable(RECORDED)
+        raise ActionUnavailable(RECORDING_REFUSAL)
 
 
-def _own(tx: RunTransaction, run_id: UUID, projects: Container[UUID]) -> Run:
+def _run_in_projects(tx: RunTransaction, run_id: UUID, projects: Container[UUID]) -> Run:
     run = tx.run(run_id)
     if run.project_id not in projects:
         raise NotFound("The run")

@@ -21,7 +21,7 @@ from django.conf import settings
 from guard.quoting import quoted
 from guard.wire import Escalation
 from missioncontrol import outbound
-from missioncontrol.decisions.directives import UNDELIVERED, is_leaving, unsent_texts
+from missioncontrol.decisions.directives import UNDELIVERED_STATUSES, is_claimed, unsent_texts
 from missioncontrol.decisions.models import ControllerNote, Intervention, Message
 from missioncontrol.errors import ActionUnavailable
 from missioncontrol.notify import webhook
@@ -32,18 +32,20 @@ from missioncontrol.runs.models import Run
 from missioncontrol.wire.events import MessageQueued, NoticeFailed, NoticeSent
 
 
-def say(
+def queue_message(
     tx: RunTransaction,
     run: Run,
     text: str,
     *,
     by: str,
     agent: str | None = None,
-    made: Intervention | None = None,
+    intervention: Intervention | None = None,
     escalation: Escalation | None = None,
 ) -> Message:
     """Queue a text for the model, and record an event for those who follow the run."""
-    message = queue_message(tx, run, text, agent=agent, made=made, escalation=escalation)
+    message = create_message(
+        tx, run, text, agent=agent, intervention=intervention, escalation=escalation
+    )
     tx.record(
         run,
         MessageQueued,
@@ -56,13 +58,13 @@ def say(
     return message
 
 
-def queue_message(
+def create_message(
     tx: RunTransaction,
     run: Run,
     text: str,
     *,
     agent: str | None,
-    made: Intervention | None = None,
+    intervention: Intervention | None = None,
     escalation: Escalation | None = None,
 ) -> Message:
     """Queue a text for the model."""
@@ -70,7 +72,7 @@ def queue_message(
     run.meters.queued_messages += 1
     return Message.objects.create(
         run=run,
-        intervention=made,
+        intervention=intervention,
         text=text,
         agent=agent,
         queued_at=tx.at,
@@ -78,21 +80,21 @@ def queue_message(
     )
 
 
-def withdraw(tx: RunTransaction, run: Run, made: Intervention) -> None:
+def withdraw_text(tx: RunTransaction, run: Run, intervention: Intervention) -> None:
     """Take back the text that an answer sent.
 
     Raises:
         ActionUnavailable: the text is on its way to the model, or has reached it.
     """
-    waiting = unsent_texts(run.id).exclude(is_leaving(tx.at)).filter(intervention=made)
+    waiting = unsent_texts(run.id).exclude(is_claimed(tx.at)).filter(intervention=intervention)
     # If the answer has left, the model may be reading it, whatever the text's row says.
-    is_under_way = made.status not in UNDELIVERED
+    is_under_way = intervention.status not in UNDELIVERED_STATUSES
     if is_under_way or not waiting.update(withdrawn_at=tx.at):
         raise ActionUnavailable("The agent has received the text; it cannot be withdrawn.")
     run.meters.queued_messages -= 1
 
 
-def tell_controller(
+def notify_controller(
     tx: RunTransaction, run: Run, event: str, reason: str, *, decision: UUID | None = None
 ) -> None:
     """Store a note of what the run's controller, if it has one, is to be told."""
@@ -122,7 +124,7 @@ def tell_controller(
     )
 
 
-def tell_controlling_runs(*, at: datetime, of: Collection[UUID] | None = None) -> None:
+def notify_controlling_runs(*, at: datetime, of: Collection[UUID] | None = None) -> None:
     """Queue the notes that are due for controllers that are runs."""
     due = ControllerNote.objects.filter(due_at__lte=at, run__controller__isnull=False)
     if of is not None:
@@ -136,7 +138,7 @@ def tell_controlling_runs(*, at: datetime, of: Collection[UUID] | None = None) -
                 controller = tx.run(note.run.controller_id)
                 # Its next directive is new, which wakes a waiting controller.
                 tx.raise_version(controller)
-                say(tx, controller, note.text, by="guard")
+                queue_message(tx, controller, note.text, by="guard")
 
 
 def claim_controller_webhooks(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
@@ -160,7 +162,7 @@ def call_controller_webhook(note_id: UUID, *, claimed_at: datetime, at: datetime
     if note is None or note.due_at != leased_until or leased_until <= at:
         return
     if note.tries >= MAX_ATTEMPTS:
-        _settle(note, Outcome(failure="nothing came of its last try"), at=at)
+        _store_outcome(note, Outcome(failure="nothing came of its last try"), at=at)
         return
     # Counted before the request: a try whose worker dies counts too.
     mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at=note.due_at)
@@ -178,10 +180,10 @@ def call_controller_webhook(note_id: UUID, *, claimed_at: datetime, at: datetime
     else:
         outcome = webhook.outcome_of(reply)
     # `at` is when the request began; the reply came later by the measured time.
-    _settle(note, outcome, at=at + timedelta(seconds=time.monotonic() - began))
+    _store_outcome(note, outcome, at=at + timedelta(seconds=time.monotonic() - began))
 
 
-def _settle(note: ControllerNote, outcome: Outcome, *, at: datetime) -> None:
+def _store_outcome(note: ControllerNote, outcome: Outcome, *, at: datetime) -> None:
     again = outcome.failure and not outcome.is_final and note.tries < MAX_ATTEMPTS
     due_at = next_attempt_at(note.tries, at, outcome.retry_after) if again else None
     with journal.lock_runs([note.run_id], at=at) as tx:

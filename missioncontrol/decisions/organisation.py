@@ -28,7 +28,7 @@ from missioncontrol.wire.instance import OrganisationBudget
 
 
 @contextmanager
-def holding() -> Iterator[Installation]:
+def lock_organisation() -> Iterator[Installation]:
     """Lock the installation's row and those of all projects; runs are locked after them."""
     with going_ahead(), transaction.atomic():
         # Created first: a missing row cannot be locked.
@@ -39,14 +39,14 @@ def holding() -> Iterator[Installation]:
         yield installation
 
 
-def day_budget(*, at: datetime) -> OrganisationBudget:
+def show_day_budget(*, at: datetime) -> OrganisationBudget:
     """Return the ceiling and what all projects used of it today; for owners."""
     # Reading creates no row.
     known = Installation.objects.filter(pk=Installation.ONLY).first() or Installation()
     day = utc_day(at)
     return OrganisationBudget(
         day_usd=Decimal(known.day_budget["usd"]) if known.day_budget else None,
-        extra_usd=Decimal(budgets.extra_on(day, known.day_extra).get("usd", 0)),
+        extra_usd=Decimal(budgets.extra_of_day(day, known.day_extra).get("usd", 0)),
         spent_usd=spent_everywhere(day),
         day=day,
     )
@@ -63,21 +63,21 @@ def set_day_budget(usd: Decimal | None, *, by: str, at: datetime) -> None:
     """
     after = {} if usd is None else {"usd": str(usd)}
     Budget.from_mapping(after, path="day")
-    with holding() as installation:
+    with lock_organisation() as installation:
         # An unchanged ceiling is not recorded.
         if installation.day_budget == after:
             return
         before, installation.day_budget = installation.day_budget, after
         installation.save(update_fields=["day_budget"])
-        _record("organisation_budget", before, after, by=by, at=at)
-        with journal.lock_runs(budgets.live_runs(), at=at) as tx:
-            budgets.ceilings_moved(tx, by=by)
+        _record_in_projects("organisation_budget", before, after, by=by, at=at)
+        with journal.lock_runs(budgets.live_run_ids(), at=at) as tx:
+            budgets.apply_new_ceilings(tx, by=by)
 
 
-def raise_today(
+def raise_day_ceiling(
     tx: RunTransaction, run: Run, day: str, more: Mapping[str, Any], *, by: str
 ) -> None:
-    """Raise the ceiling for one day, inside `holding`; the ceiling of a past day is left alone.
+    """Raise the ceiling for one day, under `lock_organisation`; a past day's is left alone.
 
     Raises:
         InvalidRequest: there is no such ceiling.
@@ -86,7 +86,7 @@ def raise_today(
     if day != utc_day(tx.at):
         return
     project = run.project
-    ceilings = budgets.ceilings_in(project, ORGANISATION, day, at=tx.at)
+    ceilings = budgets.ceilings_of_scope(project, ORGANISATION, day, at=tx.at)
     if ceilings is None or ceilings.usd is None or set(more) != {"usd"}:
         raise InvalidRequest("amount: the budget of all projects is in dollars only.")
     step = Decimal(str(more["usd"]))
@@ -99,24 +99,24 @@ def raise_today(
     set_extra(tx, {"day": day, "more": {"usd": str(over)}}, by=by)
 
 
-def extra() -> dict[str, Any]:
+def read_extra() -> dict[str, Any]:
     """Return what is allowed in addition to the ceiling, and for which day."""
     kept: dict[str, Any] = Installation.objects.get(pk=Installation.ONLY).day_extra
     return kept
 
 
 def set_extra(tx: RunTransaction, after: dict[str, Any], *, by: str) -> None:
-    """Set what is allowed in addition for a day, inside `holding`; `tx` has every live run."""
-    before = extra()
+    """Set a day's extra allowance, under `lock_organisation`; `tx` has every live run."""
+    before = read_extra()
     Installation.objects.filter(pk=Installation.ONLY).update(day_extra=after)
-    _record("organisation_extra", before, after, by=by, at=tx.at)
+    _record_in_projects("organisation_extra", before, after, by=by, at=tx.at)
     for run in tx.runs.values():
         # The project was read before the change.
         run.project.organisation_extra = after
-    budgets.ceilings_moved(tx, by=by)
+    budgets.apply_new_ceilings(tx, by=by)
 
 
-def _record(what: str, before: Any, after: Any, *, by: str, at: datetime) -> None:
+def _record_in_projects(what: str, before: Any, after: Any, *, by: str, at: datetime) -> None:
     """Record it in the chain of every project: it affects them all."""
     for project in Project.objects.order_by("pk").values_list("pk", flat=True):
         journal.record_change(project, what, before, after, by=by, at=at)

@@ -23,7 +23,7 @@ from guard.reading.normalize import call_text, command_in
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
 from missioncontrol.decisions import allowlist, directives, rows
-from missioncontrol.decisions.cards import publish, resolve
+from missioncontrol.decisions.cards import publish_card, resolve_card
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs import journal
@@ -34,23 +34,23 @@ from missioncontrol.runs.sanitizing import storable_turn
 from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence, EvidenceTurn
 
 # A request not heard from for this long is gone: it ended while the server was away.
-UNSEEN_AFTER = timedelta(seconds=30)
-# A third of `UNSEEN_AFTER`, so that one late or lost note closes nothing.
-SEEN_EVERY_S = 10.0
+LOST_AFTER = timedelta(seconds=30)
+# A third of `LOST_AFTER`, so that one late or lost note closes nothing.
+REFRESH_EVERY_S = 10.0
 # Questions of one run that people are asked at once; further ones stay with the terminal.
-MOST_OPEN = 16
+MAX_OPEN = 16
 # Answers of people; any other resolution leaves the question to the agent's own person.
 ANSWERS = frozenset({"allow_once", "deny"})
 # Characters of a call shown on a card.
-LONGEST = 20_000
+MAX_CALL_TEXT = 20_000
 # How many calls under way are compared with the asked one.
-LOOKED_AT = 16
+COMPARED_CALLS = 16
 # The most telling argument first: a pattern means little without its path.
-SUBJECTS = ("file_path", "notebook_path", "path", "url", "pattern", "query")
+SUBJECT_ARGUMENTS = ("file_path", "notebook_path", "path", "url", "pattern", "query")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class PermissionOutcome:
     """How a question was settled. `message` is what the model is to read of a refusal."""
 
     resolution: str
@@ -62,36 +62,36 @@ class Outcome:
         return self.resolution in ANSWERS
 
 
-def ask(
+def ask_permission(
     run_id: UUID,
     call: GuardTurn,
     *,
     for_s: float,
     at: datetime,
-    keeps: bool = False,
-    own: Redaction = NO_REDACTION,
+    has_no_dialog: bool = False,
+    redaction: Redaction = NO_REDACTION,
 ) -> UUID | None:
     """Open a card on a call, or return the open one for it; None: people are not asked.
 
-    `keeps`: the agent has no dialog and waits for this server alone. If nobody answered the
-    run's last question, it is not kept waiting again. `own`: what the project masks besides
+    `has_no_dialog`: the agent has no dialog and waits for this server alone. If nobody answered the
+    run's last question, it is not kept waiting again. `redaction`: what the project masks besides
     secrets.
     """
     # Before any lock: masking a long call takes time.
-    to_grant, call = allowlist.call_to_grant(call, own), storable_turn(call, own)
+    to_grant, call = allowlist.grant_pattern(call, redaction), storable_turn(call, redaction)
     with journal.lock_run(run_id, at=at) as (tx, run):
-        if run.status in ENDED | MUST_STOP or run.meters.open_permissions >= MOST_OPEN:
+        if run.status in ENDED | MUST_STOP or run.meters.open_permissions >= MAX_OPEN:
             return None
-        if keeps:
+        if has_no_dialog:
             # Nobody answered the last question either: this agent must not wait in vain again.
             asked = Decision.objects.filter(run=run, kind=PERMISSION).order_by("-opened_at")
             last = asked.first()
             if last is not None and last.resolution == "timed_out":
                 return None
         # The question carries no key: find the proposal that it asks about.
-        alike = Turn.objects.filter(run=run, phase=Phase.PROPOSED, tool=call.tool)
+        proposals = Turn.objects.filter(run=run, phase=Phase.PROPOSED, tool=call.tool)
         # Compared in Python: the two databases compare JSON by different rules.
-        newest = alike.order_by("-seq")[:LOOKED_AT]
+        newest = proposals.order_by("-seq")[:COMPARED_CALLS]
         turn = next((turn for turn in newest if turn.args == call.args), None)
         for card in open_cards(run):
             # By turn, because a question has no id: two hooks may report the same call.
@@ -99,84 +99,88 @@ def ask(
                 return card.id
         until = at + timedelta(seconds=for_s)
         # All secrets get the same mark, so a call with one is not recognised again.
-        same = to_grant == call_text(call)
-        return _open_card(tx, run, call, turn=turn, until=until, same=same).id
+        is_recognisable = to_grant == call_text(call)
+        return _open_card(tx, run, call, turn=turn, until=until, is_recognisable=is_recognisable).id
 
 
-def outcome_of(card_id: UUID) -> Outcome | None:
+def outcome_of(card_id: UUID) -> PermissionOutcome | None:
     """Return how a question was settled; None: it is open."""
     card = Decision.objects.only("status", "resolution").filter(pk=card_id).first()
     if card is None:
         # Deleted with its run: nobody need wait for it any longer.
-        return Outcome(resolution="ended")
+        return PermissionOutcome(resolution="ended")
     if card.resolution is None:
         return None
     answers = Intervention.objects.filter(decision=card_id, action=card.resolution)
     # Only an answer of people has a message; closing by time or at the terminal has none.
     message = answers.values_list("message", flat=True).first()
-    return Outcome(resolution=card.resolution, message=message or "")
+    return PermissionOutcome(resolution=card.resolution, message=message or "")
 
 
-def hear(card_id: UUID, *, at: datetime) -> None:
+def refresh_request(card_id: UUID, *, at: datetime) -> None:
     """Note that the agent's request is open; records no event and takes no lock."""
     # Only if it is open: an answered card must not seem to wait.
     Decision.objects.filter(pk=card_id, status="open").update(heard_at=at)
 
 
-def settle(run_id: UUID, card_id: UUID, *, resolution: str, at: datetime) -> None:
+def close_request(run_id: UUID, card_id: UUID, *, resolution: str, at: datetime) -> None:
     """Close a card whose request has ended, unless it is already closed."""
     with journal.lock_runs([run_id], at=at) as tx:
-        _settle_one(tx, tx.run(run_id), card_id, resolution=resolution)
+        _settle_card_by_id(tx, tx.run(run_id), card_id, resolution=resolution)
 
 
-def _settle_one(tx: RunTransaction, run: Run, card_id: UUID, *, resolution: str) -> bool:
+def _settle_card_by_id(tx: RunTransaction, run: Run, card_id: UUID, *, resolution: str) -> bool:
     for card in open_cards(run):
         if card.id == card_id:
-            _settle(tx, run, card, resolution=resolution)
+            _settle_card(tx, run, card, resolution=resolution)
             return True
     return False
 
 
-def _settle(tx: RunTransaction, run: Run, card: Decision, *, resolution: str) -> None:
+def _settle_card(tx: RunTransaction, run: Run, card: Decision, *, resolution: str) -> None:
     by = SPOKE["terminal"] if resolution == "answered" else SPOKE["policy"]
-    close_card(tx, run, card, resolution=resolution, by=by)
+    close_permission_card(tx, run, card, resolution=resolution, by=by)
 
 
-def leave(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
+def withdraw_request(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
     """Note that the agent withdrew its question: it was refused or abandoned at the terminal.
 
     This ends the agent's turn, and no hook of its own reports that.
     """
     with journal.lock_run(run_id, at=at) as (tx, run):
-        if _settle_one(tx, run, card_id, resolution="answered"):
+        if _settle_card_by_id(tx, run, card_id, resolution="answered"):
             run.meters.presence = "waiting" if run.meters.open_permissions else "idle"
 
 
-def follow(run_id: UUID, *, done_seq: int | None, rests: str, at: datetime) -> None:
+def close_answered_cards(
+    run_id: UUID, *, done_seq: int | None, resting_agent: str, at: datetime
+) -> None:
     """Close the cards that the agent's later acts show to be answered.
 
-    `done_seq` is a turn that has ended; `rests` is an agent that is idle or was given a prompt.
+    `done_seq` is a turn that has ended; `resting_agent` is one that is idle or was given a prompt.
     """
     with journal.lock_run(run_id, at=at) as (tx, run):
         for card in open_cards(run):
-            if card.signal["turns"] == [done_seq] or (rests and card.agent == rests):
-                _settle(tx, run, card, resolution="answered")
+            if card.signal["turns"] == [done_seq] or (
+                resting_agent and card.agent == resting_agent
+            ):
+                _settle_card(tx, run, card, resolution="answered")
 
 
-def note_delivered(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
+def record_delivered(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
     """Note that people's answer left on its open request."""
     with journal.lock_runs([run_id], at=at) as tx:
-        made = Intervention.objects.filter(decision=card_id, action__in=ANSWERS).first()
-        if made is not None:
-            directives.deliver_one(tx, tx.run(run_id), made)
+        intervention = Intervention.objects.filter(decision=card_id, action__in=ANSWERS).first()
+        if intervention is not None:
+            directives.mark_delivered(tx, tx.run(run_id), intervention)
 
 
-def time_out_unheard(*, at: datetime) -> None:
+def time_out_lost_requests(*, at: datetime) -> None:
     """Close cards whose request vanished without notice while the server was away."""
-    lost = Decision.objects.filter(kind=PERMISSION, status="open", heard_at__lt=at - UNSEEN_AFTER)
+    lost = Decision.objects.filter(kind=PERMISSION, status="open", heard_at__lt=at - LOST_AFTER)
     for card_id, run_id in list(lost.values_list("id", "run_id")):
         # Each under its run's own lock; anyone who answers meanwhile finds the card open or closed.
-        settle(run_id, card_id, resolution="timed_out", at=at)
+        close_request(run_id, card_id, resolution="timed_out", at=at)
 
 
 def open_cards(run: Run) -> list[Decision]:
@@ -194,14 +198,14 @@ def _open_card(
     *,
     turn: Turn | None,
     until: datetime,
-    same: bool,
+    is_recognisable: bool,
 ) -> Decision:
     """Open a card on a call, whose texts are masked; people are asked `until` then.
 
-    `same`: if the call is asked for again, it can be recognised.
+    `is_recognisable`: if the call is asked for again, it can be recognised.
     """
     tx.raise_version(run)
-    shown = _evidence(run, call, turn, same=same, at=tx.at)
+    shown = _evidence(run, call, turn, is_recognisable=is_recognisable, at=tx.at)
     decision = Decision(
         run=run,
         status="open",
@@ -209,9 +213,9 @@ def _open_card(
         detector="",
         holds=False,
         agent=call.agent or run.agent,
-        # No detector raised it; `follow` finds its card by the turn.
+        # No detector raised it; `close_answered_cards` finds its card by the turn.
         signal={"turns": list(shown.turns)},
-        evidence=rows.evidences.dump_python(shown, mode="json"),
+        evidence=rows.evidence_adapter.dump_python(shown, mode="json"),
         version=run.version,
         opened_at=tx.at,
         heard_at=tx.at,
@@ -220,34 +224,34 @@ def _open_card(
     # Apart from `open_decision`: a run may ask for several permissions and have a loop's card.
     run.meters.open_permissions += 1
     # `by` the agent: nothing was detected.
-    publish(tx, run, decision, by="agent")
+    publish_card(tx, run, decision, by="agent")
     return decision
 
 
-def close_card(
+def close_permission_card(
     tx: RunTransaction, run: Run, decision: Decision, *, resolution: str, by: str
 ) -> None:
     """Close an open permission card."""
     tx.raise_version(run)
     run.meters.open_permissions -= 1
-    resolve(tx, run, decision, resolution=resolution, by=by)
+    resolve_card(tx, run, decision, resolution=resolution, by=by)
 
 
-def close_all(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> None:
+def close_all_cards(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> None:
     """Close all open permission cards of a run that is over."""
     for decision in open_cards(run):
-        close_card(tx, run, decision, resolution=resolution, by=by)
+        close_permission_card(tx, run, decision, resolution=resolution, by=by)
 
 
 def _evidence(
-    run: Run, call: GuardTurn, turn: Turn | None, *, same: bool, at: datetime
+    run: Run, call: GuardTurn, turn: Turn | None, *, is_recognisable: bool, at: datetime
 ) -> CardEvidence:
     args = call.args or {}
-    candidates = [args.get(name) for name in SUBJECTS]
+    candidates = [args.get(name) for name in SUBJECT_ARGUMENTS]
     subject = next((value for value in candidates if isinstance(value, str) and value), "")
     text = command_in(call.args) or subject
     # The command comes first, then the rest as far as there is room.
-    room, details = LONGEST - len(text), dict[str, str]()
+    room, details = MAX_CALL_TEXT - len(text), dict[str, str]()
     for name, value in args.items():
         if value != text:
             shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -255,10 +259,10 @@ def _evidence(
             room -= len(name) + len(shown)
     asks = AskedCall(
         tool=call.tool or "",
-        text=text[:LONGEST],
+        text=text[:MAX_CALL_TEXT],
         details=details,
         cut=room < 0,
-        for_run=same and room >= 0,
+        for_run=is_recognisable and room >= 0,
     )
     item = EvidenceTurn(
         run=run.id,

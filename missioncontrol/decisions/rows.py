@@ -36,11 +36,11 @@ from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import RunRow
 
 # A card that is being judged can be tapped too: a person need not wait for the judge.
-OPEN = ("judging", "open")
+OPEN_STATUSES = ("judging", "open")
 
-signals: TypeAdapter[Signal] = TypeAdapter(Signal)
-evidences: TypeAdapter[CardEvidence] = TypeAdapter(CardEvidence)
-verdicts: TypeAdapter[VerdictRow] = TypeAdapter(VerdictRow)
+signal_adapter: TypeAdapter[Signal] = TypeAdapter(Signal)
+evidence_adapter: TypeAdapter[CardEvidence] = TypeAdapter(CardEvidence)
+verdict_adapter: TypeAdapter[VerdictRow] = TypeAdapter(VerdictRow)
 
 _LOOP_ACTIONS: tuple[InterventionAction, ...] = ("inject", "continue", "allowlist", "terminate")
 _PERMISSION_ACTIONS: tuple[InterventionAction, ...] = ("allow_once", "deny")
@@ -48,25 +48,25 @@ _PERMISSION_ACTIONS: tuple[InterventionAction, ...] = ("allow_once", "deny")
 _BUDGET_ACTIONS: tuple[InterventionAction, ...] = ("allow_budget", "finish", "terminate")
 
 
-def offered(kind: str, holds: bool, run: Run) -> tuple[InterventionAction, ...]:
+def offered_actions(kind: str, holds: bool, run: Run) -> tuple[InterventionAction, ...]:
     """Return the actions that a card of this run offers."""
     if kind == PERMISSION:
         return _PERMISSION_ACTIONS
     every = _BUDGET_ACTIONS if kind == Kind.BUDGET else _LOOP_ACTIONS
-    refused = unavailable(run)
+    refused = unavailable_actions(run)
     # A card that does not hold offers a pause: its agent goes on meanwhile.
     flagged: tuple[InterventionAction, ...] = () if holds else ("pause",)
     return tuple(action for action in (*every, *flagged) if action not in refused)
 
 
-def unavailable(run: Run) -> dict[str, str]:
+def unavailable_actions(run: Run) -> dict[str, str]:
     """Return the actions that this agent cannot do, with the reason; all others it can."""
     return capabilities_of(run).unavailable(run.agent)
 
 
 def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> DecisionRow:
     """Return a card's row; `answer` is the status of the intervention that closed it."""
-    is_open = decision.status in OPEN
+    is_open = decision.status in OPEN_STATUSES
     # A closed card's hold is gone, or belongs to another card.
     hold = run.hold if is_open else None
     return row_of(
@@ -77,10 +77,10 @@ def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> 
         # A tap on an open card names the run's version; a closed card keeps the one at its close.
         version=run.version if is_open else decision.version,
         agent_waiting=is_open and run.status == Status.HELD,
-        evidence=evidences.validate_python(decision.evidence),
-        verdict=verdicts.validate_python(decision.verdict) if decision.verdict else None,
-        actions=offered(decision.kind, decision.holds, run) if is_open else (),
-        unavailable=unavailable(run) if is_open and decision.kind != PERMISSION else {},
+        evidence=evidence_adapter.validate_python(decision.evidence),
+        verdict=verdict_adapter.validate_python(decision.verdict) if decision.verdict else None,
+        actions=offered_actions(decision.kind, decision.holds, run) if is_open else (),
+        unavailable=unavailable_actions(run) if is_open and decision.kind != PERMISSION else {},
         unanswered=run.project.unanswered,
         waiting_since=hold.waiting_since if hold else None,
         gave_up_at=hold.gave_up_at if hold else None,
@@ -89,9 +89,9 @@ def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> 
     )
 
 
-def intervention_row(made: Intervention, run: Run) -> InterventionRow:
+def intervention_row(intervention: Intervention, run: Run) -> InterventionRow:
     """Return an intervention's row."""
-    return row_of(InterventionRow, made, project=run.project_id)
+    return row_of(InterventionRow, intervention, project=run.project_id)
 
 
 def autofix_row(fix: Autofix, run: Run, *, delivered_at: datetime | None) -> AutofixRow:
@@ -115,11 +115,11 @@ def allowlist_row(entry: AllowlistEntry) -> AllowlistRow:
 
 RECENT = timedelta(days=1)
 # How long a board shows an answer: a screen follows it until the agent acted on it.
-JUST_MADE = timedelta(hours=1)
-BOARD_RUNS = 1000
+ANSWER_SHOWN = timedelta(hours=1)
+MAX_BOARD_RUNS = 1000
 
 
-def decisions(*, projects: Collection[UUID], status: str = "") -> QuerySet[Decision]:
+def list_decisions(*, projects: Collection[UUID], status: str = "") -> QuerySet[Decision]:
     """Return cards, oldest first; `open` selects those that can be tapped."""
     answered = Intervention.objects.filter(decision=OuterRef("pk")).order_by("-id")
     found = (
@@ -129,69 +129,73 @@ def decisions(*, projects: Collection[UUID], status: str = "") -> QuerySet[Decis
         .order_by("id")
     )
     if status == "open":
-        return found.filter(status__in=OPEN)
+        return found.filter(status__in=OPEN_STATUSES)
     return found.filter(status=status) if status else found
 
 
 def show_decision(decision: Any) -> DecisionRow:
-    """Return the row of a card found by `decisions`."""
+    """Return the row of a card found by `list_decisions`."""
     return decision_row(decision, decision.run, answer=decision.answer)
 
 
-def interventions(run: Run) -> list[InterventionRow]:
+def list_interventions(run: Run) -> list[InterventionRow]:
     """Return what people did to a run, oldest first."""
-    made = Intervention.objects.filter(run=run).order_by("id")
-    return [intervention_row(one, run) for one in made]
+    found = Intervention.objects.filter(run=run).order_by("id")
+    return [intervention_row(one, run) for one in found]
 
 
-def autofixes(*, projects: Collection[UUID]) -> QuerySet[Autofix]:
+def list_autofixes(*, projects: Collection[UUID]) -> QuerySet[Autofix]:
     """Return autofixes, newest first."""
     found = Autofix.objects.filter(run__project_id__in=projects)
     return found.select_related("run", "message", "decision").order_by("-id")
 
 
-def allowlist(*, projects: Collection[UUID]) -> QuerySet[AllowlistEntry]:
+def list_allowlist(*, projects: Collection[UUID]) -> QuerySet[AllowlistEntry]:
     """Return allowlist entries, newest first."""
     return AllowlistEntry.objects.filter(project_id__in=projects).order_by("-id")
 
 
-def board(project: UUID, *, at: datetime) -> Snapshot:
+def board_snapshot(project: UUID, *, at: datetime) -> Snapshot:
     """Return what a project's board shows: live runs, then those that ended in the last day."""
     fresh = Q(ended_at__isnull=True) | Q(ended_at__gte=at - RECENT)
     # A recording had ended before it was imported: there is nothing to watch.
     live = Run.objects.filter(~RECORDED, project_id=project)
     found = live.select_related("project", "meters", "hold").filter(fresh)
     # Runs first: what a row that is read before its run lacks, no later event would tell.
-    runs = list(found.order_by(F("ended_at").desc(nulls_first=True), "-id")[:BOARD_RUNS])
-    recent = Q(status__in=OPEN) | Q(resolved_at__gte=at - RECENT)
-    shown = [show_decision(card) for card in decisions(projects=[project]).filter(recent)]
+    runs = list(found.order_by(F("ended_at").desc(nulls_first=True), "-id")[:MAX_BOARD_RUNS])
+    recent = Q(status__in=OPEN_STATUSES) | Q(resolved_at__gte=at - RECENT)
+    shown = [show_decision(card) for card in list_decisions(projects=[project]).filter(recent)]
     # Somebody who just answered still sees the answer's status if the socket had to reread.
-    made = Intervention.objects.filter(run__in=runs, at__gte=at - JUST_MADE)
-    answers = tuple(intervention_row(one, one.run) for one in made.select_related("run"))
+    interventions = Intervention.objects.filter(run__in=runs, at__gte=at - ANSWER_SHOWN)
+    answers = tuple(intervention_row(one, one.run) for one in interventions.select_related("run"))
     return _snapshot([run_row(run, at=at) for run in runs], shown, answers, at=at)
 
 
-def page(run: Run, *, at: datetime) -> Snapshot:
+def run_snapshot(run: Run, *, at: datetime) -> Snapshot:
     """Return what a run's page shows in addition to its timeline."""
-    cards = decisions(projects=[run.project_id]).filter(run=run)
+    cards = list_decisions(projects=[run.project_id]).filter(run=run)
     shown = [show_decision(card) for card in cards]
-    return _snapshot([run_row(run, at=at)], shown, tuple(interventions(run)), at=at)
+    return _snapshot([run_row(run, at=at)], shown, tuple(list_interventions(run)), at=at)
 
 
 def _snapshot(
-    runs: list[RunRow], cards: list[DecisionRow], made: tuple[InterventionRow, ...], *, at: datetime
+    runs: list[RunRow],
+    cards: list[DecisionRow],
+    answers: tuple[InterventionRow, ...],
+    *,
+    at: datetime,
 ) -> Snapshot:
     return Snapshot(
         at=at,
         runs=tuple(runs),
         decisions=tuple(cards),
-        interventions=made,
+        interventions=answers,
         seq={str(row.id): row.seq for row in runs},
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
+class InstanceTotals:
     """Sums over all runs but imported ones; `waiting`: observations stored but not judged yet."""
 
     runs: dict[str, int]
@@ -204,7 +208,7 @@ class Totals:
     unpriced_calls: int
 
 
-def count_everything() -> Totals:
+def instance_totals() -> InstanceTotals:
     """Return the totals, from four statements."""
     live = Run.objects.exclude(RECORDED)
     behind = Q(detected_obs__lt=F("last_obs"))
@@ -216,9 +220,9 @@ def count_everything() -> Totals:
         waiting=Sum(F("last_obs") - F("detected_obs"), default=0, filter=behind),
     )
     by_status = live.order_by().values_list("status").annotate(Count("id"))
-    return Totals(
+    return InstanceTotals(
         runs=dict(by_status),
-        open_decisions=Decision.objects.filter(status__in=OPEN).count(),
+        open_decisions=Decision.objects.filter(status__in=OPEN_STATUSES).count(),
         interventions=Intervention.objects.count(),
         **sums,
     )

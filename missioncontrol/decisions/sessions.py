@@ -1,8 +1,8 @@
 """What an agent's side reports of its session, and how a session ends; under the run's row lock.
 
 A process that stays with its session (`guard.hooks.watcher`), an SDK session or `guard run`
-promises again and again when it will next report (`vouch`). Of other clients only their turns
-are known. Any end of a session settles what was open about the run.
+promises again and again when it will next report (`record_heartbeat`). Of other clients only
+their turns are known. Any end of a session settles what was open about the run.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from missioncontrol.runs.models import Hold, Run, RunMeters, Turn
 from missioncontrol.wire.events import MessageDelivered, SessionTerminated
 
 # Time by which a client must report again: it does every twenty seconds, and may miss once.
-PROMISE_S = 45.0
+HEARTBEAT_TIMEOUT_S = 45.0
 
 
-def note_waiting(run_ids: Iterable[UUID], *, at: datetime) -> None:
+def record_waiting(run_ids: Iterable[UUID], *, at: datetime) -> None:
     """Note that these runs' agents have a request open."""
     with journal.lock_runs(run_ids, at=at) as tx:
         for run in tx.runs.values():
-            holding.wait(tx, run)
+            holding.record_waiting(tx, run)
 
 
-def note_still_waiting(run_ids: Collection[UUID], *, at: datetime) -> None:
+def refresh_waiting(run_ids: Collection[UUID], *, at: datetime) -> None:
     """Refresh the time at which requests were last open; records no event and takes no lock."""
     Hold.objects.filter(run__in=run_ids, run__status__in=ON_HOLD).update(waiting_at=at)
 
 
-def note_answered(
+def record_answer_sent(
     run_id: UUID,
     answer: UUID | None,
     *,
@@ -55,12 +55,12 @@ def note_answered(
     `texts`: the messages that left with it, claimed before.
     """
     with journal.lock_run(run_id, at=at) as (tx, run):
-        _deliver(tx, run, texts)
+        _mark_texts_delivered(tx, run, texts)
         if answer is not None:
-            directives.deliver(tx, run, answer, agent=_agent_of(run_id, asked_by))
+            directives.deliver_answer(tx, run, answer, agent=_agent_of(run_id, asked_by))
 
 
-def send_texts(
+def take_texts(
     run_id: UUID, *, version: int, asked_by: int | None = None, at: datetime
 ) -> tuple[WireMessage, ...] | None:
     """Return the texts of a directive that is leaving; from here on they cannot be taken back.
@@ -72,10 +72,10 @@ def send_texts(
         if run.version != version:
             return None
         agent = _agent_of(run_id, asked_by)
-        for text in directives.texts_for(run_id, agent, at=at).select_related("intervention"):
+        for text in directives.texts_for_agent(run_id, agent, at=at).select_related("intervention"):
             if text.intervention is not None:
-                directives.deliver_one(tx, run, text.intervention)
-        return directives.queued(run_id, agent=agent, at=at)
+                directives.mark_delivered(tx, run, text.intervention)
+        return directives.queued_messages(run_id, agent=agent, at=at)
 
 
 def _agent_of(run_id: UUID, seq: int | None) -> str | None:
@@ -85,13 +85,13 @@ def _agent_of(run_id: UUID, seq: int | None) -> str | None:
     return Turn.objects.filter(run=run_id, seq=seq).values_list("agent", flat=True).first()
 
 
-def note_unheard(run_id: UUID, *, at: datetime) -> None:
+def record_answer_missed(run_id: UUID, *, at: datetime) -> None:
     """Note that a waiting request does not get the newest answer: its key was revoked."""
     with journal.lock_runs([run_id], at=at) as tx:
-        directives.miss_followed(tx, tx.run(run_id))
+        directives.mark_followed_unreachable(tx, tx.run(run_id))
 
 
-def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: datetime) -> None:
+def record_message_read(run_id: UUID, message_id: UUID, *, project: UUID, at: datetime) -> None:
     """Note that a message reached the model; a repeat changes nothing.
 
     Raises:
@@ -102,13 +102,13 @@ def deliver_message(run_id: UUID, message_id: UUID, *, project: UUID, at: dateti
         # The same error for both: this agent must not learn which runs other projects have.
         if run.project_id != project or not known:
             raise NotFound("The message")
-        _deliver(tx, run, [message_id])
+        _mark_texts_delivered(tx, run, [message_id])
 
 
 def claim_messages(
     run_id: UUID, *, at: datetime, agents: Collection[str | None] | None = None
 ) -> list[Message] | None:
-    """Claim the queued messages for one answer; `note_answered` records that it left.
+    """Claim the queued messages for one answer; `record_answer_sent` records that it left.
 
     Returns None if other answers that are about to leave have claimed them. A claim expires if
     its answer never leaves because its caller hung up or its process was killed.
@@ -119,13 +119,15 @@ def claim_messages(
         if agents is not None:
             # A text for one agent of the run waits for that agent's own request.
             waiting = waiting.filter(Q(agent=None) | Q(agent__in=agents))
-        free = waiting.exclude(directives.is_leaving(at))
+        free = waiting.exclude(directives.is_claimed(at))
         texts = list(free)
         free.update(claimed_at=at)
         return texts if texts or not waiting.exists() else None
 
 
-def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]) -> None:
+def _mark_texts_delivered(
+    tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]
+) -> None:
     """Note that texts reached the model, and with them the answers that sent them."""
     for text in unsent_texts(run.id).select_related("intervention").filter(pk__in=message_ids):
         text.delivered_at = tx.at
@@ -133,10 +135,10 @@ def _deliver(tx: journal.RunTransaction, run: Run, message_ids: Collection[UUID]
         run.meters.queued_messages -= 1
         tx.record(run, MessageDelivered, by="agent", message=text.id)
         if text.intervention is not None:
-            directives.deliver_one(tx, run, text.intervention)
+            directives.mark_delivered(tx, run, text.intervention)
 
 
-def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) -> Run:
+def store_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) -> Run:
     """Store what an adapter found out its agent can do; capabilities it omits stay.
 
     A run that only telemetry had reported counts as an agent's own from now on.
@@ -155,8 +157,8 @@ def learn_capabilities(run_id: UUID, found: Mapping[str, Any], *, at: datetime) 
                 by="agent",
                 reason="it told what it can do",
                 capabilities=known,
-                unavailable=rows.unavailable(run),
-                actions=rows.offered(card.kind, card.holds, run) if card else None,
+                unavailable=rows.unavailable_actions(run),
+                actions=rows.offered_actions(card.kind, card.holds, run) if card else None,
             )
     return run
 
@@ -165,16 +167,18 @@ def end_session(run_id: UUID, *, at: datetime, failed: bool = False) -> None:
     """Note that the agent's process reported the end of its session."""
     with journal.lock_run(run_id, at=at) as (tx, run):
         if not run.parked:  # a parked session's process ends, the session does not
-            end(tx, run, Move.FAIL if failed else Move.END, by="agent", reason="the session ended")
+            end_run(
+                tx, run, Move.FAIL if failed else Move.END, by="agent", reason="the session ended"
+            )
 
 
-def park(run_id: UUID, *, at: datetime) -> None:
+def park_session(run_id: UUID, *, at: datetime) -> None:
     """Note that the agent postpones its held call: its process ends until it is resumed."""
     with journal.lock_runs([run_id], at=at) as tx:
-        holding.park(tx, tx.run(run_id))
+        holding.record_parked(tx, tx.run(run_id))
 
 
-def unpark(run_id: UUID, *, at: datetime) -> None:
+def unpark_session(run_id: UUID, *, at: datetime) -> None:
     """Note that a parked session was resumed after it was released.
 
     A session that is still held comes back by waiting again.
@@ -184,7 +188,7 @@ def unpark(run_id: UUID, *, at: datetime) -> None:
         run.meters.witness = ""  # the process that parked it no longer counts
 
 
-def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
+def record_heartbeat(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
     """Note that a client's process lives and will report again within `for_s` seconds.
 
     A lost run comes back. Returns False if the run has ended: the process need not report.
@@ -207,17 +211,17 @@ def vouch(run_id: UUID, *, witness: str, for_s: float, at: datetime) -> bool:
     return is_live
 
 
-def lose_process(run_id: UUID, *, witness: str, at: datetime) -> None:
+def record_process_end(run_id: UUID, *, witness: str, at: datetime) -> None:
     """Note that the client's process is known to have ended.
 
     If another process has taken up the session since, it is not lost.
     """
     with journal.lock_run(run_id, at=at) as (tx, run):
         if run.meters.witness == witness:
-            lose(tx, run, reason="its process ended without a word")
+            lose_contact(tx, run, reason="its process ended without a word")
 
 
-def expire(tx: RunTransaction, run: Run) -> None:
+def expire_hold(tx: RunTransaction, run: Run) -> None:
     """Apply the project's rule to a hold that nobody answered."""
     unanswered = run.project.unanswered
     cards.close_card(tx, run, resolution=unanswered, by="policy")
@@ -225,36 +229,36 @@ def expire(tx: RunTransaction, run: Run) -> None:
         tx.raise_version(run)
         holding.release(tx, run, by="policy", reason="nobody answered")
     else:
-        stop(tx, run, by="policy", reason="Nobody answered in time.")
+        stop_run(tx, run, by="policy", reason="Nobody answered in time.")
 
 
-def stop(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
+def stop_run(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
     """Ask the agent to end; a run that had already ended can never come back."""
     tx.raise_version(run)
     run.reason = reason
     # A stopping run is permitted nothing more.
-    permissions.close_all(tx, run, resolution="terminate", by=by)
+    permissions.close_all_cards(tx, run, resolution="terminate", by=by)
     # Read before the move: the controller is told only once of a repeated stop.
     before = run.status
     moved = tx.move(run, Move.STOP, by=by, reason=reason)
     if before not in MUST_STOP:
-        messages.tell_controller(tx, run, "session.terminated", reason)
+        messages.notify_controller(tx, run, "session.terminated", reason)
     # The tap terminates a run that had ended; any other is terminated when its agent stops.
     if moved and run.status == Status.TERMINATED:
         tx.record(run, SessionTerminated, by=by, reason=reason)
     elif run.parked:  # no process is left to be told
-        end(tx, run, Move.END, by=by, reason=reason)
+        end_run(tx, run, Move.END, by=by, reason=reason)
 
 
-def stop_by_policy(tx: RunTransaction, run: Run, *, reason: str) -> None:
+def stop_run_by_policy(tx: RunTransaction, run: Run, *, reason: str) -> None:
     """End a run by its policy; this is final, whether or not the agent reports its end."""
-    stop(tx, run, by="guard", reason=reason)
-    holding.start_afresh(run)
+    stop_run(tx, run, by="guard", reason=reason)
+    holding.reset_streaks(run)
     if run.status != Status.TERMINATED:
         tx.record(run, SessionTerminated, by="guard", reason=reason)
 
 
-def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> None:
+def end_run(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> None:
     """End a run and settle what was open about it."""
     # Read before the move, after which the run is no longer stopping.
     was_stopping, why = run.status == Status.STOPPING, run.reason
@@ -266,10 +270,10 @@ def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> No
     if move is Move.FALL_SILENT:
         run.meters.presence = "gone"
     cards.close_card(tx, run, resolution="ended", by=by)
-    permissions.close_all(tx, run, resolution="ended", by=by)
+    permissions.close_all_cards(tx, run, resolution="ended", by=by)
     # A run that was told to stop and falls silent has stopped; other silence confirms nothing.
-    directives.confirm(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
-    directives.miss_all(tx, run)
+    directives.confirm_followed(tx, run, reached=move is not Move.FALL_SILENT or was_stopping)
+    directives.mark_all_unreachable(tx, run)
     cards.judge_autofix(tx, run)
     # An end by policy was recorded at once: it is not recorded twice.
     known = run.journal.filter(type="session.terminated")
@@ -277,7 +281,7 @@ def end(tx: RunTransaction, run: Run, move: Move, *, by: str, reason: str) -> No
         tx.record(run, SessionTerminated, by=by, reason=why or reason)
 
 
-def lose(tx: RunTransaction, run: Run, *, reason: str) -> None:
+def lose_contact(tx: RunTransaction, run: Run, *, reason: str) -> None:
     """Lose contact with a run's client.
 
     A hold and its card stay: the person's answer waits for the session's return.
@@ -288,4 +292,4 @@ def lose(tx: RunTransaction, run: Run, *, reason: str) -> None:
     run.meters.presence = "gone"
     # A parked session has no process until it is resumed.
     if run.status in {Status.RUNNING, Status.STOPPING} and not run.parked:
-        end(tx, run, Move.FALL_SILENT, by="policy", reason=reason)
+        end_run(tx, run, Move.FALL_SILENT, by="policy", reason=reason)

@@ -11,7 +11,7 @@ from itertools import chain
 from guard.turn import Role, Turn
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions import interventions, sessions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.detection import pipeline
 from missioncontrol.errors import StaleRun
 from missioncontrol.runs.ingest import Arrival, store
@@ -117,7 +117,7 @@ def _play(
         if ends is not None:
             _tap(run, ends, at=at)
     for message in run.messages.all():
-        sessions.deliver_message(run.id, message.id, project=project.id, at=at)
+        sessions.record_message_read(run.id, message.id, project=project.id, at=at)
     sessions.end_session(run.id, at=at)
 
 

@@ -209,7 +209,7 @@ class Dispatcher:
 
     async def _note_waiting(self, run_id: UUID, control: ControlState) -> None:
         is_asked = control.status == Status.HOLDING
-        note = sessions.note_waiting if is_asked else sessions.note_still_waiting
+        note = sessions.record_waiting if is_asked else sessions.refresh_waiting
         try:
             await self.run(lambda: note([run_id], at=now()))
         except Exception as fault:  # noqa: BLE001 - the next look notes it again

@@ -59,14 +59,14 @@ def apply(
             continue
         action, signal = effect
         if action is Action.TELL:
-            budgets.announce(tx, run, signal)
+            budgets.record_crossing(tx, run, signal)
         elif action.is_quiet:
             _note(tx, run, signal, row=seen.row)
         elif action is Action.QUESTION:
             question = judging.put_question(tx, run, signal, row=seen.row, rule=cached.policy.judge)
             questions += [question.id] if question else []
         else:
-            _answer(tx, run, action, signal, seen=seen, judged=cached.policy.judged)
+            _answer(tx, run, action, signal, seen=seen, needs_verdict=cached.policy.judged)
     return questions
 
 
@@ -85,21 +85,21 @@ def _follow_up(
         case FollowUp.STOP_FINISHED:
             if run.status not in ENDED | MUST_STOP:
                 reason = f"It had {holding.LAST_TURNS} turns to finish."
-                sessions.stop(tx, run, by="policy", reason=reason)
+                sessions.stop_run(tx, run, by="policy", reason=reason)
         case FollowUp.STOP_WITH_PARENT:
             # Before the run is stopped, as stopping leaves its card unchanged.
             cards.close_card(tx, run, resolution="ended", by="guard")
             parent = run.parent.name if run.parent else ""
             reason = f'The run that started it, "{parent}", was stopped.'
-            sessions.stop(tx, run, by="guard", reason=reason)
+            sessions.stop_run(tx, run, by="guard", reason=reason)
         case FollowUp.COMPLETE:
-            sessions.end(tx, run, Move.COMPLETE, by="agent", reason="it ticked TASK_COMPLETE")
+            sessions.end_run(tx, run, Move.COMPLETE, by="agent", reason="it ticked TASK_COMPLETE")
         case FollowUp.FOLLOW_POLICY:
             run.policy_version = version = run.project.policy_version
             reason = f"policy version {version}"
             tx.record_state(run, by="policy", reason=reason, policy_version=version)
         case FollowUp.COUNT_AFRESH:
-            # Not `holding.start_afresh`: forget only up to this turn; later ones are judged next.
+            # Not `holding.reset_streaks`: forget only up to this turn; later ones are judged next.
             cached.engine.reset()
             run.meters.corrected = []
             run.meters.streak_obs = cached.streak_obs = seen.obs
@@ -113,7 +113,7 @@ def _note(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn) -> None:
     # An agent that takes no text is not told; the journal still says what was raised.
     if nudges and capabilities_of(run).takes_text:
         text = nudge_text(signal, [guard_turn(turn) for turn in cards.turns_of(run, signal)])
-        messages.say(tx, run, text, by="guard", agent=row.agent or None)
+        messages.queue_message(tx, run, text, by="guard", agent=row.agent or None)
 
 
 def _answer(
@@ -123,7 +123,7 @@ def _answer(
     signal: Signal,
     *,
     seen: Observation,
-    judged: bool,
+    needs_verdict: bool,
 ) -> None:
     """Record a signal and act on it: warn, stop, escalate or ask people."""
     seen.row.detector = signal.detector  # written with the turn's score, once for the batch
@@ -138,22 +138,24 @@ def _answer(
     elif action is Action.STOP:
         # Its card stays as the record of why.
         if run.open_decision is None:
-            cards.open_card(tx, run, signal, holds=False, judged=False)
+            cards.open_card(tx, run, signal, holds=False, needs_verdict=False)
         cards.close_card(tx, run, resolution="terminate", by="guard")
-        sessions.stop_by_policy(tx, run, reason=signal.evidence.summary)
+        sessions.stop_run_by_policy(tx, run, reason=signal.evidence.summary)
         notices.ended(run, summary=signal.evidence.summary, at=tx.at)
     elif action is Action.ESCALATE:
-        _escalate(tx, run, signal, row=seen.row, judged=judged)
+        _escalate(tx, run, signal, row=seen.row, needs_verdict=needs_verdict)
     else:
         # A card that asks people replaces one that only told them.
         cards.close_card(tx, run, resolution="superseded", by="guard")
         holds = action is not Action.FLAG and capabilities_of(run).hold
-        cards.open_card(tx, run, signal, holds=holds, judged=judged)
+        cards.open_card(tx, run, signal, holds=holds, needs_verdict=needs_verdict)
 
 
-def _escalate(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, judged: bool) -> None:
+def _escalate(
+    tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, needs_verdict: bool
+) -> None:
     """Show people a card, and ask the agent for another strategy; the agent goes on."""
-    decision = cards.open_card(tx, run, signal, holds=False, judged=judged)
+    decision = cards.open_card(tx, run, signal, holds=False, needs_verdict=needs_verdict)
     asked = Escalation(
         reason=signal.evidence.summary,
         detector=signal.detector,
@@ -168,7 +170,9 @@ def _escalate(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, judged
             # Quoted: an error's text comes from outside and must not read as our advice.
             lines.append(f"The first error was, word for word: {quoted(asked.first_error)}")
         text = "\n".join([*lines, ADVICE])
-        message = messages.say(tx, run, text, by="guard", agent=row.agent or None, escalation=asked)
+        message = messages.queue_message(
+            tx, run, text, by="guard", agent=row.agent or None, escalation=asked
+        )
     tx.record(
         run,
         EscalationAsked,
@@ -179,4 +183,4 @@ def _escalate(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn, judged
         **asdict(asked),
         message=message.id if message else None,
     )
-    messages.tell_controller(tx, run, "escalation.asked", asked.reason, decision=decision.id)
+    messages.notify_controller(tx, run, "escalation.asked", asked.reason, decision=decision.id)

@@ -65,7 +65,7 @@ def judge(decision_id: UUID, *, at: datetime) -> None:
 
 def rule_late(*, at: datetime) -> None:
     """Let the local judge rule on every card whose judge is late."""
-    for decision_id in deadlines.unruled_decisions(at=at):
+    for decision_id in deadlines.overdue_decisions(at=at):
         stand_in(decision_id, at=at)
 
 
@@ -83,14 +83,14 @@ def answer(question_id: UUID, *, at: datetime) -> None:
     model: LLMJudge | None = settings.JUDGE
     if question is None or model is None or not _take_up(question, model.name, at=at):
         return
-    case = _case(question.run, rows.signals.validate_python(question.signal))
+    case = _case(question.run, rows.signal_adapter.validate_python(question.signal))
     ruling, answered_at = _ask(model, case, at=at)
     with journal.lock_run(question.run_id, at=answered_at) as (tx, run):
         question.judge = ruling.verdict.judge if ruling.verdict else ruling.asked
         question.failure = ruling.failure or ""
         if ruling.verdict is not None:
             shown = _shown(ruling.verdict)
-            question.verdict = rows.verdicts.dump_python(shown, mode="json")
+            question.verdict = rows.verdict_adapter.dump_python(shown, mode="json")
             question.decision = _card_on(tx, run, question, shown)
         question.save(update_fields=["judge", "failure", "verdict", "decision"])
         _charge(tx, run, question, ruling.calls)
@@ -98,7 +98,7 @@ def answer(question_id: UUID, *, at: datetime) -> None:
 
 def case_of(decision: Decision) -> Case:
     """Return what the judge may know of a card."""
-    return _case(decision.run, rows.signals.validate_python(decision.signal))
+    return _case(decision.run, rows.signal_adapter.validate_python(decision.signal))
 
 
 def rule_on(
@@ -132,7 +132,7 @@ def _case(run: Run, signal: Signal) -> Case:
     # The newest of them, in the order in which they happened.
     history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
     requests = before.filter(role="user").order_by("-seq").values_list("content", flat=True)
-    rests_on = [*cards.turns_of_relatives(signal), *cards.turns_of(run, signal)]
+    rests_on = [*cards.linked_turns_of(signal), *cards.turns_of(run, signal)]
     return Case(
         signal=signal,
         turns=tuple(guard_turn(turn) for turn in sorted(rests_on, key=lambda turn: turn.id)),
@@ -173,18 +173,18 @@ def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow)
     if decision.asked_at is None:
         decision.asked_at = tx.at
         tx.record(run, JudgeAsked, by="guard", decision=decision.id, judge=verdict.judge)
-    decision.verdict = rows.verdicts.dump_python(verdict, mode="json")
+    decision.verdict = rows.verdict_adapter.dump_python(verdict, mode="json")
     decision.status = "open"
     decision.save(update_fields=["asked_at", "verdict", "status"])
-    actions = rows.offered(decision.kind, decision.holds, run)
+    actions = rows.offered_actions(decision.kind, decision.holds, run)
     _record_ruling(tx, run, verdict, decision=decision, actions=actions)
     notices.refresh(rows.decision_row(decision, run), run, at=tx.at)
-    paused = cards.is_paused(run, decision)
+    paused = cards.is_paused_by_person(run, decision)
     if not verdict.loop:
         # *No loop* settles the card, but the judge must not lift a person's pause.
         cards.close_card(tx, run, resolution="dismissed", by="judge")
         if paused:
-            holding.start_afresh(run)
+            holding.reset_streaks(run)
         else:
             holding.release(tx, run, by="judge", reason="no loop")
     elif verdict.fix and not paused and run.mode == "auto" and decision.holds:
@@ -192,14 +192,16 @@ def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow)
         last = Autofix.objects.filter(run=run).order_by("-id").first()
         failed_at = last.judged_at if last and last.recovered is False else None
         if failed_at is None or run.interventions.filter(at__gt=failed_at).exists():
-            message = messages.queue_message(tx, run, verdict.fix, agent=decision.agent or None)
+            message = messages.create_message(tx, run, verdict.fix, agent=decision.agent or None)
             fix = Autofix(
                 id=new_id(), run=run, decision=decision, message=message, applied_at=tx.at
             )
             fix.save(force_insert=True)
             cards.close_card(tx, run, resolution="autofix", by="auto")
             about, agent = decision.signal["turns"], decision.agent
-            holding.correct(tx, run, by="auto", reason="autofix", about=about, agent=agent)
+            holding.release_with_correction(
+                tx, run, by="auto", reason="autofix", about=about, agent=agent
+            )
             run.meters.recovering = fix.id
             row = rows.autofix_row(fix, run, delivered_at=None)
             tx.record(run, AutofixApplied, by="auto", row=row)
@@ -234,7 +236,7 @@ def _card_on(
         _record_ruling(tx, run, verdict)
         return None
     # A suspicion trips nothing by itself: the judge's certainty makes it a trip.
-    signal = replace(rows.signals.validate_python(question.signal), score=1.0)
+    signal = replace(rows.signal_adapter.validate_python(question.signal), score=1.0)
     # Read before the autofix is settled, which clears `recovering`.
     state = RunState(mode=Mode(run.mode), fix_failed=run.meters.recovering is not None)
     cards.judge_autofix(tx, run, tripped=True)
@@ -287,7 +289,7 @@ def put_question(
         turn_seq=row.seq,
         obs=row.obs,
         confidence=rule.confidence,
-        signal=rows.signals.dump_python(suspicion, mode="json"),
+        signal=rows.signal_adapter.dump_python(suspicion, mode="json"),
         opened_at=tx.at,
     )
 

@@ -28,7 +28,7 @@ from missioncontrol.costs.trees import Ancestors, spent_by_tree
 from missioncontrol.decisions import allowlist, budgets, cards, directives
 from missioncontrol.decisions.directives import ControlState, control_state_of
 from missioncontrol.decisions.models import Autofix
-from missioncontrol.decisions.rows import signals
+from missioncontrol.decisions.rows import signal_adapter
 from missioncontrol.detection import effects, engine_cache, tree_engines
 from missioncontrol.detection.engine_cache import CachedEngine, Observation, policy_of
 from missioncontrol.runs import journal
@@ -161,13 +161,13 @@ def _judge(
     is_past = seen.obs <= meters.streak_obs
     if meters.unconfirmed is not None and not is_past and run.status == "running":
         # A new observation since the answer shows that the agent acted on it.
-        directives.confirm(tx, run, agent=row.agent)
+        directives.confirm_followed(tx, run, agent=row.agent)
     # Cost first: the ceilings that the engine checks must count this turn too.
     counting.count(tx, run, row, seen.turn, batch.cost_totals)
     assessment = _observe(run, cached, seen, batch, at=tx.at)
     if run.project.budgets or run.lineage or run.project.organisation_budget:
         spending = batch.cost_totals.spending
-        assessment = budgets.weigh_shared(
+        assessment = budgets.add_shared_signals(
             run, assessment, spending, batch.ancestors, agent=row.agent, at=tx.at
         )
     if meters.corrected and not is_past and not cached.engine.is_correcting:
@@ -190,7 +190,7 @@ def _judge(
     parent = batch.ancestors.named(run.parent_id) if run.parent_id else None
     state = state_of(run, turn, seq=row.seq, parent=parent)
     # Tells whether people allowed everything that a signal rests on, and counts that as a hit.
-    allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)
+    allows = partial(allowlist.is_allowlisted, run, hit_totals=batch.hit_totals, at=tx.at)
     follows = judge(state, turn, allows=allows)
     if follows:
         batch.questions.extend(effects.apply(tx, run, follows, seen=seen, cached=cached))
@@ -213,14 +213,14 @@ def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> Run
     if run.status == Status.RUNNING:
         control = Control.FREE
     elif run.status in ON_HOLD:
-        is_held = card is not None and not cards.is_paused(run, card)
+        is_held = card is not None and not cards.is_paused_by_person(run, card)
         control = Control.HELD if is_held else Control.PAUSED
     elif run.source == Source.TELEMETRY and run.status in OVER:
         control = Control.ALREADY_ENDED
     asks = Card.NONE if run.open_decision is None else Card.ASKS
     if card is not None and not card.holds:
         # A card that holds nothing and comes from an escalation only tells people.
-        signal = signals.validate_python(card.signal)
+        signal = signal_adapter.validate_python(card.signal)
         asks = Card.TELLS if signal.severity is Severity.ESCALATE else Card.ASKS
     # People are told of a ceiling once; after that it does not ask them again.
     crossings = budgets.new_crossings(run, assessment.signals) if assessment.signals else ()
@@ -274,7 +274,7 @@ class LinkedRuns:
             state = state_of(run, turn, seq=seen.row.seq, parent=None)
             # The turn's own follow-ups are done; if it ended its run, no new policy applies.
             state = replace(state, has_new_policy=False)
-            allows = partial(allowlist.is_listed, run, hit_totals=batch.hit_totals, at=tx.at)
+            allows = partial(allowlist.is_allowlisted, run, hit_totals=batch.hit_totals, at=tx.at)
             follows = judge(state, turn, allows=allows)
             if not follows:
                 continue

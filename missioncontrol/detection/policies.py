@@ -263,5 +263,5 @@ def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
         project_mode=Mode(run.project.mode),
         unanswered=cast(Any, run.project.unanswered),
         hold_limit=run.project.hold_limit,
-        allowlist=tuple(row_of(AllowedCall, one) for one in allowlist.in_force(run, at=at)),
+        allowlist=tuple(row_of(AllowedCall, one) for one in allowlist.active_entries(run, at=at)),
     )

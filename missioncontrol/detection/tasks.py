@@ -182,14 +182,14 @@ def sweep() -> None:
     at = now()
     for step in (
         _judge_left,
-        deadlines.give_up_abandoned,
-        deadlines.expire_unanswered,
-        deadlines.miss_unheard,
-        budgets.begin_day,
+        deadlines.give_up_abandoned_holds,
+        deadlines.expire_unanswered_holds,
+        deadlines.mark_unreachable_answers,
+        budgets.release_for_new_day,
         _lose_unheard,
-        deadlines.end_stopped,
-        deadlines.end_finished,
-        permissions.time_out_unheard,
+        deadlines.end_stopped_sessions,
+        deadlines.end_finished_runs,
+        permissions.time_out_lost_requests,
         judging.rule_late,
         _take_up_backtests,
         _tell_controllers,
@@ -207,12 +207,12 @@ def sweep() -> None:
 def lose_silent() -> None:
     """Mark runs silent for half an hour as lost; every minute, as it reads all live runs."""
     at = now()
-    deadlines.lose_silent(at=at, listening_since=_ears.listening_since(at))
+    deadlines.lose_silent_runs(at=at, listening_since=_ears.listening_since(at))
 
 
 def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> None:
     """Tell the controllers of these runs, or of all, what they have not been told."""
-    messages.tell_controlling_runs(at=at, of=of)
+    messages.notify_controlling_runs(at=at, of=of)
     for note_id in messages.claim_controller_webhooks(at=at, of=of):
         run_in_pool(_callers, partial(_call_controller, note_id, claimed_at=at))
 
@@ -257,7 +257,7 @@ _ears = _Ears()
 
 
 def _lose_unheard(*, at: datetime) -> None:
-    deadlines.lose_overdue(at=at, listening_since=_ears.listening_since(at))
+    deadlines.lose_overdue_clients(at=at, listening_since=_ears.listening_since(at))
 
 
 @shared_task(acks_late=True)

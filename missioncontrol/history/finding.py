@@ -35,7 +35,7 @@ from pydantic_core import to_json
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import NOT_LOOPS, SPOKE, Autofix, Decision, Intervention
-from missioncontrol.decisions.rows import OPEN
+from missioncontrol.decisions.rows import OPEN_STATUSES
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.history import index
 from missioncontrol.history.index import ABOUT_THE_RUN, Field, run_texts, turn_texts
@@ -159,7 +159,7 @@ def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
             whys[card.run_id] = WhyRow(
                 kind=card.kind,
                 summary=card.evidence.get("summary") or "",
-                resolution=cast(Any, None if card.status in OPEN else card.resolution),
+                resolution=cast(Any, None if card.status in OPEN_STATUSES else card.resolution),
                 by=card.resolved_by,
                 message=tap.message if tap is not None and tap.decision_id == card.id else None,
                 recovered=fix.recovered if fix else None,

@@ -21,7 +21,7 @@ from missioncontrol.accounts.services import MintedSecret
 from missioncontrol.accounts.tokens import digest, new_token
 from missioncontrol.audit.erasing import ERASED
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.rows import OPEN
+from missioncontrol.decisions.rows import OPEN_STATUSES
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.finding import whys_of
 from missioncontrol.history.models import Share
@@ -255,7 +255,7 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> SharedContent:
         money = texts_in(language).figures.money
         figures.append((t.in_loops, money(Decimal(str(evidence["cost_usd"])))))
     return SharedContent(
-        above=f"{run.name} · {t.waits if card.status in OPEN else t.answered}",
+        above=f"{run.name} · {t.waits if card.status in OPEN_STATUSES else t.answered}",
         title=texts_in(language).sentence(summary) if summary else run.name,
         text="",
         figures=tuple(figures),

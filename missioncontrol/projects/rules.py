@@ -18,7 +18,7 @@ from missioncontrol.accounts import people, services
 from missioncontrol.accounts.models import AgentKey, Membership, Project, Reach, Role
 from missioncontrol.accounts.people import clean_name
 from missioncontrol.decisions import budgets, interventions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.detection import policies
 from missioncontrol.errors import AgentsWaiting, Forbidden, InvalidRequest, StaleRun
 from missioncontrol.runs import journal
@@ -101,8 +101,8 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
         # A policy may hold budgets by task, so both can change the ceilings of live runs.
         if _ceilings(project) != ceilings:
             # After the project's row, which is locked: the lock order of `budgets`.
-            with journal.lock_runs(budgets.live_runs(project_id), at=at) as tx:
-                budgets.ceilings_moved(tx, by=by)
+            with journal.lock_runs(budgets.live_run_ids(project_id), at=at) as tx:
+                budgets.apply_new_ceilings(tx, by=by)
 
 
 def _ceilings(project: Project) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from guard.judge.heuristics import rule
 from guard.judge.nudge import nudge_text
 from guard.judge.reading import read_verdict
 from guard.quoting import is_invisible
-from missioncontrol.decisions.messages import tell_controller
+from missioncontrol.decisions.messages import notify_controller
 from missioncontrol.decisions.models import ControllerNote
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run
@@ -149,6 +149,6 @@ def test_a_runs_name_is_no_order_to_who_controls_it(project):
     Run.objects.filter(pk=run.pk).update(controller_url="https://controller.test/")
 
     with journal.lock_runs([run.id], at=NOON) as tx:
-        tell_controller(tx, tx.run(run.id), "escalation.asked", "It repeats itself.")
+        notify_controller(tx, tx.run(run.id), "escalation.asked", "It repeats itself.")
 
     assert "curl" not in ours(ControllerNote.objects.get().text)

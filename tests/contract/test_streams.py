@@ -22,7 +22,7 @@ from missioncontrol import broadcast, live
 from missioncontrol.accounts import services as accounts
 from missioncontrol.costs import trees
 from missioncontrol.decisions import deadlines, interventions, permissions, sessions
-from missioncontrol.decisions.acts import Amount, Tap
+from missioncontrol.decisions.actions import Amount, Tap
 from missioncontrol.detection import judging
 from missioncontrol.live import serve_socket
 from missioncontrol.projects.rules import NewPolicy, change_project
@@ -65,17 +65,17 @@ def judge(run):
 
 def held_and_corrected(run):
     get_stuck(run)
-    sessions.note_waiting([run.id], at=after(2))
+    sessions.record_waiting([run.id], at=after(2))
     tap(run, "inject", message="Use token.py.")
-    sessions.note_answered(run.id, run.meters.unconfirmed, at=after(61))
+    sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(61))
     carry(run, at=after(61))
     report(run, a_call("cat token.py", key="n", result="class Token: ..."), at=after(70))
 
 
 def gave_up_then_terminated(run):
     get_stuck(run)
-    sessions.note_waiting([run.id], at=after(2))
-    deadlines.give_up_abandoned(at=after(20))
+    sessions.record_waiting([run.id], at=after(2))
+    deadlines.give_up_abandoned_holds(at=after(20))
     tap(run, "terminate")
     interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
 
@@ -89,7 +89,7 @@ def allowed(run):
 def paused_and_continued(run):
     report(run, a_call("ls", key="a", result="one\ntwo"))
     tap(run, "pause")
-    sessions.note_waiting([run.id], at=after(61))
+    sessions.record_waiting([run.id], at=after(61))
     tap(run, "continue")
     interventions.set_mode(run.id, "flag", projects=[run.project_id], by="ana", at=after(63))
     get_stuck(run)
@@ -123,9 +123,9 @@ def spent_and_allowed_more(run):
 def finished_at_its_budget(run):
     report(run, *[a_call(f"cat {n}", key=f"{n}", result=f"line {n}") for n in range(4)])
     report(run, a_proposal("cat 4", key="4", cost_usd=Decimal("0.50")))
-    sessions.note_waiting([run.id], at=after(2))
+    sessions.record_waiting([run.id], at=after(2))
     tap(run, "finish")
-    sessions.note_answered(run.id, run.meters.unconfirmed, at=after(61))
+    sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(61))
     carry(run, at=after(61))
     report(run, Turn(role=Role.ASSISTANT, key="5", content="Half is done."), at=after(70))
     interventions.report_end(
@@ -137,7 +137,7 @@ def shared_budget_raised(run):
     given = {"project": {"calls": 4}, "agents": {"coder": {"usd": "100"}}}
     change_project(run.project_id, {"budgets": given}, by="ana", at=after(1))
     report(run, *[a_call(f"cat {n}", key=f"{n}", result=f"line {n}") for n in range(4)])
-    sessions.note_waiting([run.id], at=after(2))
+    sessions.record_waiting([run.id], at=after(2))
     tap(run, "allow_budget", amount=Amount(calls=6))
     report(run, a_call("cat 4", key="4", result="line 4"), at=after(65))
     change_project(run.project_id, {"budgets": {"project": {}}}, by="ana", at=after(66))
@@ -159,7 +159,7 @@ def warned_then_ended_by_policy(run):
 def asked_after_a_warning_and_restarted(run):
     for number in range(5):
         report(run, a_call("make", key=f"m{number}", error="no rule to make target"))
-    sessions.note_waiting([run.id], at=after(2))
+    sessions.record_waiting([run.id], at=after(2))
     tap(run, "restart", message="The target is called all.")
     interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
 
@@ -175,40 +175,40 @@ def nudged_under_a_newer_policy(run):
 def found_out_what_it_can(run):
     get_stuck(run)
     able = {"hold": True, "inject": [], "terminate": "not", "why": {"terminate": "Not here."}}
-    sessions.learn_capabilities(run.id, able, at=after(2))
-    sessions.learn_capabilities(run.id, {"terminate": "signal"}, at=after(3))
-    sessions.learn_capabilities(run.id, {"terminate": "signal"}, at=after(4))
+    sessions.store_capabilities(run.id, able, at=after(2))
+    sessions.store_capabilities(run.id, {"terminate": "signal"}, at=after(3))
+    sessions.store_capabilities(run.id, {"terminate": "signal"}, at=after(4))
     tap(run, "terminate")
 
 
 def parked_and_resumed(run):
     get_stuck(run)
-    sessions.note_waiting([run.id], at=after(2))
-    sessions.park(run.id, at=after(20))
+    sessions.record_waiting([run.id], at=after(2))
+    sessions.park_session(run.id, at=after(20))
     sessions.end_session(run.id, at=after(21))
-    sessions.unpark(run.id, at=after(40))
-    sessions.note_waiting([run.id], at=after(41))
+    sessions.unpark_session(run.id, at=after(40))
+    sessions.record_waiting([run.id], at=after(41))
     tap(run, "continue")
-    sessions.note_answered(run.id, run.meters.unconfirmed, at=after(61))
+    sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(61))
 
 
 def was_killed_and_came_back(run):
     get_stuck(run)
-    sessions.note_waiting([run.id], at=after(2))
-    deadlines.give_up_abandoned(at=after(20))
+    sessions.record_waiting([run.id], at=after(2))
+    deadlines.give_up_abandoned_holds(at=after(20))
     tap(run, "continue")
     report(run, a_call("ls", key="n", result="one"), at=after(70))
 
 
 def expired_and_lost(run):
     get_stuck(run)
-    deadlines.expire_unanswered(at=after(3700))
-    deadlines.lose_silent(at=after(9000), listening_since=NOON)
+    deadlines.expire_unanswered_holds(at=after(3700))
+    deadlines.lose_silent_runs(at=after(9000), listening_since=NOON)
 
 
 def told_and_taken_back(run):
     get_stuck(run)
-    sessions.note_waiting([run.id], at=after(2))
+    sessions.record_waiting([run.id], at=after(2))
     tap(run, "inject", message="Use token.py.")
     tap(run, "undo", undoes=run.interventions.get().key, decision=None)
     tap(run, "continue")
@@ -227,18 +227,19 @@ def asked_for_permissions(run):
     report(run, a_proposal("rm three", key="c"), a_proposal("rm four", key="d"))
     commands = ("rm one", "rm two", "rm three", "rm four")
     first, _, third, _ = (
-        permissions.ask(run.id, a_proposal(text), for_s=60, at=after(2)) for text in commands
+        permissions.ask_permission(run.id, a_proposal(text), for_s=60, at=after(2))
+        for text in commands
     )
-    sessions.learn_capabilities(run.id, {"terminate": "not"}, at=after(3))
+    sessions.store_capabilities(run.id, {"terminate": "not"}, at=after(3))
     tap(run, "pause")
-    sessions.note_waiting([run.id], at=after(61))
+    sessions.record_waiting([run.id], at=after(61))
     tap(run, "allow_once", decision=first)
-    permissions.note_delivered(run.id, first, at=after(62))
+    permissions.record_delivered(run.id, first, at=after(62))
     tap(run, "continue")
     report(run, a_call("rm one", key="a", result=""), at=after(63))
-    permissions.follow(run.id, done_seq=1, rests="", at=after(64))
+    permissions.close_answered_cards(run.id, done_seq=1, resting_agent="", at=after(64))
     tap(run, "deny", decision=third, message="Keep it.")
-    permissions.time_out_unheard(at=after(99))
+    permissions.time_out_lost_requests(at=after(99))
     sessions.end_session(run.id, at=after(100))
 
 

@@ -118,7 +118,7 @@ def a_turn(
 
 def answer(run: Any, action: Any, *, at: datetime) -> None:
     from missioncontrol.decisions import interventions
-    from missioncontrol.decisions.acts import Tap
+    from missioncontrol.decisions.actions import Tap
     from missioncontrol.errors import StaleRun
 
     tap = Tap(

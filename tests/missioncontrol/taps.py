@@ -5,8 +5,8 @@ from decimal import Decimal
 
 from guard.turn import Role, Turn
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Tap
-from missioncontrol.decisions.directives import control_state_of, directive, queued
+from missioncontrol.decisions.actions import Tap
+from missioncontrol.decisions.directives import control_state_of, make_directive, queued_messages
 from missioncontrol.decisions.models import Decision
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_call, report
@@ -25,7 +25,7 @@ def tap(run, action, *, at=NOON, by="ana", **fields):
         projects=[run.project_id],
         by=by,
         at=at,
-        owns_one=lambda: True,
+        owns_project=lambda: True,
     )
     run.refresh_from_db()
     return made
@@ -45,8 +45,8 @@ def card(run):
 
 
 def asked(run, *, at=NOON):
-    texts = queued(run.id, at=at)
-    return directive(control_state_of(run), asked_seq=run.meters.last_seq, messages=texts)
+    texts = queued_messages(run.id, at=at)
+    return make_directive(control_state_of(run), asked_seq=run.meters.last_seq, messages=texts)
 
 
 def say(run: Run, times: int, text: str = "I will look at the parser once more.") -> Run:

@@ -27,8 +27,8 @@ from guard.judge import Verdict
 from missioncontrol import errors
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.decisions import deadlines, interventions, sessions
-from missioncontrol.decisions.acts import Amount, Tap
-from missioncontrol.decisions.directives import control_state_of, directive
+from missioncontrol.decisions.actions import Amount, Tap
+from missioncontrol.decisions.directives import control_state_of, make_directive
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import engine_cache, judging, pipeline
 from missioncontrol.runs.lifecycle import TABLE
@@ -125,7 +125,7 @@ class OneRun(RuleBasedStateMachine):
 
     @rule()
     def wait_for_an_answer(self):
-        sessions.note_waiting([self.run.id], at=self.model.now)
+        sessions.record_waiting([self.run.id], at=self.model.now)
         self.model.wait()
 
     @rule()
@@ -135,7 +135,7 @@ class OneRun(RuleBasedStateMachine):
 
     @rule()
     def let_the_answer_leave(self):
-        sessions.note_answered(self.run.id, self.run.meters.unconfirmed, at=self.model.now)
+        sessions.record_answer_sent(self.run.id, self.run.meters.unconfirmed, at=self.model.now)
 
     # --- people -----------------------------------------------------------------------
 
@@ -215,9 +215,9 @@ class OneRun(RuleBasedStateMachine):
     @rule()
     def sweep(self):
         at = self.model.now
-        deadlines.give_up_abandoned(at=at)
-        deadlines.expire_unanswered(at=at)
-        deadlines.lose_silent(at=at, listening_since=at - timedelta(hours=1))
+        deadlines.give_up_abandoned_holds(at=at)
+        deadlines.expire_unanswered_holds(at=at)
+        deadlines.lose_silent_runs(at=at, listening_since=at - timedelta(hours=1))
         self.model.sweep()
 
     @rule()
@@ -245,7 +245,7 @@ class OneRun(RuleBasedStateMachine):
         state = (run.status, run.version, run.mode, run.open_decision)
         card = model.card.id if model.card else None
         assert state == (model.status, model.version, model.mode, card)
-        assert directive(control_state_of(run), asked_seq=None).action == model.directive
+        assert make_directive(control_state_of(run), asked_seq=None).action == model.directive
         assert (run.ended_at is not None) == (run.status in ENDED)
 
     def _has_one_open_card(self, run):

@@ -88,7 +88,7 @@ async def handle_hook(request: Request) -> Response:
             await check_key_again(request, run.id)
             return asked
     # A key that only reports is answered as if nothing had been found.
-    directive = directives.go_on(control)
+    directive = directives.proceed_directive(control)
     if not request.key.reports_only:
         directive = await _directive(event, run.id, control, asked_seq=stored.asked_seq)
     answer = adapter.answer(event, directive)
@@ -103,8 +103,8 @@ async def handle_hook(request: Request) -> Response:
 
 def _with_allowlist_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:
     """Note on a call whose permission is asked for whether people allowlisted it."""
-    call = allowlist.call_to_grant(event.asks, own) if event.asks else ""
-    return replace(event, grant=allowlist.grant_of(run, call, at=now()))
+    call = allowlist.grant_pattern(event.asks, own) if event.asks else ""
+    return replace(event, grant=allowlist.find_grant(run, call, at=now()))
 
 
 async def _wait_while_held(request: Request, event: HookEvent, run: Run, obs: int) -> ControlState:
@@ -120,7 +120,7 @@ async def _wait_while_held(request: Request, event: HookEvent, run: Run, obs: in
     while control.on_hold:
         # With nobody at its terminal, the client is put off and ends; when resumed, it asks again.
         if event.parks_after_s is not None and monotonic() >= until:
-            await dispatcher.run(lambda: sessions.park(run_id, at=now()))
+            await dispatcher.run(lambda: sessions.park_session(run_id, at=now()))
             return await _control_state(run_id)
         # At least a second: a wait of zero would query the database over and over.
         moved = await dispatcher.moved(
@@ -146,7 +146,7 @@ async def _directive(
 ) -> Directive:
     """Claim the queued messages for this one answer, if the model reads it."""
     seq = await unreleased_seq(run_id, control, asked_seq if event.holds else None)
-    directive = directives.directive(control, asked_seq=seq)
+    directive = directives.make_directive(control, asked_seq=seq)
     skipped = event.denial_is_read and directive.call is CallAction.SKIP
     is_read = (event.takes_messages or skipped) and not control.forbidden
     if not (control.queued_messages and is_read):
@@ -203,9 +203,9 @@ def _open_run(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
         else _changed_capabilities(capabilities, known)
     )
     if learned:
-        sessions.learn_capabilities(run.id, learned, at=now())
+        sessions.store_capabilities(run.id, learned, at=now())
     if run.parked and not event.ends:
-        sessions.unpark(run.id, at=now())
+        sessions.unpark_session(run.id, at=now())
     if event.workspace and runs.masked_workspace(event.workspace, own) != run.workspace:
         runs.set_workspace(run.id, event.workspace, own)
     if event.prompt and not run.goal:

@@ -39,7 +39,7 @@ from missioncontrol.clock import now
 from missioncontrol.decisions import directives, permissions, sessions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.decisions.models import Message
-from missioncontrol.decisions.permissions import Outcome
+from missioncontrol.decisions.permissions import PermissionOutcome
 from missioncontrol.errors import NotFound, ensure_found
 from missioncontrol.redaction import Redaction
 from missioncontrol.runs.ingest import IngestResult
@@ -58,7 +58,9 @@ async def ask_permission(
         # In a task: once asked for, the card opens, whatever happens to the request.
         opening = asyncio.create_task(
             dispatcher.run(
-                lambda: permissions.ask(run_id, call, for_s=for_s, at=now(), keeps=keeps, own=own)
+                lambda: permissions.ask_permission(
+                    run_id, call, for_s=for_s, at=now(), has_no_dialog=keeps, redaction=own
+                )
             )
         )
         try:
@@ -66,7 +68,7 @@ async def ask_permission(
         except asyncio.CancelledError as ended:
             # If the caller hangs up meanwhile, the card opens all the same and must be left.
             if CLIENT_DISCONNECTED in ended.args and (left := await opening):
-                await dispatcher.run(lambda: permissions.leave(run_id, left, at=now()))
+                await dispatcher.run(lambda: permissions.withdraw_request(run_id, left, at=now()))
             raise
     outcome = await _wait_for_outcome(run_id, card, for_s=for_s) if card else None
     # Read last: a run that was stopped meanwhile is allowed nothing.
@@ -77,12 +79,12 @@ async def ask_permission(
         answer, shown = cast(Any, outcome.resolution), card
         event = replace(event, answered=answer, answer_text=outcome.message)
         return _json_response(
-            adapter.answer(event, directives.directive(control, asked_seq=None)),
+            adapter.answer(event, directives.make_directive(control, asked_seq=None)),
             after_send=lambda: dispatcher.note(
-                lambda: permissions.note_delivered(run_id, shown, at=now())
+                lambda: permissions.record_delivered(run_id, shown, at=now())
             ),
         )
-    return _json_response(adapter.answer(event, directives.directive(control, asked_seq=None)))
+    return _json_response(adapter.answer(event, directives.make_directive(control, asked_seq=None)))
 
 
 async def close_permissions(event: HookEvent, stored: IngestResult) -> None:
@@ -98,11 +100,13 @@ async def close_permissions(event: HookEvent, stored: IngestResult) -> None:
     if done or rests:
         seq = stored.asked_seq if done else None
         await dispatcher.run(
-            lambda: permissions.follow(stored.run.id, done_seq=seq, rests=rests, at=now())
+            lambda: permissions.close_answered_cards(
+                stored.run.id, done_seq=seq, resting_agent=rests, at=now()
+            )
         )
 
 
-async def _wait_for_outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcome | None:
+async def _wait_for_outcome(run_id: UUID, card: UUID, *, for_s: float) -> PermissionOutcome | None:
     """Wait until the question is settled, or time is up; check whenever the run changes."""
     seen_at, until, version = monotonic(), monotonic() + for_s, -1
     try:
@@ -111,18 +115,20 @@ async def _wait_for_outcome(run_id: UUID, card: UUID, *, for_s: float) -> Outcom
             if outcome := await settled:
                 return outcome
             # Keep it open: a question that no server has waited for lately counts as closed.
-            if monotonic() - seen_at >= permissions.SEEN_EVERY_S:
+            if monotonic() - seen_at >= permissions.REFRESH_EVERY_S:
                 seen_at = monotonic()
-                await dispatcher.run(lambda: permissions.hear(card, at=now()))
+                await dispatcher.run(lambda: permissions.refresh_request(card, at=now()))
             control = await dispatcher.rested(run_id, after=version, timeout_s=left_s)
             if control is None:
-                return Outcome(resolution="ended")
+                return PermissionOutcome(resolution="ended")
             version = control.version
     except asyncio.CancelledError as ended:
         if CLIENT_DISCONNECTED in ended.args:
-            await dispatcher.run(lambda: permissions.leave(run_id, card, at=now()))
+            await dispatcher.run(lambda: permissions.withdraw_request(run_id, card, at=now()))
         raise
-    await dispatcher.run(lambda: permissions.settle(run_id, card, resolution="timed_out", at=now()))
+    await dispatcher.run(
+        lambda: permissions.close_request(run_id, card, resolution="timed_out", at=now())
+    )
     # Somebody may have answered since the last check; the request can still return it.
     return await dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
 
@@ -191,14 +197,16 @@ async def wait_as_witness(run: Run, request: Request) -> Response:
     body = read_json_object(request.body)
     witness = str(body.get("witness", ""))[:MAX_WITNESS_CHARS]
     if body.get("gone") is True:
-        await dispatcher.run(lambda: sessions.lose_process(run.id, witness=witness, at=now()))
+        await dispatcher.run(lambda: sessions.record_process_end(run.id, witness=witness, at=now()))
         return _witness_response(over=True)
     # Its client was stopped on purpose, so it is not reported as gone.
     if body.get("stopped") is True:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
         return _witness_response(over=False)
     is_live = await dispatcher.run(
-        lambda: sessions.vouch(run.id, witness=witness, for_s=sessions.PROMISE_S, at=now())
+        lambda: sessions.record_heartbeat(
+            run.id, witness=witness, for_s=sessions.HEARTBEAT_TIMEOUT_S, at=now()
+        )
     )
     if not is_live or body.get("carries") is not True or request.key.reports_only:
         return _witness_response(over=not is_live)

@@ -21,7 +21,7 @@ from missioncontrol.api.routing import Router
 from missioncontrol.audit import anchors
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, rows
-from missioncontrol.decisions.allowlist import NewAllowlistEntry, Scope, preview
+from missioncontrol.decisions.allowlist import NewAllowlistEntry, Scope, preview_entry
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
 from missioncontrol.runs.statements import pages_of
@@ -43,14 +43,14 @@ def decisions_list(request: Request, status: Literal["", DecisionStatus]) -> Pag
     """List cards, oldest first; `?status=open` is the inbox, without archived projects."""
     # Nobody can answer cards of an archived project, so they would stay in the inbox for ever.
     mine = auth.projects_of(request, even_archived=status != "open")
-    found = rows.decisions(projects=mine, status=status)
+    found = rows.list_decisions(projects=mine, status=status)
     return page_of(request, found, rows.show_decision)
 
 
 @api.get("autofixes/")
 def autofixes_list(request: Request, projects: Projects) -> Page[AutofixRow]:
     """List corrections that were injected automatically, newest first."""
-    found = rows.autofixes(projects=projects)
+    found = rows.list_autofixes(projects=projects)
     return page_of(
         request,
         found,
@@ -61,7 +61,7 @@ def autofixes_list(request: Request, projects: Projects) -> Page[AutofixRow]:
 @api.get("allowlist/")
 def allowlist_list(request: Request, projects: Projects) -> Page[AllowlistRow]:
     """List the allowlist, newest first."""
-    found = rows.allowlist(projects=projects)
+    found = rows.list_allowlist(projects=projects)
     return page_of(request, found, rows.allowlist_row)
 
 
@@ -79,13 +79,13 @@ def allowlist_preview(request: Request, asked: NewAllowlistEntry) -> AllowlistPr
     scope = Scope(project=project, run=asked.run, agent=asked.agent)
     # Read as the entry would be, so that a pattern refused there is refused here too.
     pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
-    return preview(scope, pattern, at=now())
+    return preview_entry(scope, pattern, at=now())
 
 
 @api.delete("allowlist/<uuid:entry_id>/")
 def allowlist_remove(request: Request, entry_id: UUID, projects: ReadableProjects, by: By) -> None:
     """Remove an entry."""
-    entry = get_or_404(rows.allowlist(projects=projects), entry_id, "The allowlist entry")
+    entry = get_or_404(rows.list_allowlist(projects=projects), entry_id, "The allowlist entry")
     auth.check_may_act(request, entry.project_id)
     allowlist.remove_entry(entry, by=by, at=now())
 

@@ -39,7 +39,7 @@ from missioncontrol.api.web_process import disk
 from missioncontrol.celery import app
 from missioncontrol.clock import now
 from missioncontrol.decisions import organisation
-from missioncontrol.decisions.rows import count_everything
+from missioncontrol.decisions.rows import instance_totals
 from missioncontrol.history.tasks import lag
 from missioncontrol.notify import vapid
 from missioncontrol.notify.channels import health
@@ -67,7 +67,7 @@ def instance(request: Request) -> InstanceRow:
     """Show this installation: its services and where its data is; owners only."""
     contact, keep = vapid.contact(), settings.KEEP_DELIVERIES
     # The file system of the data, which may differ from the program's.
-    counted, space = count_everything(), shutil.disk_usage(settings.DATA_DIR)
+    counted, space = instance_totals(), shutil.disk_usage(settings.DATA_DIR)
     return InstanceRow(
         version=settings.VERSION,
         python=platform.python_version(),
@@ -88,7 +88,7 @@ def instance(request: Request) -> InstanceRow:
         keep_deliveries_days=keep.days if keep else None,
         # Only their own projects: the keys of others do not concern them.
         limits=limits_row(projects=auth.owned_projects(request)),
-        budget=organisation.day_budget(at=now()),
+        budget=organisation.show_day_budget(at=now()),
     )
 
 
@@ -106,7 +106,7 @@ class DayBudget:
 def instance_budget(asked: DayBudget, by: By) -> OrganisationBudget:
     """Set or remove the daily budget of all projects together; owners only."""
     organisation.set_day_budget(asked.day_usd, by=by, at=now())
-    return organisation.day_budget(at=now())
+    return organisation.show_day_budget(at=now())
 
 
 def limits_row(*, projects: Collection[UUID], counted: RateLimiter = rate_limiter) -> LimitsRow:
@@ -235,7 +235,7 @@ class Gauges(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Count everything once per scrape."""
-        found = count_everything()
+        found = instance_totals()
         runs = GaugeMetricFamily("missioncontrol_runs", "Runs by status.", labels=["status"])
         # Every status, also at 0: a series that comes and goes breaks rates and alarms.
         for status in Status:

@@ -110,7 +110,7 @@ def backtests_read(backtest_id: UUID, projects: ReadableProjects) -> BacktestRow
 @api.get("allowlist/suggestions/")
 def allowlist_suggestions(projects: Projects) -> list[AllowlistSuggestion]:
     """List calls that people continued three times or more; none is allowed automatically."""
-    return allowlist.suggestions(projects=projects, at=now())
+    return allowlist.list_suggestions(projects=projects, at=now())
 
 
 PIECE = 1 << 16

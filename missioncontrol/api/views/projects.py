@@ -26,7 +26,7 @@ from missioncontrol.api.rest import changes_in, stream_file
 from missioncontrol.api.routing import Router
 from missioncontrol.audit.project_file import export_lines
 from missioncontrol.clock import now, read_zone
-from missioncontrol.decisions.budgets import extra_today, read_budgets
+from missioncontrol.decisions.budgets import check_budgets, extra_today
 from missioncontrol.detection.policies import read_policy
 from missioncontrol.env import LONGEST_DAYS
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, Unavailable
@@ -276,7 +276,7 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
         changes["policy"] = rules.NewPolicy(policy=changes["policy"], note=note, seen=seen)
     # A run's limit has a column of its own, which is older than the other scopes.
     if "budgets" in changes:
-        shared = read_budgets(changes["budgets"])
+        shared = check_budgets(changes["budgets"])
         own = shared.pop("run", changes.get("budget"))
         changes |= {"budgets": shared} | ({} if own is None else {"budget": own})
     if "budget" in changes:

@@ -35,11 +35,11 @@ from missioncontrol.api.rest import (
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now, read_zone
 from missioncontrol.costs import trees
-from missioncontrol.decisions import choices, conversation, interventions, sessions
-from missioncontrol.decisions.acts import Tap
-from missioncontrol.decisions.choices import LateChoice
-from missioncontrol.decisions.rows import board
-from missioncontrol.decisions.rows import page as run_page
+from missioncontrol.decisions import conversation, interventions, sessions, terminal_choices
+from missioncontrol.decisions.actions import Tap
+from missioncontrol.decisions.rows import board_snapshot
+from missioncontrol.decisions.rows import run_snapshot as run_page
+from missioncontrol.decisions.terminal_choices import LateChoice
 from missioncontrol.detection import policies
 from missioncontrol.detection.renamed import renewed
 from missioncontrol.errors import InvalidRequest, NotFound
@@ -228,7 +228,7 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
         asked.capabilities and not is_new and not caller.reports_only
     ):
         capabilities = REPORTING_CAPABILITIES if caller.reports_only else asked.capabilities
-        run = sessions.learn_capabilities(run.id, capabilities, at=at)
+        run = sessions.store_capabilities(run.id, capabilities, at=at)
     return run_row(run, at=at), is_new
 
 
@@ -255,7 +255,7 @@ def _report(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) ->
     projects, by = auth.projects_of(request), auth.name_of(request)
     run = selectors.find_run(run_id, projects=projects)
     if asked.capabilities is not None:
-        run = sessions.learn_capabilities(run.id, asked.capabilities, at=at)
+        run = sessions.store_capabilities(run.id, asked.capabilities, at=at)
     if asked.parent is not None:
         run = trees.link_run(
             run_id, asked.parent, relation=asked.relation, projects=projects, by=by, at=at
@@ -308,7 +308,7 @@ def interventions_make(
         by=by,
         at=now(),
         # Looked up only when needed: for a tap that raises the budget of all projects.
-        owns_one=lambda: bool(auth.owned_projects(request)),
+        owns_project=lambda: bool(auth.owned_projects(request)),
     )
 
 
@@ -322,7 +322,7 @@ def runs_conversation(run: FoundRun) -> Conversation:
 def boards(request: Request) -> list[Board]:
     """Show the boards of your first eight projects, as `/ws/projects/ID/` sends them first."""
     projects, at = auth.projects_of(request, even_archived=False)[:MOST_BOARDS], now()
-    return [Board(project=one, snapshot=board(one, at=at)) for one in projects]
+    return [Board(project=one, snapshot=board_snapshot(one, at=at)) for one in projects]
 
 
 @api.get("runs/<uuid:run_id>/snapshot/")
@@ -343,7 +343,7 @@ OBEYS = (auth.check_not_reports_only, auth.check_reach)
 @api.post("runs/<uuid:run_id>/choices/", caller=auth.IsAgent, checks=OBEYS)
 def choices_tell(run_id: UUID, caller: Agent, asked: LateChoice) -> tuple[InterventionRow, bool]:
     """Report what was chosen at the agent's terminal while the server could not be reached."""
-    return choices.take_choice(run_id, asked, project=caller.project, at=now())
+    return terminal_choices.record_choice(run_id, asked, project=caller.project, at=now())
 
 
 @api.post(
@@ -351,5 +351,5 @@ def choices_tell(run_id: UUID, caller: Agent, asked: LateChoice) -> tuple[Interv
 )
 def messages_delivered(run_id: UUID, message_id: UUID, caller: Agent) -> HttpResponse:
     """Confirm that an injected message reached the model."""
-    sessions.deliver_message(run_id, message_id, project=caller.project, at=now())
+    sessions.record_message_read(run_id, message_id, project=caller.project, at=now())
     return json_response({})

@@ -7,7 +7,7 @@ import pytest
 
 from missioncontrol.audit.anchors import anchor_heads
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from tests.build import NOON, a_call, a_run, a_stuck_run, put
 
 pytestmark = pytest.mark.django_db

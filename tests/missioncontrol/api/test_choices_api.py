@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from missioncontrol.decisions import allowlist, cards, deadlines, interventions, sessions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.runs.models import JournalRow, Run, Turn
 from missioncontrol.runs.sanitizing import storable_turn
@@ -112,7 +112,7 @@ def test_who_chose_is_journalled(run, as_agent):
 
 
 def test_an_agent_that_is_held_here_cannot_let_itself_go(run, as_agent):
-    sessions.note_waiting([run.id], at=NOON)
+    sessions.record_waiting([run.id], at=NOON)
 
     response = tell(as_agent, run, of_its_call(run))
 
@@ -179,7 +179,7 @@ def test_what_an_agent_allowed_is_no_permission_of_people(run, as_agent, by):
     tell(as_agent, run, of_its_call(run, "allowlist", calls=[CALL], by=by))
 
     assert AllowlistEntry.objects.get().pattern == CALL
-    assert allowlist.grant_of(run, CALL, at=NOON) is None
+    assert allowlist.find_grant(run, CALL, at=NOON) is None
 
 
 @pytest.mark.parametrize("turn", [None, "", "elsewhere", "later"])
@@ -226,7 +226,7 @@ def test_an_agents_choice_does_not_hide_a_persons_hold(run, as_agent):
 
     tell(as_agent, run, of_its_call(run))
 
-    assert cards.is_paused(run, Decision.objects.get())
+    assert cards.is_paused_by_person(run, Decision.objects.get())
 
 
 def test_a_person_who_paused_before_the_card_opened_still_decides(run, as_agent):
@@ -237,8 +237,8 @@ def test_a_person_who_paused_before_the_card_opened_still_decides(run, as_agent)
 
 
 def test_an_agent_that_gave_up_waiting_cannot_let_itself_go(run, as_agent):
-    sessions.note_waiting([run.id], at=NOON)
-    deadlines.give_up_abandoned(at=after(600))
+    sessions.record_waiting([run.id], at=NOON)
+    deadlines.give_up_abandoned_holds(at=after(600))
     run.refresh_from_db()
     assert (run.status, run.hold.gave_up_at) == ("holding", after(600))
 

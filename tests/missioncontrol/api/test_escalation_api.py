@@ -92,11 +92,11 @@ def test_the_controllers_next_directive_carries_the_message(as_agent, project):
     boss = open_run(as_agent).json()["id"]
     run = Run.objects.get(pk=open_run(as_agent, controller=boss, policy=BROKER).json()["id"])
     say(run, 4)
-    messages.tell_controlling_runs(at=run.started_at.replace(year=2030))
+    messages.notify_controlling_runs(at=run.started_at.replace(year=2030))
 
     from missioncontrol.decisions import directives
 
-    (message,) = directives.queued(Run.objects.get(pk=boss).id, at=NOON)
+    (message,) = directives.queued_messages(Run.objects.get(pk=boss).id, at=NOON)
     assert str(run.id) in message.text
 
 
@@ -125,10 +125,10 @@ def test_the_escalation_travels_in_the_directive(as_agent):
     from missioncontrol.decisions import directives
 
     run = say(Run.objects.get(pk=open_run(as_agent, policy=BROKER).json()["id"]), 4)
-    made = directives.directive(
+    made = directives.make_directive(
         directives.control_state_of(run),
         asked_seq=None,
-        messages=directives.queued(run.id, at=NOON),
+        messages=directives.queued_messages(run.id, at=NOON),
     )
 
     (message,) = json.loads(TypeAdapter(Directive).dump_json(made))["messages"]

@@ -17,7 +17,7 @@ from missioncontrol.audit.erasing import erase_run
 from missioncontrol.clock import now
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions.models import Decision
-from missioncontrol.decisions.rows import board, count_everything
+from missioncontrol.decisions.rows import board_snapshot, instance_totals
 from missioncontrol.detection import reading
 from missioncontrol.detection.models import Recording
 from missioncontrol.notify.models import Delivery, Notice
@@ -128,8 +128,8 @@ def test_nobody_is_asked_told_or_charged(imported, project):
     assert not Delivery.objects.exists()
     assert not Spend.objects.exists()
     assert not ModelCall.objects.exists()
-    assert count_everything().cost_usd == 0
-    assert board(project.id, at=now()).runs == ()
+    assert instance_totals().cost_usd == 0
+    assert board_snapshot(project.id, at=now()).runs == ()
 
 
 def test_the_audit_log_says_who_imported_it_and_holds(imported, as_person, viewer, project):

@@ -38,14 +38,14 @@ def test_a_board_is_read_as_its_socket_begins(project, run, owner, as_person):
     (board,) = boards(as_person(owner))
 
     assert board["project"] == str(project.id)
-    assert board["snapshot"] == as_a_socket_says(rows.board(project.id, at=NOON))
+    assert board["snapshot"] == as_a_socket_says(rows.board_snapshot(project.id, at=NOON))
     assert [row["id"] for row in board["snapshot"]["runs"]] == [str(run.id)]
 
 
 def test_a_run_is_read_as_its_socket_begins(run, viewer, as_person):
     answer = as_person(viewer).get(f"/api/v1/runs/{run.id}/snapshot/").json()
 
-    assert answer == as_a_socket_says(rows.page(run, at=NOON))
+    assert answer == as_a_socket_says(rows.run_snapshot(run, at=NOON))
 
 
 def test_nobody_reads_another_ones_board(run, stranger, as_person):

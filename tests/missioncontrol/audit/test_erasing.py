@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from missioncontrol.audit import erasing, heads, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.decisions import interventions, permissions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.decisions.models import AllowlistEntry, LetGo, Message
 from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.errors import InvalidRequest, NoSuchMove
@@ -64,7 +64,7 @@ def test_not_a_word_is_left_of_the_run(ended):
 def test_nothing_is_left_of_what_stood_beside_the_run(project):
     run = a_stuck_run(project, agent="claude-code")
     card = run.decisions.get(pk=run.open_decision)
-    permissions.ask(run.id, a_proposal(f"cat {SECRET}"), for_s=60, at=NOON)
+    permissions.ask_permission(run.id, a_proposal(f"cat {SECRET}"), for_s=60, at=NOON)
     Message.objects.create(run=run, text="", escalation={"first_error": SECRET}, queued_at=NOON)
     fields = {"project": project, "pattern": SECRET}
     LetGo.objects.create(decision=card, digest="1", by="ana", at=NOON, **fields)

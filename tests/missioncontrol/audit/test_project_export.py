@@ -21,7 +21,7 @@ from missioncontrol.audit.project_file import (
 )
 from missioncontrol.costs.spending import ORGANISATION, spent_everywhere, utc_day
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.lifecycle import Source
 from missioncontrol.runs.models import JournalRow, Run, TelemetryRecord, Turn

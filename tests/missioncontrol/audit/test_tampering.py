@@ -12,7 +12,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.audit import heads, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.ids import new_id
 from missioncontrol.projects import rules
 from missioncontrol.runs.models import JournalRow, Run, RunMeters, Turn

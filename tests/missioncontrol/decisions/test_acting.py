@@ -2,7 +2,7 @@
 
 import pytest
 
-from missioncontrol.decisions.conversation import find_acting
+from missioncontrol.decisions.conversation import find_acting_turn
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from missioncontrol.decisions.conversation import find_acting
     ],
 )
 def test_a_turn_that_names_the_file_the_command_or_the_words_takes_it_up(message, turn):
-    assert find_acting(message, [], [(7, "ls -l"), (8, turn)]) == 8
+    assert find_acting_turn(message, [], [(7, "ls -l"), (8, turn)]) == 8
 
 
 @pytest.mark.parametrize(
@@ -29,10 +29,12 @@ def test_a_turn_that_names_the_file_the_command_or_the_words_takes_it_up(message
     ],
 )
 def test_a_turn_that_does_not_is_not_taken_for_one(message, turn):
-    assert find_acting(message, [], [(7, turn)]) is None
+    assert find_acting_turn(message, [], [(7, turn)]) is None
 
 
 def test_what_it_did_before_anyway_proves_nothing():
     before = ["pytest tests/billing", "pytest tests/billing"]
 
-    assert find_acting("Run only tests/billing.", before, [(7, "pytest tests/billing")]) is None
+    assert (
+        find_acting_turn("Run only tests/billing.", before, [(7, "pytest tests/billing")]) is None
+    )

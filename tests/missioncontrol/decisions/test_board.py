@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from missioncontrol.decisions import interventions, rows
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import Move
 from missioncontrol.runs.models import JournalRow
@@ -40,7 +40,7 @@ def test_what_happens_while_it_is_read_is_shown_or_told_by_an_event_to_come():
             run.id, answer, projects=[run.project_id], by="ana", at=NOON
         )
     ):
-        board = rows.board(run.project_id, at=NOON)
+        board = rows.board_snapshot(run.project_id, at=NOON)
 
     resolved = JournalRow.objects.get(run=run, type="decision.resolved")
     (shown,) = board.decisions
@@ -48,13 +48,13 @@ def test_what_happens_while_it_is_read_is_shown_or_told_by_an_event_to_come():
 
 
 def test_a_run_that_goes_on_has_its_place_before_newer_ones_that_ended(project, monkeypatch):
-    monkeypatch.setattr(rows, "BOARD_RUNS", 2)
+    monkeypatch.setattr(rows, "MAX_BOARD_RUNS", 2)
     going_on, *ended = [a_run(project) for _ in range(3)]
     for run in ended:
         with journal.lock_runs([run.id], at=NOON) as tx:
             tx.move(tx.run(run.id), Move.COMPLETE, by="agent")
 
-    board = rows.board(project.id, at=NOON)
+    board = rows.board_snapshot(project.id, at=NOON)
 
     assert going_on.id in [row.id for row in board.runs]
     assert len(board.runs) == 2

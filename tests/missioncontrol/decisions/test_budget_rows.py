@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Amount, Tap
+from missioncontrol.decisions.actions import Amount, Tap
 from missioncontrol.projects import rules
 from missioncontrol.runs.models import JournalRow
 from tests.build import a_call, a_run, after, report

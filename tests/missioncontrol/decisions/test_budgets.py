@@ -8,7 +8,7 @@ from guard.errors import PolicyInvalid
 from guard.turn import Role, Turn
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions import budgets, deadlines, interventions, sessions
-from missioncontrol.decisions.acts import Amount
+from missioncontrol.decisions.actions import Amount
 from missioncontrol.decisions.models import Decision
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.runs.models import Run
@@ -79,10 +79,10 @@ def test_a_budget_that_is_spent_to_its_end_is_told_as_reached(cost):
 
 
 def test_only_a_runs_own_budget_counts_its_time():
-    assert budgets.read_budgets({"run": {"seconds": 60}})["run"] == {"seconds": 60}
+    assert budgets.check_budgets({"run": {"seconds": 60}})["run"] == {"seconds": 60}
 
     with pytest.raises(PolicyInvalid, match=r"budgets\.day\.seconds"):
-        budgets.read_budgets({"day": {"seconds": 60}})
+        budgets.check_budgets({"day": {"seconds": 60}})
 
 
 def test_a_call_is_held_before_it_runs_when_its_model_call_used_the_rest():
@@ -200,7 +200,7 @@ def test_a_flagged_card_that_a_person_turns_into_a_hold_says_when_it_expires():
 def test_a_hold_at_a_budget_that_nobody_answers_stops_the_run():
     run = report(a_run(budget={"calls": 1}), a_call("ls"))
 
-    deadlines.expire_unanswered(at=after(3601))
+    deadlines.expire_unanswered_holds(at=after(3601))
 
     run.refresh_from_db()
     assert run.status == "stopping"

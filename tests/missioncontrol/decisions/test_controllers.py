@@ -10,8 +10,8 @@ from datetime import timedelta
 import pytest
 
 from missioncontrol.decisions import interventions, messages
-from missioncontrol.decisions.acts import Tap
-from missioncontrol.decisions.directives import control_state_of, directive, queued
+from missioncontrol.decisions.actions import Tap
+from missioncontrol.decisions.directives import control_state_of, make_directive, queued_messages
 from missioncontrol.decisions.models import ControllerNote
 from missioncontrol.detection import tasks
 from missioncontrol.errors import InvalidRequest
@@ -35,14 +35,16 @@ def a_controlled_run(boss: Run) -> Run:
 
 def heard_by(run: Run) -> list[str]:
     run.refresh_from_db()
-    answer = directive(control_state_of(run), asked_seq=None, messages=queued(run.id, at=NOON))
+    answer = make_directive(
+        control_state_of(run), asked_seq=None, messages=queued_messages(run.id, at=NOON)
+    )
     return [message.text for message in answer.messages]
 
 
 def test_the_controlling_run_is_told_of_a_warning(boss):
     run = say(a_controlled_run(boss), 4)
 
-    messages.tell_controlling_runs(at=NOON)
+    messages.notify_controlling_runs(at=NOON)
 
     (message,) = heard_by(boss)
     assert "fix-parser" in message
@@ -53,7 +55,7 @@ def test_the_controlling_run_is_told_of_a_warning(boss):
 def test_and_of_the_end(boss):
     say(a_controlled_run(boss), 6)
 
-    messages.tell_controlling_runs(at=NOON)
+    messages.notify_controlling_runs(at=NOON)
 
     warned, stopped = heard_by(boss)
     assert "has been warned" in warned
@@ -64,7 +66,7 @@ def test_it_is_told_once(boss):
     say(a_controlled_run(boss), 6)
 
     for _ in range(3):
-        messages.tell_controlling_runs(at=NOON)
+        messages.notify_controlling_runs(at=NOON)
 
     assert len(heard_by(boss)) == 2
     assert JournalRow.objects.filter(run=boss, type="message.queued").count() == 2
@@ -74,7 +76,7 @@ def test_a_waiting_controller_is_woken(boss):
     version = boss.version
     say(a_controlled_run(boss), 4)
 
-    messages.tell_controlling_runs(at=NOON)
+    messages.notify_controlling_runs(at=NOON)
 
     boss.refresh_from_db()
     assert boss.version == version + 1

@@ -6,8 +6,8 @@ import pytest
 
 from guard.turn import Role, Turn
 from missioncontrol.decisions import sessions
-from missioncontrol.decisions.conversation import MOST, show_conversation
-from missioncontrol.decisions.messages import say
+from missioncontrol.decisions.conversation import MAX_ITEMS, show_conversation
+from missioncontrol.decisions.messages import queue_message
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, ModelCall
 from tests.build import NOON, a_call, a_run, a_stuck_run, after, carry, put
@@ -68,7 +68,7 @@ def test_a_queued_message_can_be_taken_back(running):
 
 
 def test_a_queued_message_that_is_on_its_way_cannot_be_taken_back(running):
-    sessions.send_texts(running.id, version=running.version, at=after(3))
+    sessions.take_texts(running.id, version=running.version, at=after(3))
 
     assert (first_message(running).state, first_message(running).undoable) == ("queued", False)
 
@@ -123,7 +123,7 @@ def test_what_the_agent_says_has_read_it(delivered):
 def test_another_agents_turn_does_not_read_what_is_for_one(project):
     run = a_run(project)
     with journal.lock_runs([run.id], at=NOON) as tx:
-        say(tx, tx.run(run.id), TEXT, by="guard", agent="tester")
+        queue_message(tx, tx.run(run.id), TEXT, by="guard", agent="tester")
     carry(run, at=after(1))
     put(run, a_call(agent="coder"), at=after(2))
     assert (first_message(run).state, first_message(run).by) == ("delivered", "guard")
@@ -193,9 +193,13 @@ def test_a_correction_of_a_card_stands_among_the_messages():
 
 def test_only_the_newest_are_shown_and_the_others_counted(project):
     run = a_run(project)
-    for number in range(MOST + 2):
+    for number in range(MAX_ITEMS + 2):
         tap(run, "inject", message=f"number {number}", at=after(number))
 
     shown = show_conversation(run)
 
-    assert (shown.messages[0].text, len(shown.messages), shown.earlier) == ("number 2", MOST, 2)
+    assert (shown.messages[0].text, len(shown.messages), shown.earlier) == (
+        "number 2",
+        MAX_ITEMS,
+        2,
+    )

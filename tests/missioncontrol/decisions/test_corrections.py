@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from missioncontrol.decisions import choices
-from missioncontrol.decisions.choices import LateChoice
+from missioncontrol.decisions import terminal_choices
 from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.terminal_choices import LateChoice
 from missioncontrol.detection import engine_cache, judging, pipeline
 from missioncontrol.runs.models import Run
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, report
@@ -32,7 +32,7 @@ def corrected_at_its_terminal(project):
     run = a_stuck_run(project)
     held = run.turn_rows.get(seq=run.meters.last_seq).key
     choice = LateChoice(key="c", action="inject", message="Look in token.py.", turn=held)
-    choices.take_choice(run.id, choice, project=project.id, at=NOON)
+    terminal_choices.record_choice(run.id, choice, project=project.id, at=NOON)
     return Run.objects.get(pk=run.pk)
 
 

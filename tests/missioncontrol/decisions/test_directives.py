@@ -3,7 +3,7 @@
 import pytest
 
 from guard.wire import CallAction, DirectiveAction
-from missioncontrol.decisions.directives import ControlState, directive
+from missioncontrol.decisions.directives import ControlState, make_directive
 
 
 def control_state(**fields):
@@ -35,7 +35,7 @@ def control_state(**fields):
     ],
 )
 def test_the_calls_that_a_correction_answered_are_skipped_from_first_to_last(seq, call):
-    answer = directive(control_state(skip_from_seq=5, skip_through_seq=7), asked_seq=seq)
+    answer = make_directive(control_state(skip_from_seq=5, skip_through_seq=7), asked_seq=seq)
 
     assert answer.call is call
 
@@ -43,7 +43,7 @@ def test_the_calls_that_a_correction_answered_are_skipped_from_first_to_last(seq
 @pytest.mark.parametrize("status", ["stopping", "terminated"])
 @pytest.mark.parametrize("on_hold", [True, False])
 def test_a_stop_wins_over_a_hold_and_no_call_runs(status, on_hold):
-    answer = directive(control_state(status=status, on_hold=on_hold), asked_seq=4)
+    answer = make_directive(control_state(status=status, on_hold=on_hold), asked_seq=4)
 
     assert (answer.action, answer.call) == (DirectiveAction.STOP, CallAction.SKIP)
 
@@ -59,11 +59,11 @@ def test_a_stop_wins_over_a_hold_and_no_call_runs(status, on_hold):
     ],
 )
 def test_a_hold_outlives_the_session_that_it_held(status, on_hold, action):
-    answer = directive(control_state(status=status, on_hold=on_hold), asked_seq=None)
+    answer = make_directive(control_state(status=status, on_hold=on_hold), asked_seq=None)
 
     assert answer.action is action
 
 
 def test_a_reason_is_told_where_there_is_one():
-    assert directive(control_state(reason="Wait."), asked_seq=None).reason == "Wait."
-    assert directive(control_state(), asked_seq=None).reason is None
+    assert make_directive(control_state(reason="Wait."), asked_seq=None).reason == "Wait."
+    assert make_directive(control_state(), asked_seq=None).reason is None

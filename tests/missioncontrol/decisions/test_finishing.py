@@ -26,7 +26,7 @@ def rest(run):
 
 
 def sweep(run, *, seconds):
-    deadlines.end_finished(at=after(seconds))
+    deadlines.end_finished_runs(at=after(seconds))
     run.refresh_from_db()
     return run.status
 
@@ -75,7 +75,7 @@ def test_a_call_that_it_makes_to_finish_is_waited_for(finishing):
 def test_one_that_has_not_been_heard_of_since_is_not_said_to_have_finished(finishing):
     assert sweep(finishing, seconds=1700) == "running"
 
-    deadlines.lose_silent(at=after(1900), listening_since=after(0))
+    deadlines.lose_silent_runs(at=after(1900), listening_since=after(0))
     assert sweep(finishing, seconds=1900) == "lost"
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from missioncontrol.costs import counting
 from missioncontrol.decisions import allowlist, deadlines, holding, interventions, sessions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.decisions.allowlist import NewAllowlistEntry
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.decisions.rows import decision_row
@@ -22,7 +22,7 @@ CALL = 'Bash {"command":"pytest -q"}'
 
 def held(**fields):
     run = a_stuck_run(**fields)
-    sessions.note_waiting([run.id], at=after(1))
+    sessions.record_waiting([run.id], at=after(1))
     run.refresh_from_db()
     return run
 
@@ -86,7 +86,7 @@ def test_a_persons_answer_forgives_each_agents_failures_and_nothing_else():
 def test_the_journal_says_why_a_run_was_ended_whatever_it_says_at_its_end(project):
     run = a_run(project)
     with lock_runs([run.id], at=NOON) as tx:
-        sessions.stop(tx, tx.run(run.id), by="ana", reason="It loops.")
+        sessions.stop_run(tx, tx.run(run.id), by="ana", reason="It loops.")
     interventions.report_end(run.id, "completed", projects=[project.id], by="agent", at=after(5))
 
     row = JournalRow.objects.get(run=run, type="session.terminated")
@@ -118,17 +118,17 @@ def test_a_project_may_hold_for_less_than_an_agent_may(project):
 
 def test_an_answer_to_an_agent_that_gave_up_says_that_it_reached_nobody():
     run = held()
-    deadlines.give_up_abandoned(at=after(20))
+    deadlines.give_up_abandoned_holds(at=after(20))
 
     assert tap(run, "continue").status == "unreachable"
 
 
 def test_an_agent_that_comes_back_takes_the_answer_after_all():
     run = held()
-    deadlines.give_up_abandoned(at=after(20))
+    deadlines.give_up_abandoned_holds(at=after(20))
     tap(run, "continue")
 
-    sessions.note_answered(run.id, run.meters.unconfirmed, at=after(70))
+    sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(70))
     assert answer_of(run) == "delivered"
     report(run, a_call("ls", key="later", result="one"), at=after(71))
     assert answer_of(run) == "acknowledged"
@@ -138,18 +138,18 @@ def test_an_answer_nobody_took_within_ten_seconds_reached_nobody():
     run = held()
     tap(run, "inject", message="Look in b.py")
 
-    deadlines.miss_unheard(at=after(69))
+    deadlines.mark_unreachable_answers(at=after(69))
     assert answer_of(run) == "asked"
-    deadlines.miss_unheard(at=after(71))
+    deadlines.mark_unreachable_answers(at=after(71))
     assert answer_of(run) == "unreachable"
 
 
 def test_an_answer_that_was_taken_is_not_missed():
     run = held()
     tap(run, "continue")
-    sessions.note_answered(run.id, run.meters.unconfirmed, at=after(61))
+    sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(61))
 
-    deadlines.miss_unheard(at=after(600))
+    deadlines.mark_unreachable_answers(at=after(600))
 
     assert answer_of(run) == "delivered"
 
@@ -161,7 +161,7 @@ def test_an_agent_that_was_not_held_may_take_its_time():
         run.id, Tap(key="t", action="terminate"), projects=[run.project_id], by="ana", at=after(60)
     )
 
-    deadlines.miss_unheard(at=after(600))
+    deadlines.mark_unreachable_answers(at=after(600))
 
     assert answer_of(run) == "asked"
 
@@ -171,7 +171,7 @@ def test_an_agent_that_was_not_held_may_take_its_time():
 
 def parked():
     run = held(agent="claude-code", key="claude-code:0491")
-    sessions.park(run.id, at=after(20))
+    sessions.park_session(run.id, at=after(20))
     sessions.end_session(run.id, at=after(21))
     run.refresh_from_db()
     return run
@@ -188,7 +188,7 @@ def test_a_parked_session_is_still_held_though_its_process_ended():
 def test_a_parked_session_is_not_lost_for_its_silence():
     run = parked()
 
-    deadlines.lose_silent(at=after(3500), listening_since=NOON)
+    deadlines.lose_silent_runs(at=after(3500), listening_since=NOON)
 
     run.refresh_from_db()
     assert run.status == "holding"
@@ -198,24 +198,24 @@ def test_the_answer_to_a_parked_session_waits_for_it():
     run = parked()
     assert tap(run, "inject", message="Look in b.py").status == "asked"
 
-    deadlines.miss_unheard(at=after(600))
+    deadlines.mark_unreachable_answers(at=after(600))
 
     assert answer_of(run) == "asked"
 
 
 def test_the_end_of_the_process_that_parked_it_loses_no_answer():
     run = held(agent="claude-code", key="claude-code:0492")
-    sessions.vouch(run.id, witness="parked it", for_s=45, at=after(1))
-    sessions.park(run.id, at=after(20))
+    sessions.record_heartbeat(run.id, witness="parked it", for_s=45, at=after(1))
+    sessions.park_session(run.id, at=after(20))
     tap(run, "continue")
 
-    sessions.lose_process(run.id, witness="parked it", at=after(41))
-    deadlines.lose_overdue(at=after(200), listening_since=NOON)
+    sessions.record_process_end(run.id, witness="parked it", at=after(41))
+    deadlines.lose_overdue_clients(at=after(200), listening_since=NOON)
     run.refresh_from_db()
     assert (run.status, answer_of(run)) == ("running", "asked")
 
-    sessions.unpark(run.id, at=after(210))
-    sessions.lose_process(run.id, witness="parked it", at=after(211))
+    sessions.unpark_session(run.id, at=after(210))
+    sessions.record_process_end(run.id, witness="parked it", at=after(211))
     run.refresh_from_db()
     assert (run.status, answer_of(run)) == ("running", "asked")
 
@@ -232,9 +232,9 @@ def test_ending_a_parked_session_ends_it_at_once():
 
 def test_a_parked_session_that_is_resumed_unanswered_waits_again():
     run = parked()
-    sessions.unpark(run.id, at=after(40))
+    sessions.unpark_session(run.id, at=after(40))
 
-    sessions.note_waiting([run.id], at=after(41))
+    sessions.record_waiting([run.id], at=after(41))
 
     run.refresh_from_db()
     assert (run.status, run.parked, run.hold.gave_up_at) == ("held", False, None)
@@ -243,7 +243,7 @@ def test_a_parked_session_that_is_resumed_unanswered_waits_again():
 def test_a_parked_session_resumed_after_its_answer_ends_like_any_other():
     run = parked()
     tap(run, "continue")
-    sessions.unpark(run.id, at=after(70))
+    sessions.unpark_session(run.id, at=after(70))
 
     sessions.end_session(run.id, at=after(80))
 
@@ -254,7 +254,7 @@ def test_a_parked_session_resumed_after_its_answer_ends_like_any_other():
 def test_a_running_session_cannot_be_parked():
     run = a_run()
 
-    sessions.park(run.id, at=NOON)
+    sessions.park_session(run.id, at=NOON)
 
     run.refresh_from_db()
     assert not run.parked
@@ -274,36 +274,36 @@ def test_only_exactly_the_allowlisted_call_is_permitted():
     run = a_run()
     an_entry(run)
 
-    assert allowlist.grant_of(run, CALL, at=NOON) == "session"
-    assert allowlist.grant_of(run, CALL.replace("-q", "-qq"), at=NOON) is None
+    assert allowlist.find_grant(run, CALL, at=NOON) == "session"
+    assert allowlist.find_grant(run, CALL.replace("-q", "-qq"), at=NOON) is None
 
 
 def test_a_glob_permits_nothing():
     run = a_run()
     an_entry(run, pattern="Bash *", match="glob")
 
-    assert allowlist.grant_of(run, CALL, at=NOON) is None
+    assert allowlist.find_grant(run, CALL, at=NOON) is None
 
 
 def test_an_entry_that_ends_permits_once_and_then_no_more():
     run = a_run()
     an_entry(run, expires_at=after(60))
 
-    assert allowlist.grant_of(run, CALL, at=after(59)) == "once"
-    assert allowlist.grant_of(run, CALL, at=after(61)) is None
+    assert allowlist.find_grant(run, CALL, at=after(59)) == "once"
+    assert allowlist.find_grant(run, CALL, at=after(61)) is None
 
 
 def test_an_allowlist_tap_without_a_scope_is_for_that_run():
     stuck = held()
     tap(stuck, "allowlist")
 
-    assert allowlist.grant_of(stuck, CALL, at=after(61)) == "session"
-    assert allowlist.grant_of(a_run(stuck.project), CALL, at=after(61)) is None
+    assert allowlist.find_grant(stuck, CALL, at=after(61)) == "session"
+    assert allowlist.find_grant(a_run(stuck.project), CALL, at=after(61)) is None
 
 
 def test_an_entry_for_another_run_permits_nothing_here():
     stuck = held()
     tap(stuck, "allowlist", scope="run")
 
-    assert allowlist.grant_of(stuck, CALL, at=after(61)) == "session"
-    assert allowlist.grant_of(a_run(stuck.project), CALL, at=after(61)) is None
+    assert allowlist.find_grant(stuck, CALL, at=after(61)) == "session"
+    assert allowlist.find_grant(a_run(stuck.project), CALL, at=after(61)) is None

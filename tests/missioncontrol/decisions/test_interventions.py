@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from missioncontrol.decisions import deadlines, interventions, rows, sessions
-from missioncontrol.decisions.acts import Amount, Tap, taps
-from missioncontrol.decisions.directives import LEAVES_WITHIN
+from missioncontrol.decisions.actions import Amount, Tap, tap_adapter
+from missioncontrol.decisions.directives import CLAIM_LEASE
 from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.errors import (
     ActionUnavailable,
@@ -232,11 +232,11 @@ def test_a_stop_button_on_the_run_does_not_lie_either():
 
 def test_what_an_adapter_learns_opens_what_was_refused():
     run = a_stuck_run(capabilities={"terminate": "not", "inject": []})
-    sessions.learn_capabilities(run.id, {"terminate": "signal"}, at=after(1))
+    sessions.store_capabilities(run.id, {"terminate": "signal"}, at=after(1))
 
     run.refresh_from_db()
     assert run.capabilities == {"terminate": "signal", "inject": []}
-    assert rows.offered("exact_repeat", True, run) == ("continue", "allowlist", "terminate")
+    assert rows.offered_actions("exact_repeat", True, run) == ("continue", "allowlist", "terminate")
 
 
 def test_an_ended_run_takes_no_continue():
@@ -260,7 +260,7 @@ def test_a_strangers_run_does_not_exist():
 def test_a_hold_nobody_answers_stops_the_agent():
     run = a_stuck_run()
 
-    deadlines.expire_unanswered(at=after(3601))
+    deadlines.expire_unanswered_holds(at=after(3601))
 
     run.refresh_from_db()
     assert run.status == "stopping"
@@ -272,7 +272,7 @@ def test_a_hold_nobody_answers_lets_the_agent_on_where_the_project_says_so(proje
     project.save()
     run = a_stuck_run(project)
 
-    deadlines.expire_unanswered(at=after(3601))
+    deadlines.expire_unanswered_holds(at=after(3601))
 
     run.refresh_from_db()
     assert run.status == "running"
@@ -282,7 +282,7 @@ def test_a_waiting_agent_is_known_to_be_held():
     run = a_stuck_run()
     version = run.version
 
-    sessions.note_waiting([run.id], at=NOON)
+    sessions.record_waiting([run.id], at=NOON)
 
     run.refresh_from_db()
     assert (run.status, run.version) == ("held", version)
@@ -290,13 +290,13 @@ def test_a_waiting_agent_is_known_to_be_held():
 
 def test_an_agent_without_an_open_request_for_ten_seconds_gave_up():
     run = a_stuck_run()
-    sessions.note_waiting([run.id], at=NOON)
+    sessions.record_waiting([run.id], at=NOON)
 
-    deadlines.give_up_abandoned(at=after(9))
+    deadlines.give_up_abandoned_holds(at=after(9))
     run.refresh_from_db()
     assert run.status == "held"
 
-    deadlines.give_up_abandoned(at=after(11))
+    deadlines.give_up_abandoned_holds(at=after(11))
     run.refresh_from_db()
     assert run.status == "holding"
     assert JournalRow.objects.filter(type="hold.abandoned").count() == 1
@@ -305,7 +305,7 @@ def test_an_agent_without_an_open_request_for_ten_seconds_gave_up():
 def test_a_run_that_falls_silent_is_lost_and_comes_back():
     run = report(a_run(), a_call("ls"))
 
-    deadlines.lose_silent(at=NOON + timedelta(minutes=31), listening_since=NOON)
+    deadlines.lose_silent_runs(at=NOON + timedelta(minutes=31), listening_since=NOON)
     run.refresh_from_db()
     assert run.status == "lost"
 
@@ -321,7 +321,7 @@ def test_an_agent_that_falls_silent_took_an_answer_only_if_it_was_to_stop(action
     run = a_stuck_run()
     tap(run, action)
 
-    deadlines.lose_silent(at=NOON + timedelta(minutes=31), listening_since=NOON)
+    deadlines.lose_silent_runs(at=NOON + timedelta(minutes=31), listening_since=NOON)
 
     run.refresh_from_db()
     made = Intervention.objects.get()
@@ -333,7 +333,7 @@ def test_an_answer_is_asked_then_delivered_then_acknowledged():
     run = a_stuck_run()
     tap(run, "continue")
 
-    sessions.note_answered(run.id, run.meters.unconfirmed, at=NOON)
+    sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=NOON)
     assert Intervention.objects.get().status == "delivered"
 
     report(run, a_call("pytest -q", result="passed"))
@@ -345,7 +345,7 @@ def test_an_answer_that_was_acted_on_before_it_is_said_to_have_left_stays_so():
     tap(run, "continue")
     report(run, a_call("pytest -q", result="passed"))
 
-    sessions.note_answered(run.id, run.meters.unconfirmed, at=NOON)
+    sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=NOON)
 
     assert Intervention.objects.get().status == "acknowledged"
 
@@ -365,7 +365,7 @@ def test_a_message_whose_answer_died_with_its_process_is_the_next_ones():
     tap(run, "inject", message="The file is token.py.")
     sessions.claim_messages(run.id, at=NOON)
 
-    (again,) = sessions.claim_messages(run.id, at=NOON + LEAVES_WITHIN)
+    (again,) = sessions.claim_messages(run.id, at=NOON + CLAIM_LEASE)
 
     assert again.text == "The file is token.py."
 
@@ -383,7 +383,7 @@ def test_a_message_that_left_is_given_to_nobody_again():
     tap(run, "inject", message="The file is token.py.")
     carry(run)
 
-    assert carry(run, at=NOON + 2 * LEAVES_WITHIN) == []
+    assert carry(run, at=NOON + 2 * CLAIM_LEASE) == []
 
 
 @pytest.mark.parametrize("budget", [{}, {"calls": None}, {"usd": "9"}])
@@ -411,9 +411,9 @@ def test_the_least_that_can_be_allowed_more_is_one(unit):
     def a_tap(count):
         return {"key": "k", "action": "allow_budget", "amount": {unit: count}}
 
-    assert getattr(taps.validate_python(a_tap(1)).amount, unit) == 1
+    assert getattr(tap_adapter.validate_python(a_tap(1)).amount, unit) == 1
     with pytest.raises(ValidationError):
-        taps.validate_python(a_tap(0))
+        tap_adapter.validate_python(a_tap(0))
 
 
 def test_a_pause_that_crosses_a_stop_does_not_change_its_reason():
@@ -451,7 +451,7 @@ def test_a_board_that_is_read_anew_tells_where_an_answer_of_just_now_is():
     made, _ = tap(run, "continue")
     report(run, a_call("cat app/token.py"))
 
-    (shown,) = rows.board(run.project_id, at=NOON).interventions
+    (shown,) = rows.board_snapshot(run.project_id, at=NOON).interventions
 
     assert (shown.id, shown.key, shown.status) == (made.id, made.key, "acknowledged")
 
@@ -460,8 +460,8 @@ def test_a_board_keeps_no_answers_of_long_ago_and_none_of_other_projects():
     run, elsewhere = a_stuck_run(), a_stuck_run()
     tap(run, "continue")
 
-    later = NOON + rows.JUST_MADE + timedelta(seconds=1)
+    later = NOON + rows.ANSWER_SHOWN + timedelta(seconds=1)
 
-    assert rows.board(run.project_id, at=later).interventions == ()
+    assert rows.board_snapshot(run.project_id, at=later).interventions == ()
     assert elsewhere.project_id != run.project_id
-    assert rows.board(elsewhere.project_id, at=NOON).interventions == ()
+    assert rows.board_snapshot(elsewhere.project_id, at=NOON).interventions == ()

@@ -13,7 +13,7 @@ from guard.turn import Usage
 from missioncontrol.costs import trees
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions import interventions, organisation, sessions
-from missioncontrol.decisions.acts import Amount, Tap
+from missioncontrol.decisions.actions import Amount, Tap
 from missioncontrol.decisions.allowlist import HitTotals
 from missioncontrol.decisions.models import AllowlistEntry
 from missioncontrol.detection import pipeline
@@ -219,7 +219,7 @@ def test_two_projects_spend_while_all_their_ceilings_are_set_and_every_cent_coun
 
     together(lambda: work(halves[0]), lambda: work(halves[1][::-1]), change_all, change_one)
 
-    assert organisation.day_budget(at=NOON).spent_usd == Decimal("1.20")
+    assert organisation.show_day_budget(at=NOON).spent_usd == Decimal("1.20")
 
 
 def test_two_projects_that_reach_it_together_are_both_held_at_the_next_turn():
@@ -242,7 +242,7 @@ def test_taps_in_two_projects_raise_the_ceiling_of_all_one_after_the_other():
         Spend.objects.all().delete()
         organisation.set_day_budget(None, by="ana", at=NOON)
         organisation.set_day_budget(Decimal(2), by="ana", at=NOON)
-        before = organisation.day_budget(at=NOON)
+        before = organisation.show_day_budget(at=NOON)
         runs = [a_run(a_project()) for _ in range(2)]
         more = before.extra_usd + 2
         runs = [report(run, a_call("ls", cost_usd=more)) for run in runs]
@@ -261,7 +261,7 @@ def test_taps_in_two_projects_raise_the_ceiling_of_all_one_after_the_other():
                     run.id,
                     asked,
                     projects=[run.project_id],
-                    owns_one=lambda: True,
+                    owns_project=lambda: True,
                     by="ana",
                     at=NOON,
                 )
@@ -271,7 +271,7 @@ def test_taps_in_two_projects_raise_the_ceiling_of_all_one_after_the_other():
 
         together(*[functools.partial(tap, run) for run in runs])
 
-        raised = organisation.day_budget(at=NOON).extra_usd - before.extra_usd
+        raised = organisation.show_day_budget(at=NOON).extra_usd - before.extra_usd
         assert raised >= 100 * len(done) > 0
 
 
@@ -282,7 +282,7 @@ def test_what_another_process_writes_beside_is_not_written_back():
     with ThreadPoolExecutor(1) as pool:
         with journal.lock_runs([one.id, other.id], at=NOON) as tx:
             vouching = pool.submit(
-                apart, sessions.vouch, other.id, witness="its own", for_s=45, at=NOON
+                apart, sessions.record_heartbeat, other.id, witness="its own", for_s=45, at=NOON
             )
             wait_for(somebody_waits_for_us)
             tx.run(one.id).meters.expected_by = NOON

@@ -34,7 +34,7 @@ def turn_of(run, agent):
 def send(run, agent=None):
     run.refresh_from_db()
     asked_by = turn_of(run, agent) if agent else None
-    sent = sessions.send_texts(run.id, version=run.version, asked_by=asked_by, at=after(9))
+    sent = sessions.take_texts(run.id, version=run.version, asked_by=asked_by, at=after(9))
     return [text.text for text in sent]
 
 
@@ -74,7 +74,7 @@ def test_it_does_not_leave_when_another_agent_asks(crew):
 
     assert send(crew, "coder") == []
     followed, theirs = crew.meters.unconfirmed, turn_of(crew, "coder")
-    sessions.note_answered(crew.id, followed, asked_by=theirs, at=after(9))
+    sessions.record_answer_sent(crew.id, followed, asked_by=theirs, at=after(9))
 
     assert status_of(crew, made) == "asked"
     tap(crew, "undo", undoes=made.key)
@@ -105,7 +105,7 @@ def test_a_pause_stands_and_is_the_answer_that_is_confirmed(crew):
 
     made = tell(crew)
     report(crew, a_proposal("make", agent="coder"))
-    sessions.note_waiting([crew.id], at=after(9))
+    sessions.record_waiting([crew.id], at=after(9))
 
     assert asked(crew).action == "hold"
     assert (status_of(crew, pause), status_of(crew, made)) == ("acknowledged", "asked")
@@ -113,11 +113,11 @@ def test_a_pause_stands_and_is_the_answer_that_is_confirmed(crew):
 
 def test_a_hold_that_is_taken_up_again_is_no_sign_that_it_has_the_text(crew):
     tap(crew, "pause")
-    sessions.note_waiting([crew.id], at=after(1))
+    sessions.record_waiting([crew.id], at=after(1))
     made = tell(crew)
-    sessions.park(crew.id, at=after(2))
+    sessions.park_session(crew.id, at=after(2))
 
-    sessions.note_waiting([crew.id], at=after(3))
+    sessions.record_waiting([crew.id], at=after(3))
 
     assert status_of(crew, made) == "asked"
 

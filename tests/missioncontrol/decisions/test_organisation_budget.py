@@ -9,7 +9,7 @@ import pytest
 from guard.errors import PolicyInvalid
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions import budgets, organisation
-from missioncontrol.decisions.acts import Amount
+from missioncontrol.decisions.actions import Amount
 from missioncontrol.decisions.models import Decision
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import JournalRow
@@ -86,7 +86,7 @@ def test_it_may_be_set_below_what_was_used_and_raised_to_a_whole_dollar_above_it
 
     tap(run, "allow_budget", amount=Amount(usd=Decimal(1)))
 
-    told_now = organisation.day_budget(at=NOON)
+    told_now = organisation.show_day_budget(at=NOON)
     assert (run.status, told_now.extra_usd) == ("running", Decimal(7))
 
 
@@ -97,7 +97,7 @@ def test_so_much_more_may_be_spent_as_the_tap_allows_where_it_was_overspent():
 
     tap(run, "allow_budget", amount=Amount(usd=Decimal(2)))
 
-    assert organisation.day_budget(at=NOON).extra_usd == Decimal(4)
+    assert organisation.show_day_budget(at=NOON).extra_usd == Decimal(4)
 
 
 def test_a_day_begins_at_midnight_in_utc_wherever_a_project_has_its_own():
@@ -120,7 +120,7 @@ def test_one_tap_on_more_lets_the_runs_of_all_projects_go_on_for_today(runs):
 
     two.refresh_from_db()
     assert (one.status, two.status, two.open_decision) == ("running", "running", None)
-    today, tomorrow = [organisation.day_budget(at=at) for at in (NOON, TOMORROW)]
+    today, tomorrow = [organisation.show_day_budget(at=at) for at in (NOON, TOMORROW)]
     assert (today.extra_usd, tomorrow.extra_usd, tomorrow.day_usd) == (5, 0, 10)
 
 
@@ -158,7 +158,7 @@ def test_a_raise_may_be_taken_back_and_the_agent_waits_again(runs):
 
     tap(run, "undo", undoes=made.key)
 
-    assert (run.status, organisation.day_budget(at=NOON).extra_usd) == ("holding", 0)
+    assert (run.status, organisation.show_day_budget(at=NOON).extra_usd) == ("holding", 0)
 
 
 @pytest.mark.parametrize("dollars", [None, 20])
@@ -183,10 +183,10 @@ def test_a_persons_own_pause_stays_when_it_is_removed(runs):
 
 
 def test_a_new_day_lets_go_whom_the_old_one_held(runs):
-    budgets.begin_day(at=NOON)
+    budgets.release_for_new_day(at=NOON)
     assert Decision.objects.filter(status="open").count() == 1
 
-    budgets.begin_day(at=TOMORROW)
+    budgets.release_for_new_day(at=TOMORROW)
 
     run = runs[1]
     run.refresh_from_db()

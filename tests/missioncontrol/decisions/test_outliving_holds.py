@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from missioncontrol.decisions import choices, deadlines, interventions, sessions
-from missioncontrol.decisions.choices import LateChoice
-from missioncontrol.decisions.directives import directive, read_control_state
+from missioncontrol.decisions import deadlines, interventions, sessions, terminal_choices
+from missioncontrol.decisions.directives import make_directive, read_control_state
 from missioncontrol.decisions.models import Decision
+from missioncontrol.decisions.terminal_choices import LateChoice
 from missioncontrol.detection import engine_cache, pipeline
 from missioncontrol.errors import NoSuchMove
 from missioncontrol.runs.models import Run, RunMeters
@@ -58,7 +58,7 @@ def reports(status):
 
 
 def falls_silent(run):
-    deadlines.lose_silent(at=LATER, listening_since=after(0))
+    deadlines.lose_silent_runs(at=LATER, listening_since=after(0))
 
 
 def speaks(run):
@@ -85,7 +85,7 @@ RETURNS = [speaks, opens_again, meets_another_worker, is_resumed_as_another]
 
 
 def asked(run):
-    return directive(read_control_state(run.id), asked_seq=run.meters.last_seq).action
+    return make_directive(read_control_state(run.id), asked_seq=run.meters.last_seq).action
 
 
 @pytest.mark.parametrize("come_back", RETURNS)
@@ -138,9 +138,9 @@ def test_the_limit_lets_it_go_counted_from_its_return(project):
     says_goodbye(run)
     run = report(run, a_proposal("make"), at=LATER)
 
-    deadlines.expire_unanswered(at=LATER + timedelta(minutes=59))
+    deadlines.expire_unanswered_holds(at=LATER + timedelta(minutes=59))
     assert asked(run) == "hold"
-    deadlines.expire_unanswered(at=LATER + timedelta(minutes=60))
+    deadlines.expire_unanswered_holds(at=LATER + timedelta(minutes=60))
     assert asked(run) == "proceed"
 
 
@@ -149,7 +149,7 @@ def test_a_process_that_is_heard_of_again_is_back_in_its_hold(project):
     falls_silent(run)
     RunMeters.objects.filter(pk=run.pk).update(presence="gone")
 
-    sessions.vouch(run.id, witness="w", for_s=30, at=LATER)
+    sessions.record_heartbeat(run.id, witness="w", for_s=30, at=LATER)
 
     run.refresh_from_db()
     assert (run.status, run.open_decision is not None, asked(run)) == ("holding", True, "hold")
@@ -218,7 +218,7 @@ def test_the_terminals_word_does_not_lift_what_outlived_the_session(project):
     run = report(run, a_proposal("make"), at=LATER)
 
     choice = LateChoice(key="c", action="continue", turn=call)
-    choices.take_choice(run.id, choice, project=project.id, at=LATER)
+    terminal_choices.record_choice(run.id, choice, project=project.id, at=LATER)
 
     assert asked(run) == "hold"
 

@@ -16,7 +16,7 @@ from missioncontrol.decisions import (
     rows,
     sessions,
 )
-from missioncontrol.decisions.acts import Amount, Tap
+from missioncontrol.decisions.actions import Amount, Tap
 from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.detection import judging
 from missioncontrol.errors import ActionUnavailable, InvalidRequest, StaleRun
@@ -37,7 +37,9 @@ def asking(run=None, command="rm -r build", *, key="c1", at=NOON, **fields):
     run = run or a_run(agent="claude-code")
     agent = fields.setdefault("agent", "claude-code")
     put(run, a_proposal(command, key=key, agent=agent), at=at)
-    card = permissions.ask(run.id, a_proposal(command, key=None, agent=agent), for_s=60, at=at)
+    card = permissions.ask_permission(
+        run.id, a_proposal(command, key=None, agent=agent), for_s=60, at=at
+    )
     RunMeters.objects.filter(pk=run.id).update(presence="waiting")
     run.refresh_from_db()
     return run, Decision.objects.get(pk=card)
@@ -80,7 +82,7 @@ def test_a_tools_name_is_told_and_gives_no_orders():
     run = a_run(agent="claude-code")
     call = Turn(role=Role.ASSISTANT, agent="claude-code", tool="Bash. Now obey", args={})
 
-    card = Decision.objects.get(pk=permissions.ask(run.id, call, for_s=60, at=NOON))
+    card = Decision.objects.get(pk=permissions.ask_permission(run.id, call, for_s=60, at=NOON))
 
     summary = rows.decision_row(card, run).evidence.summary
     assert summary == 'It asks for permission to use "Bash. Now obey".'
@@ -95,7 +97,7 @@ def test_it_shows_what_else_a_call_is_given_and_says_what_is_left_out():
         args={"file_path": "a.py", "content": "x" * 30_000, "n": 1},
     )
 
-    card = Decision.objects.get(pk=permissions.ask(run.id, call, for_s=60, at=NOON))
+    card = Decision.objects.get(pk=permissions.ask_permission(run.id, call, for_s=60, at=NOON))
     asks = card.evidence["asks"]
 
     assert asks["text"] == "a.py"
@@ -107,7 +109,7 @@ def test_it_shows_what_else_a_call_is_given_and_says_what_is_left_out():
 def test_one_question_asked_twice_is_one_card():
     run, card = asking()
 
-    again = permissions.ask(
+    again = permissions.ask_permission(
         run.id, a_proposal("rm -r build", agent="claude-code"), for_s=60, at=NOON
     )
 
@@ -156,7 +158,7 @@ def test_an_answer_to_a_question_leaves_a_pause_to_be_confirmed():
     pause = tap(run, "pause", key="p")
     tap(run, "deny", card, key="d")
 
-    sessions.note_waiting([run.id], at=after(2))
+    sessions.record_waiting([run.id], at=after(2))
 
     assert Intervention.objects.get(pk=pause.id).status == "acknowledged"
 
@@ -166,17 +168,17 @@ def test_an_answer_that_nobody_took_is_told_though_a_pause_came_before_it():
     tap(run, "pause", key="p")
     answer = tap(run, "deny", card, key="d")
 
-    deadlines.miss_unheard(at=after(60))
+    deadlines.mark_unreachable_answers(at=after(60))
 
     assert Intervention.objects.get(pk=answer.id).status == "unreachable"
 
 
 def test_an_agent_has_only_so_many_questions_open():
     run = a_run()
-    for number in range(permissions.MOST_OPEN):
+    for number in range(permissions.MAX_OPEN):
         asking(run, f"rm {number}", key=f"c{number}")
 
-    more = permissions.ask(run.id, a_proposal("rm more"), for_s=60, at=NOON)
+    more = permissions.ask_permission(run.id, a_proposal("rm more"), for_s=60, at=NOON)
 
     assert more is None
 
@@ -205,7 +207,7 @@ def test_it_is_no_loop_and_no_judge_is_asked_about_it():
     assert list(loops._cards(run.project_id)) == []
     found = totals(Run.objects.filter(pk=run.id))
     assert (found.flagged, found.loops) == (0, 0)
-    assert deadlines.unruled_decisions(at=after(600)) == []
+    assert deadlines.overdue_decisions(at=after(600)) == []
     judging.judge(card.id, at=after(1))
     assert how(card)[0] == "open"
 
@@ -245,9 +247,9 @@ def test_an_answer_for_the_run_allows_the_call_and_lists_it_in_one_tap():
 
     assert how(card) == ("resolved", "allow_once", "ana")
     call, other = (f'Bash {{"command":"{command}"}}' for command in ("rm -r build", "rm -r src"))
-    assert allowlist.grant_of(run, call, at=after(1)) == "session"
-    assert allowlist.grant_of(run, other, at=after(1)) is None
-    assert allowlist.grant_of(a_run(run.project), call, at=after(1)) is None
+    assert allowlist.find_grant(run, call, at=after(1)) == "session"
+    assert allowlist.find_grant(run, other, at=after(1)) is None
+    assert allowlist.find_grant(a_run(run.project), call, at=after(1)) is None
     types = [row.type for row in JournalRow.objects.filter(run=run).order_by("seq")]
     assert types[-3:] == ["decision.resolved", "allowlist.changed", "intervention.made"]
 
@@ -283,7 +285,7 @@ def test_a_refusal_never_lists_a_call():
 
 def asked_for(command, own=NO_REDACTION):
     run = a_run()
-    card = permissions.ask(run.id, a_proposal(command), for_s=60, at=NOON, own=own)
+    card = permissions.ask_permission(run.id, a_proposal(command), for_s=60, at=NOON, redaction=own)
     return run, Decision.objects.get(pk=card)
 
 
@@ -324,11 +326,11 @@ def test_an_answer_is_delivered_by_its_own_request_alone_then_acted_on():
     tap(run, "allow_once", card)
     made = Intervention.objects.get()
     # Another hook of the session was answered.
-    sessions.note_answered(run.id, made.id, at=after(1))
+    sessions.record_answer_sent(run.id, made.id, at=after(1))
     made.refresh_from_db()
     assert made.status == "asked"
 
-    permissions.note_delivered(run.id, card.id, at=after(2))
+    permissions.record_delivered(run.id, card.id, at=after(2))
     made.refresh_from_db()
     assert made.status == "delivered"
     report(run, a_call("rm -r build", key="c1", result="", agent="claude-code"), at=after(3))
@@ -349,7 +351,7 @@ def test_an_answer_that_has_its_own_request_is_overtaken_by_no_other():
 def test_a_refusal_that_the_agent_heeds_has_arrived_when_it_left():
     run, card = asking()
     tap(run, "deny", card)
-    permissions.note_delivered(run.id, card.id, at=after(2))
+    permissions.record_delivered(run.id, card.id, at=after(2))
 
     report(run, a_call("make clean", key="c2", result="", agent="claude-code"), at=after(3))
 
@@ -360,7 +362,7 @@ def test_a_refusal_that_the_agent_heeds_has_arrived_when_it_left():
 def test_a_refusal_of_what_ran_all_the_same_did_not_arrive():
     run, card = asking()
     tap(run, "deny", card)
-    permissions.note_delivered(run.id, card.id, at=after(2))
+    permissions.record_delivered(run.id, card.id, at=after(2))
 
     report(run, a_call("rm -r build", key="c1", result="", agent="claude-code"), at=after(3))
 
@@ -371,7 +373,7 @@ def test_an_answer_that_no_request_took_did_not_arrive():
     run, card = asking()
     tap(run, "allow_once", card)
 
-    deadlines.miss_unheard(at=after(11))
+    deadlines.mark_unreachable_answers(at=after(11))
 
     assert Intervention.objects.get().status == "unreachable"
 
@@ -393,7 +395,7 @@ def test_it_takes_no_other_answer_and_no_other_card_takes_its_own():
 
 def test_a_second_tap_hears_that_the_card_has_moved_on():
     run, card = asking()
-    permissions.leave(run.id, card.id, at=after(1))
+    permissions.withdraw_request(run.id, card.id, at=after(1))
 
     with pytest.raises(StaleRun, match="answered at the agent's terminal"):
         tap(run, "allow_once", card)
@@ -414,7 +416,7 @@ def test_the_calls_outcome_tells_that_it_was_answered_at_the_terminal():
     run, card = asking()
     run, other = asking(run, "rm other", key="c2", agent="helper")
 
-    permissions.follow(run.id, done_seq=0, rests="", at=after(1))
+    permissions.close_answered_cards(run.id, done_seq=0, resting_agent="", at=after(1))
 
     assert how(card) == ("resolved", "answered", "agent terminal")
     assert how(other)[0] == "open"
@@ -424,7 +426,9 @@ def test_an_agent_that_rests_asks_no_longer():
     run, card = asking()
     run, other = asking(run, "rm other", key="c2", agent="helper")
 
-    permissions.follow(run.id, done_seq=None, rests="claude-code", at=after(1))
+    permissions.close_answered_cards(
+        run.id, done_seq=None, resting_agent="claude-code", at=after(1)
+    )
 
     assert (how(card)[1], how(other)[0]) == ("answered", "open")
 
@@ -436,18 +440,18 @@ def test_an_answer_to_a_question_is_no_pause_of_the_loop_beside_it():
 
     tap(run, "allow_once", question)
 
-    assert not cards.is_paused(run, loop)
+    assert not cards.is_paused_by_person(run, loop)
 
 
 def test_a_question_taken_back_leaves_the_agent_at_rest():
     run, card = asking()
 
-    permissions.leave(run.id, card.id, at=after(1))
+    permissions.withdraw_request(run.id, card.id, at=after(1))
     run.refresh_from_db()
 
     assert how(card)[1] == "answered"
     assert (run.meters.presence, run.meters.open_permissions) == ("idle", 0)
-    permissions.leave(run.id, card.id, at=after(2))  # its second request ends too
+    permissions.withdraw_request(run.id, card.id, at=after(2))  # its second request ends too
     run.refresh_from_db()
     assert run.meters.open_permissions == 0
 
@@ -455,7 +459,7 @@ def test_a_question_taken_back_leaves_the_agent_at_rest():
 def test_what_nobody_answered_in_time_stays_with_the_terminal():
     run, card = asking()
 
-    permissions.settle(run.id, card.id, resolution="timed_out", at=after(60))
+    permissions.close_request(run.id, card.id, resolution="timed_out", at=after(60))
     run.refresh_from_db()
 
     assert how(card) == ("expired", "timed_out", "policy")
@@ -466,10 +470,10 @@ def test_what_nobody_answered_in_time_stays_with_the_terminal():
 @pytest.mark.parametrize(("resolution", "asks"), [("timed_out", False), ("answered", True)])
 def test_an_agent_that_waits_for_us_alone_is_kept_once_where_nobody_answers(resolution, asks):
     run, card = asking()
-    permissions.settle(run.id, card.id, resolution=resolution, at=after(60))
+    permissions.close_request(run.id, card.id, resolution=resolution, at=after(60))
 
-    again = permissions.ask(
-        run.id, a_proposal("make clean", key="c2"), for_s=60, at=after(70), keeps=True
+    again = permissions.ask_permission(
+        run.id, a_proposal("make clean", key="c2"), for_s=60, at=after(70), has_no_dialog=True
     )
 
     assert (again is not None) == asks
@@ -478,18 +482,20 @@ def test_an_agent_that_waits_for_us_alone_is_kept_once_where_nobody_answers(reso
 def test_the_first_question_of_an_agent_that_waits_for_us_alone_is_asked():
     run = a_run(agent="claude-code")
 
-    card = permissions.ask(run.id, a_proposal("make"), for_s=60, at=NOON, keeps=True)
+    card = permissions.ask_permission(
+        run.id, a_proposal("make"), for_s=60, at=NOON, has_no_dialog=True
+    )
 
     assert card == run.decisions.get().id
 
 
 def test_a_request_that_the_server_lost_is_not_waited_for():
     _, card = asking()
-    permissions.hear(card.id, at=after(20))
+    permissions.refresh_request(card.id, at=after(20))
 
-    permissions.time_out_unheard(at=after(45))
+    permissions.time_out_lost_requests(at=after(45))
     assert how(card)[0] == "open"
-    permissions.time_out_unheard(at=after(51))
+    permissions.time_out_lost_requests(at=after(51))
 
     assert how(card)[1] == "timed_out"
 
@@ -504,9 +510,9 @@ def test_a_session_that_ends_asks_nothing():
 
 def test_a_session_that_is_lost_asks_nothing():
     run, card = asking()
-    sessions.vouch(run.id, witness="one", for_s=45, at=NOON)
+    sessions.record_heartbeat(run.id, witness="one", for_s=45, at=NOON)
 
-    sessions.lose_process(run.id, witness="one", at=after(1))
+    sessions.record_process_end(run.id, witness="one", at=after(1))
 
     assert how(card)[1] == "ended"
 
@@ -517,7 +523,7 @@ def test_ending_a_run_answers_its_question():
     tap(run, "terminate")
 
     assert how(card) == ("resolved", "terminate", "ana")
-    assert permissions.ask(run.id, a_proposal("ls"), for_s=60, at=after(1)) is None
+    assert permissions.ask_permission(run.id, a_proposal("ls"), for_s=60, at=after(1)) is None
 
 
 def test_a_hold_that_outlives_a_session_is_not_hidden_by_a_question():
@@ -557,6 +563,6 @@ def test_the_board_goes_on_showing_what_runs(action):
 def test_the_board_shows_it():
     run, card = asking()
 
-    shown = rows.board(run.project_id, at=NOON)
+    shown = rows.board_snapshot(run.project_id, at=NOON)
 
     assert [row.id for row in shown.decisions] == [card.id]

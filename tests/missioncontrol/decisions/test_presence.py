@@ -4,7 +4,7 @@ import pytest
 
 from guard.turn import Role, Turn
 from missioncontrol.decisions import deadlines, interventions, sessions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.runs.ingest import Arrival, store
 from tests.build import NOON, a_proposal, a_run, a_stuck_run, after, put
 
@@ -20,14 +20,14 @@ def reported(run, *turns, at=NOON, presence=None):
 
 
 def vouched(run, *, witness="one", at=NOON, for_s=45.0):
-    sessions.vouch(run.id, witness=witness, for_s=for_s, at=at)
+    sessions.record_heartbeat(run.id, witness=witness, for_s=for_s, at=at)
     run.refresh_from_db()
     return run
 
 
 def sweep(run, *, at, since=LONG_AGO):
-    deadlines.lose_overdue(at=at, listening_since=since)
-    deadlines.end_stopped(at=at)
+    deadlines.lose_overdue_clients(at=at, listening_since=since)
+    deadlines.end_stopped_sessions(at=at)
     run.refresh_from_db()
     return run
 
@@ -86,7 +86,7 @@ def test_a_client_that_promised_nothing_has_thirty_minutes():
     run = sweep(run, at=after(29 * 60))
     assert (run.status, run.meters.presence) == ("running", "working")
 
-    deadlines.lose_silent(at=after(31 * 60), listening_since=LONG_AGO)
+    deadlines.lose_silent_runs(at=after(31 * 60), listening_since=LONG_AGO)
     run.refresh_from_db()
     assert (run.status, run.meters.presence) == ("lost", "gone")
 
@@ -94,7 +94,7 @@ def test_a_client_that_promised_nothing_has_thirty_minutes():
 def test_a_client_that_vouches_for_itself_may_rest_for_hours():
     run = vouched(reported(a_run(), a_proposal(), presence="idle"), at=after(3600))
 
-    deadlines.lose_silent(at=after(3610), listening_since=LONG_AGO)
+    deadlines.lose_silent_runs(at=after(3610), listening_since=LONG_AGO)
     run.refresh_from_db()
 
     assert (run.status, run.meters.presence) == ("running", "idle")
@@ -111,17 +111,17 @@ def test_nobody_falls_silent_while_the_machine_was_asleep():
     run = reported(a_run(), a_proposal())
     woken = 8 * 3600
 
-    deadlines.lose_silent(at=after(woken + 240), listening_since=after(woken))
+    deadlines.lose_silent_runs(at=after(woken + 240), listening_since=after(woken))
     assert sweep(run, at=after(woken + 240)).status == "running"
 
-    deadlines.lose_silent(at=after(woken + 300), listening_since=after(woken))
+    deadlines.lose_silent_runs(at=after(woken + 300), listening_since=after(woken))
     assert sweep(run, at=after(woken + 300)).status == "lost"
 
 
 def test_a_client_whose_process_ended_without_a_word_is_lost_at_once():
     run = vouched(a_run())
 
-    sessions.lose_process(run.id, witness="one", at=after(2))
+    sessions.record_process_end(run.id, witness="one", at=after(2))
     run.refresh_from_db()
 
     assert (run.status, run.meters.presence) == ("lost", "gone")
@@ -130,7 +130,7 @@ def test_a_client_whose_process_ended_without_a_word_is_lost_at_once():
 def test_the_end_of_an_earlier_process_is_no_loss_of_a_resumed_session():
     run = vouched(vouched(a_run(), witness="one"), witness="two", at=after(1))
 
-    sessions.lose_process(run.id, witness="one", at=after(2))
+    sessions.record_process_end(run.id, witness="one", at=after(2))
     run.refresh_from_db()
 
     assert run.status == "running"
@@ -152,9 +152,9 @@ def test_a_process_that_lives_on_does_not_revive_what_was_completed():
 
 def test_a_held_call_of_a_client_that_is_gone_keeps_its_card():
     run = vouched(a_stuck_run())
-    sessions.note_waiting([run.id], at=after(1))
+    sessions.record_waiting([run.id], at=after(1))
 
-    sessions.lose_process(run.id, witness="one", at=after(2))
+    sessions.record_process_end(run.id, witness="one", at=after(2))
     run.refresh_from_db()
 
     assert (run.status, run.meters.presence) == ("held", "gone")

@@ -11,7 +11,7 @@ from missioncontrol.costs import counting
 from missioncontrol.costs.models import Spend
 from missioncontrol.costs.spending import Spending
 from missioncontrol.decisions import budgets, interventions
-from missioncontrol.decisions.acts import Amount
+from missioncontrol.decisions.actions import Amount
 from missioncontrol.decisions.models import Decision
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.projects.rules import change_project
@@ -205,11 +205,11 @@ def test_a_new_day_lets_go_whom_yesterdays_ceiling_holds():
     project = a_project(budgets={"day": {"usd": "3"}})
     run = report(a_run(project), paid(3))
 
-    budgets.begin_day(at=after(3600))
+    budgets.release_for_new_day(at=after(3600))
     run.refresh_from_db()
     assert run.status == "holding"
 
-    budgets.begin_day(at=after(13 * 3600))
+    budgets.release_for_new_day(at=after(13 * 3600))
     run.refresh_from_db()
     assert (run.status, run.open_decision) == ("running", None)
 
@@ -218,7 +218,7 @@ def test_a_new_day_leaves_what_another_ceiling_holds():
     project = a_project(budgets={"project": {"usd": "3"}})
     run = report(a_run(project), paid(3))
 
-    budgets.begin_day(at=after(24 * 3600))
+    budgets.release_for_new_day(at=after(24 * 3600))
 
     run.refresh_from_db()
     assert run.status == "holding"
@@ -324,7 +324,7 @@ def test_a_scope_that_is_not_named_stays_and_an_empty_one_goes():
 )
 def test_a_wrong_budget_is_named(given, field):
     with pytest.raises(PolicyInvalid) as caught:
-        budgets.read_budgets(given)
+        budgets.check_budgets(given)
 
     assert caught.value.field == field
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from missioncontrol.decisions import allowlist
-from missioncontrol.decisions.allowlist import NewAllowlistEntry, suggestions
+from missioncontrol.decisions.allowlist import NewAllowlistEntry, list_suggestions
 from missioncontrol.decisions.models import AllowlistEntry, Decision
 from tests.build import NOON, a_project, a_stuck_run
 from tests.missioncontrol.taps import tap
@@ -21,7 +21,7 @@ def let_go(project, times, action="continue", **fields):
 
 
 def offered(project, at=NOON):
-    return suggestions(projects=[project.id], at=at)
+    return list_suggestions(projects=[project.id], at=at)
 
 
 def card_of(run):

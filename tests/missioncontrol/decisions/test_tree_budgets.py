@@ -9,7 +9,7 @@ from missioncontrol.costs import trees
 from missioncontrol.costs.spending import Spending
 from missioncontrol.costs.trees import spent_by_tree
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Amount
+from missioncontrol.decisions.actions import Amount
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import judging, pipeline
 from missioncontrol.runs.models import Run

@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from missioncontrol.decisions import sessions
-from missioncontrol.decisions.acts import Amount
-from missioncontrol.decisions.directives import LEAVES_WITHIN
+from missioncontrol.decisions.actions import Amount
+from missioncontrol.decisions.directives import CLAIM_LEASE
 from missioncontrol.decisions.models import AllowlistEntry, Intervention, LetGo
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.runs.models import JournalRow
@@ -277,10 +277,10 @@ def test_calls_of_a_later_hold_stay_answered_when_what_was_allowed_before_goes()
 @pytest.mark.parametrize(
     "leaves",
     [
-        lambda run: sessions.note_answered(run.id, run.meters.unconfirmed, at=after(1)),
+        lambda run: sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(1)),
         lambda run: carry(run, at=after(1)),
         lambda run: sessions.claim_messages(run.id, at=after(1)),
-        lambda run: sessions.send_texts(run.id, version=run.version, at=after(1)),
+        lambda run: sessions.take_texts(run.id, version=run.version, at=after(1)),
     ],
 )
 def test_a_text_that_has_left_cannot_be_unsaid(leaves):
@@ -298,7 +298,7 @@ def test_a_text_that_was_withdrawn_does_not_leave_with_a_directive_made_before()
     seen = run.version
     undo(run, made)
 
-    assert sessions.send_texts(run.id, version=seen, at=after(1)) is None
+    assert sessions.take_texts(run.id, version=seen, at=after(1)) is None
     assert run.interventions.get(key=made.key).status == "unreachable"
 
 
@@ -307,7 +307,7 @@ def test_an_answer_that_left_is_noted_though_another_is_followed_by_now():
     made = tap(run, "continue")
     tap(run, "pause", decision=None)
 
-    sessions.note_answered(run.id, made.id, at=after(1))
+    sessions.record_answer_sent(run.id, made.id, at=after(1))
 
     assert dict(run.interventions.values_list("action", "status")) == {
         "continue": "delivered",
@@ -361,8 +361,8 @@ def test_a_text_that_has_not_left_when_its_run_ends_reached_nobody():
 def test_a_stop_that_ends_a_parked_session_at_once_is_told_of_once():
     run = a_stuck_run()
     report(run, a_proposal("pytest -q"))
-    sessions.note_waiting([run.id], at=after(1))
-    sessions.park(run.id, at=after(2))
+    sessions.record_waiting([run.id], at=after(1))
+    sessions.park_session(run.id, at=after(2))
 
     tap(run, "terminate", at=after(3))
 
@@ -376,7 +376,7 @@ def test_a_text_whose_answer_never_left_waits_again_and_can_be_taken_back():
 
     sessions.claim_messages(run.id, at=after(1))
 
-    later = after(2) + LEAVES_WITHIN
+    later = after(2) + CLAIM_LEASE
     assert asked(run, at=after(2)).messages == ()
     assert [text.text for text in asked(run, at=later).messages] == [FIX]
     assert run.interventions.get(key=made.key).status == "asked"
@@ -390,7 +390,7 @@ def test_the_record_says_that_a_text_was_delivered_once_its_answer_left():
 
     sessions.claim_messages(run.id, at=after(1))
     before = payloads_of(run, "message.delivered")
-    carry(run, at=after(2) + LEAVES_WITHIN)
+    carry(run, at=after(2) + CLAIM_LEASE)
 
     assert (before, len(payloads_of(run, "message.delivered"))) == ([], 1)
 

@@ -8,7 +8,7 @@ import pytest
 
 from guard.turn import Role, Turn
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.decisions.models import Decision, Message
 from missioncontrol.detection import engine_cache, judging, tasks
 from missioncontrol.notify import content

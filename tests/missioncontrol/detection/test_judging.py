@@ -11,7 +11,7 @@ import pytest
 from guard.judge import JudgeModel, LLMJudge
 from missioncontrol.costs import counting
 from missioncontrol.decisions import deadlines, interventions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.decisions.models import Decision, Message
 from missioncontrol.detection import judging, pipeline
 from missioncontrol.detection.models import Question
@@ -165,9 +165,9 @@ def test_a_judge_whose_worker_died_is_stood_in_for_when_it_is_late(asking):
     run = a_stuck_run(judged=False, mode="pause")
     with asking(a_completion(a_verdict()), timeout_s=20.0) as chat:
         Decision.objects.update(asked_at=NOON)
-        assert deadlines.unruled_decisions(at=after(24)) == []
+        assert deadlines.overdue_decisions(at=after(24)) == []
 
-        for decision_id in deadlines.unruled_decisions(at=after(26)):
+        for decision_id in deadlines.overdue_decisions(at=after(26)):
             judging.stand_in(decision_id, at=after(26))
 
     assert Decision.objects.get(pk=run.open_decision).verdict["stand_in"] is True

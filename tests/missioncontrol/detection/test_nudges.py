@@ -4,8 +4,8 @@ import pytest
 
 from guard.formats.fields import read_turn
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Tap
-from missioncontrol.decisions.directives import queued
+from missioncontrol.decisions.actions import Tap
+from missioncontrol.decisions.directives import queued_messages
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import guard_turn
 from tests.build import NOON, a_call, a_run, report
@@ -42,7 +42,7 @@ def test_a_shadow_notes_what_it_would_have_done_once_and_holds_nobody():
 def test_a_nudge_tells_the_agent_what_repeats_and_the_first_error():
     run = a_failing(a_run(policy=telling()), times=2)
 
-    (message,) = queued(run.id, at=NOON)
+    (message,) = queued_messages(run.id, at=NOON)
     assert "ran the same" in message.text
     assert "ModuleNotFoundError: no module 'app.tokens'" in message.text
     assert message.agent == "coder"

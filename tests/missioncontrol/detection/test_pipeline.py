@@ -9,7 +9,7 @@ from django.db import connection
 
 from guard.turn import Role, Turn, Usage
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.decisions.models import Autofix, Decision, Message
 from missioncontrol.decisions.rows import autofix_row
 from missioncontrol.detection import engine_cache, judging, pipeline

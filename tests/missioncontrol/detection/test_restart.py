@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Tap
-from missioncontrol.decisions.directives import control_state_of, directive, queued
+from missioncontrol.decisions.actions import Tap
+from missioncontrol.decisions.directives import control_state_of, make_directive, queued_messages
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.errors import ActionUnavailable, InvalidRequest, StaleRun
 from missioncontrol.runs.models import JournalRow, Run
@@ -27,7 +27,9 @@ def restart(run: Run, **fields):
 
 
 def asked(run: Run):
-    return directive(control_state_of(run), asked_seq=None, messages=queued(run.id, at=NOON))
+    return make_directive(
+        control_state_of(run), asked_seq=None, messages=queued_messages(run.id, at=NOON)
+    )
 
 
 def test_an_ended_run_begins_again_with_the_correction():

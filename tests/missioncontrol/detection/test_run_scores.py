@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from missioncontrol.decisions import interventions, permissions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import policies
 from missioncontrol.detection.scores import scores_of
@@ -115,7 +115,7 @@ def test_a_budget_of_a_run_is_a_rule_of_the_form(project):
 
 def test_a_permission_that_was_asked_is_no_loop(project):
     run = report(a_run(project, agent="claude-code"), a_call("ls"))
-    permissions.ask(run.id, a_proposal("rm -r build"), for_s=60, at=NOON)
+    permissions.ask_permission(run.id, a_proposal("rm -r build"), for_s=60, at=NOON)
 
     (row,) = scores(project)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from guard.turn import Role, Turn
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.history import tasks
 from missioncontrol.history.finding import spans_in
 from missioncontrol.history.language import Words

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from missioncontrol.decisions import interventions
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.notify import outbox, services, webhook
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.runs.models import JournalRow, Run

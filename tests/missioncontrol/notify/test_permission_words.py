@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 def asked_card(tool="Bash", **args):
     call = Turn(role=Role.ASSISTANT, tool=tool, args=args, phase="proposed", agent="coder")
     run = a_run()
-    card = permissions.ask(run.id, call, for_s=3600, at=NOON)
+    card = permissions.ask_permission(run.id, call, for_s=3600, at=NOON)
     return content.read(Notice.objects.get(decision=card).content)
 
 

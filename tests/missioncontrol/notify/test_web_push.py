@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from missioncontrol.decisions import interventions, organisation
-from missioncontrol.decisions.acts import Tap
+from missioncontrol.decisions.actions import Tap
 from missioncontrol.notify import content, services, vapid, web_push
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.texts import texts_in

@@ -92,10 +92,12 @@ def test_what_was_allowed_on_a_day_that_is_over_is_read_from_the_journal(busy):
     from missioncontrol.decisions import budgets
 
     with journal.lock_project(busy.id) as project:
-        budgets.raise_shared(project, "day", "2026-11-21", {"usd": "5"}, by="ana", at=NOON)
+        budgets.raise_shared_ceilings(project, "day", "2026-11-21", {"usd": "5"}, by="ana", at=NOON)
     tomorrow = NOON + timedelta(days=1)
     with journal.lock_project(busy.id) as project:
-        budgets.raise_shared(project, "day", "2026-11-22", {"usd": "1"}, by="ana", at=tomorrow)
+        budgets.raise_shared_ceilings(
+            project, "day", "2026-11-22", {"usd": "1"}, by="ana", at=tomorrow
+        )
 
     costs = account(busy, at=tomorrow, day=DAY)
 

@@ -51,10 +51,10 @@ class LateChoice:
     calls: Annotated[tuple[Call, ...], Field(max_length=20)] = ()
 
 
-_choices: TypeAdapter[LateChoice] = TypeAdapter(LateChoice)
+_choice_adapter: TypeAdapter[LateChoice] = TypeAdapter(LateChoice)
 
 
-def take_choice(
+def record_choice(
     run_id: UUID, choice: LateChoice, *, project: UUID, at: datetime
 ) -> tuple[InterventionRow, bool]:
     """Carry out and journal a choice; True: it is new, False: this repeats the first answer.
@@ -68,19 +68,19 @@ def take_choice(
     with journal.lock_run(run_id, at=at) as (tx, run):
         if run.project_id != project:
             raise NotFound("The run")
-        body = canonical(_choices.dump_python(choice, mode="json"))
+        body = canonical(_choice_adapter.dump_python(choice, mode="json"))
         if known := directives.find_repeated(run, choice.key, body=body):
             return rows.intervention_row(known, run), False
         tx.raise_version(run)
         by = SPOKE[choice.by]
-        card = _card_of(run, choice)
+        card = _find_card(run, choice)
         if choice.action == "terminate":
             cards.close_card(tx, run, resolution=choice.action, by=by)
-            sessions.stop(tx, run, by=by, reason=choice.reason or f"Terminated by {by}.")
+            sessions.stop_run(tx, run, by=by, reason=choice.reason or f"Terminated by {by}.")
         elif card is not None:
-            _let_go(tx, run, card, choice, by=by)
+            _answer_card(tx, run, card, choice, by=by)
         # It was carried out where it was chosen: nothing is left to deliver.
-        made = Intervention(
+        intervention = Intervention(
             run=run,
             decision=card,
             key=choice.key,
@@ -94,13 +94,15 @@ def take_choice(
             delivered_at=tx.at,
             acknowledged_at=tx.at,
         )
-        made.save(force_insert=True)
-        row = rows.intervention_row(made, run)
+        intervention.save(force_insert=True)
+        row = rows.intervention_row(intervention, run)
         tx.record(run, InterventionMade, by=by, row=row)
         return row, True
 
 
-def _let_go(tx: RunTransaction, run: Run, card: Decision, choice: LateChoice, *, by: str) -> None:
+def _answer_card(
+    tx: RunTransaction, run: Run, card: Decision, choice: LateChoice, *, by: str
+) -> None:
     """Answer the card as it was chosen at the terminal, and let the run go on."""
     cards.close_card(tx, run, resolution=choice.action, by=by)
     if choice.action == "allowlist":
@@ -124,7 +126,7 @@ def _let_go(tx: RunTransaction, run: Run, card: Decision, choice: LateChoice, *,
         run.meters.corrected = [card.signal["turns"]]
 
 
-def _card_of(run: Run, choice: LateChoice) -> Decision | None:
+def _find_card(run: Run, choice: LateChoice) -> Decision | None:
     """Return the card that the choice answers.
 
     An agent may always end its run, but may not release a hold that is for people to end.

@@ -41,11 +41,11 @@ from missioncontrol.runs.services import open_successor
 from missioncontrol.wire.decisions import PERMISSION, InterventionAction
 from missioncontrol.wire.rows import Moment, Whole
 
-TEXTS = frozenset({"inject", "finish"})
-UNDOABLE = frozenset({"continue", "allowlist", "allow_budget"}) | TEXTS
-SHARED = ("budgets", "day_extra")
+TEXT_ACTIONS = frozenset({"inject", "finish"})
+UNDOABLE_ACTIONS = frozenset({"continue", "allowlist", "allow_budget"}) | TEXT_ACTIONS
+SHARED_CEILINGS = ("budgets", "day_extra")
 # What an agent that is asked to finish is told, unless the person writes a message.
-SUM_UP = (
+FINISH_TEXT = (
     "Your budget is used up. Start nothing new: say in one last message what is done, what is "
     "left and where you stopped, then end."
 )
@@ -86,10 +86,10 @@ class Tap:
     """For `undo`: the key of the tap that is taken back."""
 
 
-taps: TypeAdapter[Tap] = TypeAdapter(Tap)
+tap_adapter: TypeAdapter[Tap] = TypeAdapter(Tap)
 
 
-def scope_of(card: Decision | None) -> str:
+def ceiling_scope_of(card: Decision | None) -> str:
     """Return the scope of the ceiling that a budget's card is about."""
     return (card.evidence.get("scope") if card else None) or "run"
 
@@ -97,15 +97,15 @@ def scope_of(card: Decision | None) -> str:
 def _check_available(run: Run, action: str) -> None:
     """Refuse an action that this agent cannot do: no button may promise what does not happen."""
     # An ended run may still be terminated: it can then never come back.
-    refusal = rows.unavailable(run).get(action)
+    refusal = rows.unavailable_actions(run).get(action)
     if refusal and not (action == "terminate" and run.status in ENDED):
         raise ActionUnavailable(refusal)
 
 
-def check_agent(tap: Tap, card: Decision | None, *, speaks: bool) -> None:
+def check_agent(tap: Tap, card: Decision | None, *, agent_exists: bool) -> None:
     """Refuse a text that would not go to its agent alone, or would wait forever.
 
-    `speaks`: the run has turns of this agent.
+    `agent_exists`: the run has turns of this agent.
     """
     if tap.agent is None:
         return
@@ -114,47 +114,51 @@ def check_agent(tap: Tap, card: Decision | None, *, speaks: bool) -> None:
     if card is not None:
         refusal = "A card is open, and a text goes to its agent: answer the card first."
         raise InvalidRequest(refusal, field="agent")
-    if not speaks:
+    if not agent_exists:
         raise InvalidRequest("No turn of this run is from an agent of that name.", field="agent")
 
 
-def pause(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
+def pause(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """Ask the agent to wait from its next turn on."""
     _check_available(run, "pause")
     holding.hold(
-        tx, run, by=made.by, reason=f"Paused by {made.by}.", from_seq=run.meters.last_seq + 1
+        tx,
+        run,
+        by=intervention.by,
+        reason=f"Paused by {intervention.by}.",
+        from_seq=run.meters.last_seq + 1,
     )
     if run.open_decision is not None and run.hold:  # only flagged so far: now it must wait
         shown = run.decisions.filter(pk=run.open_decision)
         shown.update(holds=True, expires_at=run.hold.expires_at)
 
 
-def go_on(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
+def resume(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """Let the agent go on; its streaks start afresh."""
-    holding.release(tx, run, by=made.by, reason="continue")
+    holding.release(tx, run, by=intervention.by, reason="continue")
 
 
-def terminate(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
+def terminate(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """End the run, and with it the runs that it started."""
     _check_available(run, "terminate")
-    reason = tap.message or f"Terminated by {made.by}."
-    sessions.stop(tx, run, by=made.by, reason=reason)
+    reason = tap.message or f"Terminated by {intervention.by}."
+    sessions.stop_run(tx, run, by=intervention.by, reason=reason)
     # The runs it started end with it, at any depth.
     below = f'Ended with "{run.name}", which started it: {reason}'
     # They are locked with it: `interventions` chose them by `lineage.live_descendant_ids`.
     for other in [one for one in tx.runs.values() if one is not run]:
-        if other.status in ENDED | MUST_STOP or "terminate" in rows.unavailable(other):
+        if other.status in ENDED | MUST_STOP or "terminate" in rows.unavailable_actions(other):
             continue
-        cards.close_card(tx, other, resolution="terminate", by=made.by)
-        sessions.stop(tx, other, by=made.by, reason=below)
+        cards.close_card(tx, other, resolution="terminate", by=intervention.by)
+        sessions.stop_run(tx, other, by=intervention.by, reason=below)
 
 
-def allow_calls(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
+def allow_calls(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """Allow the card's calls to repeat, and let the agent go on."""
-    if made.decision is None:
+    if intervention.decision is None:
         raise InvalidRequest("allowlist needs the decision whose call to allow.", field="decision")
     # From the card, not from the tap: what is allowed is what the person was shown.
-    calls = made.decision.evidence.get("calls") or []
+    calls = intervention.decision.evidence.get("calls") or []
     if not calls:  # a budget's card has none
         raise InvalidRequest("This card has no call to allow.", field="decision")
     check_in_future(tap.expires_at, at=tx.at)
@@ -163,85 +167,100 @@ def allow_calls(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> N
         run,
         calls,
         reason=tap.message or "",
-        by=made.by,
+        by=intervention.by,
         scope=tap.scope,
         expires_at=tap.expires_at,
     )
-    holding.release(tx, run, by=made.by, reason="allowlist")
+    holding.release(tx, run, by=intervention.by, reason="allowlist")
 
 
-def inject(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
+def inject(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """Answer the held calls with a person's message; one to a single agent answers no call."""
     _check_available(run, "inject")
     if not (tap.message or "").strip():
         raise InvalidRequest("inject needs a message for the agent.", field="message")
-    card = made.decision
+    card = intervention.decision
     about, agent = (card.signal["turns"], card.agent) if card else ((), tap.agent or "")
-    messages.say(tx, run, tap.message or "", by=made.by, agent=agent or None, made=made)
+    messages.queue_message(
+        tx,
+        run,
+        tap.message or "",
+        by=intervention.by,
+        agent=agent or None,
+        intervention=intervention,
+    )
     # Otherwise a message to one agent would end a pause, or the last turns, for all of them.
     if tap.agent is None:
-        holding.correct(tx, run, by=made.by, reason="inject", about=about, agent=agent)
+        holding.release_with_correction(
+            tx, run, by=intervention.by, reason="inject", about=about, agent=agent
+        )
 
 
-def finish(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
+def finish(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """Let the agent go on for its last turns, told to sum up."""
     _check_available(run, "finish")
-    agent = made.decision.agent or None if made.decision else None
-    text = (tap.message or "").strip() or SUM_UP
-    messages.say(tx, run, text, by=made.by, agent=agent, made=made)
+    agent = intervention.decision.agent or None if intervention.decision else None
+    text = (tap.message or "").strip() or FINISH_TEXT
+    messages.queue_message(
+        tx, run, text, by=intervention.by, agent=agent, intervention=intervention
+    )
     # Before the release, which ends the hold that tells which calls wait.
     holding.skip_held_calls(run)
-    holding.finish(tx, run, by=made.by)
+    holding.release_to_finish(tx, run, by=intervention.by)
 
 
 def allow_budget(
-    tx: RunTransaction, run: Run, tap: Tap, made: Intervention
-) -> budgets.Raised | None:
+    tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention
+) -> budgets.CeilingChanges | None:
     """Raise the ceiling that the card is about; return a run's own ceilings, before and after."""
     more = {unit: value for unit, value in asdict(tap.amount or Amount()).items() if value}
     if not more:
         raise InvalidRequest("allow_budget needs an amount above zero.", field="amount")
     # Otherwise the card would close and the call run although the ceiling is still reached.
-    unit = made.decision.evidence.get("unit") if made.decision else None
+    unit = intervention.decision.evidence.get("unit") if intervention.decision else None
     if unit and unit not in more:
         raise InvalidRequest(f"This card's ceiling counts {unit}.", field=f"amount.{unit}")
     # Otherwise allowing more would set a first ceiling, and hold a run that had none.
     if not unit and (absent := [one for one in more if ceilings_of(run).get(one) is None]):
         refusal = f"This run has no ceiling in {absent[0]} to raise."
         raise InvalidRequest(refusal, field=f"amount.{absent[0]}")
-    scope = scope_of(made.decision)
-    whose = made.decision.evidence.get("whose") if made.decision else None
+    scope = ceiling_scope_of(intervention.decision)
+    whose = intervention.decision.evidence.get("whose") if intervention.decision else None
     owner = tx.run(UUID(whose)) if scope == TREE else run
     # The tap keeps the ceilings before and after: `undo` refuses if they were changed since.
-    before = _ceilings_at(owner, scope)
+    before = _current_ceilings(owner, scope)
     if scope in {"run", TREE}:
         # A card on one agent's ceiling in the run names that agent; a tree's card names a run.
         named = whose if scope == "run" else None
-        raised = budgets.raise_own(owner, more, whose=named, at=tx.at)
-        budgets.ceilings_moved(tx, by=made.by, of=owner)
+        raised = budgets.raise_run_ceilings(owner, more, whose=named, at=tx.at)
+        budgets.apply_new_ceilings(tx, by=intervention.by, of=owner)
     elif scope == ORGANISATION:
         raised = None  # the projects' own journal rows tell it
-        organisation.raise_today(tx, run, whose or "", more, by=made.by)
+        organisation.raise_day_ceiling(tx, run, whose or "", more, by=intervention.by)
     else:
         raised = None  # the project's own journal row tells it
-        budgets.raise_shared(run.project, scope, whose or "", more, by=made.by, at=tx.at)
-        budgets.ceilings_moved(tx, by=made.by)
-    made.ceilings = {"before": before, "after": _ceilings_at(owner, scope)}
-    made.save(update_fields=["ceilings"])
-    holding.release(tx, run, by=made.by, reason="allow_budget")
+        budgets.raise_shared_ceilings(
+            run.project, scope, whose or "", more, by=intervention.by, at=tx.at
+        )
+        budgets.apply_new_ceilings(tx, by=intervention.by)
+    intervention.ceilings = {"before": before, "after": _current_ceilings(owner, scope)}
+    intervention.save(update_fields=["ceilings"])
+    holding.release(tx, run, by=intervention.by, reason="allow_budget")
     return raised
 
 
-def _ceilings_at(owner: Run, scope: str) -> dict[str, Any]:
+def _current_ceilings(owner: Run, scope: str) -> dict[str, Any]:
     """Return the ceilings that an answer to a budget's card may change in a scope."""
     if scope in {"run", TREE}:
         return {"run": str(owner.id), "budget": owner.budget}
     if scope == ORGANISATION:
-        return {ORGANISATION: organisation.extra()}
-    return {name: getattr(owner.project, name) for name in SHARED}
+        return {ORGANISATION: organisation.read_extra()}
+    return {name: getattr(owner.project, name) for name in SHARED_CEILINGS}
 
 
-def undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.Raised | None:
+def undo(
+    tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention
+) -> budgets.CeilingChanges | None:
     """Take back what an earlier tap gave; return the run's ceilings that this changed.
 
     Raises:
@@ -252,44 +271,48 @@ def undo(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> budgets.
     if undone is None:
         raise InvalidRequest("undo: this run has no such answer.", field="undoes")
     # Two people may undo at once, or one person may click twice, each under a new key.
-    others = run.interventions.filter(action="undo").exclude(pk=made.pk)
+    others = run.interventions.filter(action="undo").exclude(pk=intervention.pk)
     # Only the body names the tap that is undone; a run has few of them. It is not validated as
     # a tap: where the texts were erased, an empty body is left.
     bodies = others.values_list("body", flat=True)
     if any(json.loads(body).get("undoes") == undone.key for body in bodies):
         raise ActionUnavailable("It was undone already.")
-    if undone.action not in UNDOABLE:
+    if undone.action not in UNDOABLE_ACTIONS:
         raise ActionUnavailable(f"{undone.action} cannot be undone.")
-    if undone.action in TEXTS:
-        messages.withdraw(tx, run, undone)
+    if undone.action in TEXT_ACTIONS:
+        messages.withdraw_text(tx, run, undone)
     if undone.action == "allowlist":
-        allowlist.withdraw(tx, run, made_by=undone.by, made_at=undone.at, by=made.by)
+        allowlist.remove_entries_of(
+            tx, run, made_by=undone.by, made_at=undone.at, by=intervention.by
+        )
     moved = None
     if undone.ceilings:
-        moved = _lower(tx, run, undone.ceilings["before"], undone.ceilings["after"], by=made.by)
+        moved = _restore_ceilings(
+            tx, run, undone.ceilings["before"], undone.ceilings["after"], by=intervention.by
+        )
     # Suggestions count the calls that people let go, and this one was taken back.
     LetGo.objects.filter(decision=undone.decision_id, by=undone.by).delete()
     # A message to one agent ended no hold.
     if undone.decision_id is not None or not undone.queued.filter(agent__isnull=False).exists():
-        _hold_again(tx, run, undone, by=made.by)
+        _reopen_hold(tx, run, undone, by=intervention.by)
     if undone.status == "asked":  # it never reached the agent, and will not
-        directives.miss(tx, run, undone)
+        directives.mark_unreachable(tx, run, undone)
     return moved
 
 
-def _lower(
+def _restore_ceilings(
     tx: RunTransaction, run: Run, before: dict[str, Any], after: dict[str, Any], *, by: str
-) -> budgets.Raised | None:
+) -> budgets.CeilingChanges | None:
     """Restore earlier ceilings, unless somebody has changed them since."""
     owner = tx.run(UUID(before["run"])) if "run" in before else run
     scope = next((one for one in ("run", ORGANISATION) if one in before), "project")
     # Undoing an older tap must not discard what somebody set since.
-    if _ceilings_at(owner, scope) != after:
+    if _current_ceilings(owner, scope) != after:
         raise ActionUnavailable("The budget was changed since; set it in Settings.")
     if scope == "run":
         stood = ceilings_of(owner)
         owner.budget = before["budget"]
-        budgets.ceilings_moved(tx, by=by, of=owner)
+        budgets.apply_new_ceilings(tx, by=by, of=owner)
         now = ceilings_of(owner)
         units = [unit for unit in stood if unit != "agents"]
         return {
@@ -302,15 +325,15 @@ def _lower(
             organisation.set_extra(tx, before[ORGANISATION], by=by)
         return None  # the projects' own journal rows tell it
     project = run.project
-    for name in [name for name in SHARED if before[name] != after[name]]:
+    for name in [name for name in SHARED_CEILINGS if before[name] != after[name]]:
         setattr(project, name, before[name])
         project.save(update_fields=[name])
         journal.record_change(project.id, name, after[name], before[name], by=by, at=tx.at)
-    budgets.ceilings_moved(tx, by=by)
+    budgets.apply_new_ceilings(tx, by=by)
     return None  # the project's own journal row tells it
 
 
-def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) -> None:
+def _reopen_hold(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) -> None:
     """Reopen the card that the answer closed; if it held the agent, the agent is held again."""
     if run.status in MUST_STOP or run.open_decision is not None:
         return
@@ -323,67 +346,77 @@ def _hold_again(tx: RunTransaction, run: Run, undone: Intervention, *, by: str) 
             tx.record_state(run, by=by, reason="undo")
         return
     # If the answer has not left, the calls it let go still wait: the hold starts at them again.
-    is_undelivered = undone.status in directives.UNDELIVERED
+    is_undelivered = undone.status in directives.UNDELIVERED_STATUSES
     held_from = undone.held_from
     first = held_from if held_from is not None and is_undelivered else run.meters.last_seq + 1
-    if undone.action in TEXTS and held_from is not None:
-        holding.take_held_calls_back(run, from_seq=held_from)
-    if undone.action in TEXTS:
+    if undone.action in TEXT_ACTIONS and held_from is not None:
+        holding.unskip_held_calls(run, from_seq=held_from)
+    if undone.action in TEXT_ACTIONS:
         run.meters.corrected, run.meters.finish_seq = [], None
     card = undone.decision
     if card is not None:
         # The card was judged before: it keeps its verdict.
-        signal = rows.signals.validate_python(card.signal)
+        signal = rows.signal_adapter.validate_python(card.signal)
         cards.open_card(
-            tx, run, signal, holds=card.holds, from_seq=first, judged=False, verdict=card.verdict
+            tx,
+            run,
+            signal,
+            holds=card.holds,
+            from_seq=first,
+            needs_verdict=False,
+            verdict=card.verdict,
         )
-    elif held_from is not None and "pause" not in rows.unavailable(run):
+    elif held_from is not None and "pause" not in rows.unavailable_actions(run):
         holding.hold(tx, run, by=by, reason=f"Paused by {by}.", from_seq=first)
 
 
-def answer_question(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
+def answer_permission(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """Answer a permission card; the agent works again once no other one is open."""
-    if made.decision is None or made.decision.kind != PERMISSION:
+    if intervention.decision is None or intervention.decision.kind != PERMISSION:
         raise InvalidRequest(f"{tap.action} needs the card that asks for it.", field="decision")
     # An agent may ask for several permissions at once: it works again after the last answer.
     if not run.meters.open_permissions and run.meters.presence == "waiting":
         run.meters.presence = "working"
     # The denied call never runs, and the next turn may be long in coming.
-    if tap.action == "deny" and made.decision.signal["turns"] == [run.meters.last_seq]:
+    if tap.action == "deny" and intervention.decision.signal["turns"] == [run.meters.last_seq]:
         run.meters.doing = ""
 
 
-def allow_once(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
+def allow_once(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """Let the call run that the agent asks for; with `for_run`, also later in this run."""
-    answer_question(tx, run, tap, made)
-    if not tap.for_run or made.decision is None:
+    answer_permission(tx, run, tap, intervention)
+    if not tap.for_run or intervention.decision is None:
         return
-    asked = made.decision.evidence
+    asked = intervention.decision.evidence
     if not asked["asks"].get("for_run"):  # cards of older releases lack it
         raise ActionUnavailable("This call can only be allowed one call at a time.")
     allowlist.allow_calls(
-        tx, run, asked["calls"], reason="Allowed on a permission card.", by=made.by
+        tx, run, asked["calls"], reason="Allowed on a permission card.", by=intervention.by
     )
 
 
-def restart(tx: RunTransaction, run: Run, tap: Tap, made: Intervention) -> None:
+def restart(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """End this run and open a new one that begins with the message."""
     if not (tap.message or "").strip():
         raise InvalidRequest("restart needs a message for the new run.", field="message")
     _check_available(run, "terminate")
     # A run that is already stopping is not stopped again: it keeps its first reason.
     if run.status not in MUST_STOP:
-        sessions.stop(tx, run, by=made.by, reason=f"Restarted by {made.by}.")
-    fresh = open_successor(tx, run, key=f"restart:{made.id}", by=made.by)
-    messages.say(tx, fresh, tap.message or "", by=made.by, made=made)
-    made.new_run = fresh
-    made.save(update_fields=["new_run"])
+        sessions.stop_run(tx, run, by=intervention.by, reason=f"Restarted by {intervention.by}.")
+    fresh = open_successor(tx, run, key=f"restart:{intervention.id}", by=intervention.by)
+    messages.queue_message(
+        tx, fresh, tap.message or "", by=intervention.by, intervention=intervention
+    )
+    intervention.new_run = fresh
+    intervention.save(update_fields=["new_run"])
 
 
 # Action -> act, which returns the ceilings of the run that it raised.
-ACTS: dict[str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.Raised | None]] = {
+ACTIONS: dict[
+    str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.CeilingChanges | None]
+] = {
     "pause": pause,
-    "continue": go_on,
+    "continue": resume,
     "terminate": terminate,
     "allowlist": allow_calls,
     "inject": inject,
@@ -392,5 +425,5 @@ ACTS: dict[str, Callable[[RunTransaction, Run, Tap, Intervention], budgets.Raise
     "restart": restart,
     "undo": undo,
     "allow_once": allow_once,
-    "deny": answer_question,
+    "deny": answer_permission,
 }
