@@ -19,7 +19,7 @@ from missioncontrol.errors import SettingInvalid
 if TYPE_CHECKING:
     from guard.judge import JudgeModel, LLMJudge
 
-LONGEST_DAYS = 36_500
+MAX_DAYS = 36_500
 _YES = {"1", "true", "yes", "on"}
 _NO = {"0", "false", "no", "off", ""}
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -90,12 +90,12 @@ def number(name: str, default: int) -> int:
 def days(name: str, default: int) -> timedelta | None:
     """Read how many days something is kept, at most a hundred years; None (0): for ever."""
     count = number(name, default)
-    if not 0 <= count <= LONGEST_DAYS:
-        raise SettingInvalid(name, str(count), f"days, 1 to {LONGEST_DAYS}, or 0: for ever")
+    if not 0 <= count <= MAX_DAYS:
+        raise SettingInvalid(name, str(count), f"days, 1 to {MAX_DAYS}, or 0: for ever")
     return timedelta(days=count) if count else None
 
 
-def share(name: str, default: float) -> float:
+def fraction(name: str, default: float) -> float:
     """Read a number from 0 to 1."""
     value = os.environ.get(name)
     try:
@@ -141,19 +141,19 @@ def identity_provider(prefix: str) -> IdentityProvider:
     )
 
 
-def kept_lines(path: Path) -> list[str]:
+def read_lines(path: Path) -> list[str]:
     """Read the lines of a file; none if it does not exist."""
     return path.read_text().split() if path.is_file() else []
 
 
-def secret_key(name: str, *, kept: Path, serving: bool) -> str:
+def secret_key(name: str, *, file: Path, serving: bool) -> str:
     """Read the secret that signs sessions and the audit log, or the stored one, or make one.
 
     A process that serves makes none: each would sign with another, which nobody could verify.
     """
-    found = text(name) or (kept.read_text().strip() if kept.is_file() else "")
+    found = text(name) or (file.read_text().strip() if file.is_file() else "")
     if not found and serving:
-        raise SettingInvalid(name, "", f"a secret that every process has, or the file {kept}")
+        raise SettingInvalid(name, "", f"a secret that every process has, or the file {file}")
     return found or secrets.token_urlsafe(48)
 
 
@@ -182,11 +182,11 @@ def directory(name: str, default: Path) -> Path:
 
 
 # Seconds after which PostgreSQL ends the transaction of a process that went silent in it.
-FROZEN_S = 15
+IDLE_TRANSACTION_S = 15
 # How long libpq waits for a host that is silent, under libpq's option names: while connecting (s),
 # and after that (idle s, s between probes, number of probes; ms without an acknowledgement). With
 # the system's defaults, a machine that went away keeps each process waiting for minutes or hours.
-GIVES_UP = {
+CONNECTION_TIMEOUTS = {
     "connect_timeout": "10",
     "keepalives_idle": "10",
     "keepalives_interval": "5",
@@ -196,7 +196,7 @@ GIVES_UP = {
 # How long a request waits for a connection, and the pool tries to make one. The pool tries at
 # growing intervals: with its own 300 s, it would find a database that was away for two minutes only
 # two minutes after its return. A request after it gave up makes it start again.
-CONNECTING_S = 10
+POOL_TIMEOUT_S = 10
 
 
 def database(
@@ -216,7 +216,9 @@ def database(
     if url.scheme not in {"postgres", "postgresql"}:
         raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
     # libpq's own parameters, such as `sslmode`, are passed on; `options=` replaces ours.
-    options: dict[str, Any] = GIVES_UP | dict(parse_qsl(url.query, keep_blank_values=True))
+    options: dict[str, Any] = CONNECTION_TIMEOUTS | dict(
+        parse_qsl(url.query, keep_blank_values=True)
+    )
     # Our parameter, not libpq's: for a pooler that gives each transaction another connection.
     prepared = options.pop("prepared", "yes")
     if prepared.lower() not in _YES | _NO:
@@ -227,13 +229,13 @@ def database(
         # A process that froze, or whose machine went away, would keep the runs it locked, and all
         # turns stored together with theirs, for as long as PostgreSQL considers its connection
         # alive.
-        frozen = f"-c idle_in_transaction_session_timeout={FROZEN_S}s"
+        frozen = f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_S}s"
         # Plan a repeated query once: PostgreSQL would otherwise plan it each time when it estimates
         # its lists as shorter than they may be.
         options.setdefault("options", f"{frozen} -c plan_cache_mode=force_generic_plan")
     if pooled:
-        patience = {"timeout": CONNECTING_S, "reconnect_timeout": CONNECTING_S}
-        options["pool"] = {"min_size": 2, "max_size": 24, **patience}
+        timeouts = {"timeout": POOL_TIMEOUT_S, "reconnect_timeout": POOL_TIMEOUT_S}
+        options["pool"] = {"min_size": 2, "max_size": 24, **timeouts}
     return {
         "ENGINE": "missioncontrol.postgresql",
         # Percent-encoded in the URL, where `/`, `@` and `:` have another meaning.
@@ -293,7 +295,7 @@ def judge(prefix: str) -> LLMJudge | None:
         shared = first.key if url == first.url else ""
         key = text(f"{prefix}_SECOND_KEY", shared)
         second = _judge_model(f"{prefix}_SECOND", url=url, key=key)
-    return LLMJudge(first, second, second_below=share(f"{prefix}_SECOND_BELOW", 0.7))
+    return LLMJudge(first, second, second_below=fraction(f"{prefix}_SECOND_BELOW", 0.7))
 
 
 def _judge_model(prefix: str, *, url: str, key: str) -> JudgeModel:

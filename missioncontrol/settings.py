@@ -17,11 +17,11 @@ ROLE = env.text("MISSIONCONTROL_ROLE")
 
 # From the environment, or the one `up` keeps beside the database, or one for this process alone.
 SECRET_KEY = env.secret_key(
-    "MISSIONCONTROL_SECRET_KEY", kept=DATA_DIR / "secret.key", serving=bool(ROLE)
+    "MISSIONCONTROL_SECRET_KEY", file=DATA_DIR / "secret.key", serving=bool(ROLE)
 )
 # With these, what a former secret sealed or signed stays valid; `manage.py rotate_secret` keeps the
 # last one.
-SECRET_KEY_FALLBACKS = env.words("MISSIONCONTROL_SECRET_KEY_FALLBACKS") or env.kept_lines(
+SECRET_KEY_FALLBACKS = env.words("MISSIONCONTROL_SECRET_KEY_FALLBACKS") or env.read_lines(
     DATA_DIR / "secret.key.old"
 )
 
@@ -187,7 +187,7 @@ NOTIFY_HOSTS = env.words("MISSIONCONTROL_NOTIFY_HOSTS")
 # Where the heads of the audit log are stored beside the database; worker and web share it.
 AUDIT_HEADS = env.directory("MISSIONCONTROL_AUDIT_HEADS", DATA_DIR / "audit")
 # Public keys that signed the audit log before the secret key was changed.
-AUDIT_KEYS = env.words("MISSIONCONTROL_AUDIT_KEYS") + env.kept_lines(DATA_DIR / "audit.keys")
+AUDIT_KEYS = env.words("MISSIONCONTROL_AUDIT_KEYS") + env.read_lines(DATA_DIR / "audit.keys")
 # An https address that each new head is posted to; if empty, none is.
 AUDIT_SEND_TO = env.text("MISSIONCONTROL_AUDIT_SEND_TO")
 # How many of the backups made before migrating `up` keeps; with 0 it makes none.

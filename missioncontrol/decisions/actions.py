@@ -39,7 +39,7 @@ from missioncontrol.runs.models import Hold, Run
 from missioncontrol.runs.rows import ceilings_of
 from missioncontrol.runs.services import open_successor
 from missioncontrol.wire.decisions import PERMISSION, InterventionAction
-from missioncontrol.wire.rows import Moment, Whole
+from missioncontrol.wire.rows import Moment, StrictInt
 
 TEXT_ACTIONS = frozenset({"inject", "finish"})
 UNDOABLE_ACTIONS = frozenset({"continue", "allowlist", "allow_budget"}) | TEXT_ACTIONS
@@ -51,7 +51,7 @@ FINISH_TEXT = (
 )
 
 Dollars = Annotated[Decimal, Field(ge=MIN_AMOUNT, le=MAX_AMOUNT)]
-Count = Annotated[Whole, Field(ge=1, le=int(MAX_AMOUNT))]
+Count = Annotated[StrictInt, Field(ge=1, le=int(MAX_AMOUNT))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ class Tap:
     message: str | None = None
     agent: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """For `inject` without a card: the only agent of the run that gets the message."""
-    version: Whole | None = None
+    version: StrictInt | None = None
     amount: Amount | None = None
     scope: Literal["run", "agent", "project"] = "run"
     expires_at: Moment | None = None

@@ -23,14 +23,14 @@ from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run
-from missioncontrol.sqlite.write_lock import going_ahead
+from missioncontrol.sqlite.write_lock import with_priority
 from missioncontrol.wire.instance import OrganisationBudget
 
 
 @contextmanager
 def lock_organisation() -> Iterator[Installation]:
     """Lock the installation's row and those of all projects; runs are locked after them."""
-    with going_ahead(), transaction.atomic():
+    with with_priority(), transaction.atomic():
         # Created first: a missing row cannot be locked.
         Installation.objects.get_or_create(pk=Installation.ONLY)
         installation = Installation.objects.select_for_update().get(pk=Installation.ONLY)

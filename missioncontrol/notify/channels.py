@@ -32,7 +32,7 @@ from missioncontrol.wire.projects import (
     DeliveryRow,
     Language,
 )
-from missioncontrol.wire.rows import Whole, row_of
+from missioncontrol.wire.rows import StrictInt, row_of
 
 # Each card makes a delivery for every channel.
 MOST_CHANNELS = 50
@@ -51,7 +51,7 @@ class NewChannel:
     """Stored sealed, and never shown again."""
     project: UUID | None = None
     enabled: bool = True
-    step_minutes: Whole = 0
+    step_minutes: StrictInt = 0
     """0: notified at once; otherwise only after this long without an answer."""
     quiet_from: str | None = None
     """"22:00", in the project's time zone."""

@@ -35,7 +35,7 @@ Rows = list[tuple[Any, ...]]
 Parameters = Sequence[abc.Buffer | None]
 
 # The most statements that a connection keeps prepared; then it drops them all.
-MOST_PREPARED = 300
+MAX_PREPARED = 300
 
 
 class Pipeline:
@@ -55,18 +55,18 @@ class Pipeline:
             psycopg.Error: one failed; those after it were not executed.
         """
         pgconn = connection.pgconn
-        if self._prepared > MOST_PREPARED:
+        if self._prepared > MAX_PREPARED:
             self._names.clear()
             self._prepared = 0
             statements = [("DEALLOCATE ALL", [()]), *statements]
         # Before anything is sent: a value that cannot be converted then has no effect.
         values = Transformer(connection)
-        bound = [_bound(sql, row, values) for sql, rows in statements for row in rows]
+        bound = [_bind_row(sql, row, values) for sql, rows in statements for row in rows]
         pgconn.enter_pipeline_mode()
         try:
             sent = [self._send(pgconn, *one) for one in bound]
             pgconn.pipeline_sync()
-            results = connection.wait(_fetch(pgconn, sum(sent)))
+            results = connection.wait(_fetch_results(pgconn, sum(sent)))
             pgconn.exit_pipeline_mode()
         except BaseException:
             # Results that are still to come would be taken for those of the next statements.
@@ -95,17 +95,17 @@ class Pipeline:
     ) -> int:
         """Send one statement without waiting; return how many results it will have."""
         if not (parameters and self._prepares):
-            pgconn.send_query_params(_numbered(sql), parameters, types, formats)
+            pgconn.send_query_params(_number_parameters(sql), parameters, types, formats)
             return 1
         if is_new := (sql, types) not in self._names:
             self._names[sql, types] = b"mc_%d" % next(self._numbers)
             self._prepared += 1
-            pgconn.send_prepare(self._names[sql, types], _numbered(sql), param_types=types)
+            pgconn.send_prepare(self._names[sql, types], _number_parameters(sql), param_types=types)
         pgconn.send_query_prepared(self._names[sql, types], parameters, param_formats=formats)
         return 1 + is_new
 
 
-def _bound(
+def _bind_row(
     sql: str, row: Sequence[Any], values: abc.Transformer
 ) -> tuple[str, Parameters, tuple[int, ...], Sequence[Any] | None]:
     """Return a statement with its parameters as they are sent, their types and formats."""
@@ -114,7 +114,7 @@ def _bound(
 
 
 @cache
-def _numbered(sql: str) -> bytes:
+def _number_parameters(sql: str) -> bytes:
     """Return a statement with its parameters numbered as in PostgreSQL (`$1`)."""
     numbers = count(1)
     # In one pass: `%%s` means a literal `%s`, not a parameter.
@@ -122,7 +122,7 @@ def _numbered(sql: str) -> bytes:
     return written.encode()
 
 
-def _fetch(pgconn: Any, number: int) -> abc.PQGen[list[PGresult]]:
+def _fetch_results(pgconn: Any, number: int) -> abc.PQGen[list[PGresult]]:
     """Send what is left, and fetch `number` results and that of the pipeline's end."""
     yield from generators.send(pgconn)
     found: list[PGresult] = []
@@ -132,7 +132,7 @@ def _fetch(pgconn: Any, number: int) -> abc.PQGen[list[PGresult]]:
 
 
 # A statement, and its parameters.
-Asked = tuple[str, Sequence[Any]]
+Query = tuple[str, Sequence[Any]]
 # Each lives as long as its connection, which a pool lends to one thread after the other.
 _pipelines: WeakKeyDictionary[Any, Pipeline] = WeakKeyDictionary()
 
@@ -149,24 +149,24 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._forget()
+        self._clear_pending()
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement once for each row: before the next statement, or with the commit."""
         self.validate_no_broken_transaction()  # as Django does before each statement
-        self._writes.append(self._looked_at(sql, rows, many=True))
+        self._pending_writes.append(self._through_wrappers(sql, rows, many=True))
         if not self.in_atomic_block:
             self._connect()
             self._send()
 
-    def read(self, *asked: Asked) -> list[Rows]:
+    def read(self, *queries: Query) -> list[Rows]:
         """Return the rows of each statement, which sees what was committed when it ran."""
         self._connect()
-        return self._send(*(self._looked_at(*one, many=False) for one in asked))
+        return self._send(*(self._through_wrappers(*one, many=False) for one in queries))
 
     def create_cursor(self, name: str | None = None) -> Any:
         """Return a Django cursor, after what waits was sent."""
-        self.send_waiting()
+        self.flush()
         if name is None:
             return super().create_cursor()
         # Django would ask psycopg whether a transaction is open, which does not know of ours.
@@ -183,21 +183,25 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Return a cursor that logs its queries, too."""
         return DebugCursor(cursor, self)
 
-    def send_waiting(self) -> None:
+    def flush(self) -> None:
         """Send what waits for the next statement."""
         self._send()
 
     def close_if_health_check_failed(self) -> None:
         """Close a connection that PostgreSQL has ended; one that received nothing is alive."""
         # Django asks `SELECT 1`: a round trip for each verdict. When idle, only an end is received.
-        if self.connection and not self.health_check_done and not has_news(self.connection):
+        if (
+            self.connection
+            and not self.health_check_done
+            and not has_incoming_data(self.connection)
+        ):
             self.health_check_done = True
         super().close_if_health_check_failed()
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         """Connect, or take a connection of the pool that PostgreSQL has not ended."""
         connection = super().get_new_connection(conn_params)
-        while self.pool and has_news(connection):
+        while self.pool and has_incoming_data(connection):
             try:
                 self.pool.check_connection(connection)
             except psycopg.OperationalError:
@@ -220,38 +224,38 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _savepoint_rollback(self, sid: str) -> None:
         # All that waits came after the savepoint. If it were sent only to be rolled back, a write
         # that fails would abort the whole transaction.
-        self._writes.clear()
+        self._pending_writes.clear()
         super()._savepoint_rollback(sid)  # type: ignore[misc]  # the stubs lack it
 
     def _commit(self) -> None:
         if self._is_in(TransactionStatus.INERROR):
             # PostgreSQL would turn a COMMIT into a ROLLBACK then, without an error.
             raise InternalError("A statement failed: nothing of its transaction can be committed.")
-        if self._writes:
+        if self._pending_writes:
             self._send(commits=True)
         else:
             super()._commit()  # type: ignore[misc]  # the stubs lack it
-        self._forget()
+        self._clear_pending()
 
     def _rollback(self) -> None:
-        self._forget()
+        self._clear_pending()
         super()._rollback()  # type: ignore[misc]  # the stubs lack it
 
     def _close(self) -> None:
-        self._forget()
+        self._clear_pending()
         super()._close()  # type: ignore[misc]  # the stubs lack it
 
-    def _forget(self) -> None:
+    def _clear_pending(self) -> None:
         self._is_beginning = False
-        self._writes: list[Statement] = []
+        self._pending_writes: list[Statement] = []
 
-    def _looked_at(self, sql: str, params: Any, *, many: bool) -> tuple[str, Any]:
+    def _through_wrappers(self, sql: str, params: Any, *, many: bool) -> tuple[str, Any]:
         """Return a statement as Django's wrappers of each one (`execute_wrapper`) pass it on."""
 
-        def go_on(sql: str, params: Any, *_: Any) -> tuple[str, Any]:
+        def pass_through(sql: str, params: Any, *_: Any) -> tuple[str, Any]:
             return sql, params
 
-        execute: Any = go_on
+        execute: Any = pass_through
         for wrapper in reversed(self.execute_wrappers):
             execute = partial(wrapper, execute)
         passed: tuple[str, Any] = execute(sql, params, many, {"connection": self})
@@ -261,9 +265,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.close_if_health_check_failed()
         self.ensure_connection()
 
-    def _send(self, *asked: Asked, commits: bool = False) -> list[Rows]:
-        """Send what waits, then `asked`; return the rows of `asked`."""
-        statements = [*self._writes, *((sql, [params]) for sql, params in asked)]
+    def _send(self, *queries: Query, commits: bool = False) -> list[Rows]:
+        """Send what waits, then `queries`; return the rows of `queries`."""
+        statements = [*self._pending_writes, *((sql, [params]) for sql, params in queries)]
         if self._is_beginning or (
             # When psycopg would begin a transaction: without autocommit, and not in one.
             statements and not self.connection.autocommit and self._is_in(TransactionStatus.IDLE)
@@ -271,7 +275,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             statements.insert(0, ("BEGIN", [()]))
         if commits:
             statements.append(("COMMIT", [()]))
-        self._forget()
+        self._clear_pending()
         if not statements:
             return []
         self.validate_thread_sharing()
@@ -315,11 +319,11 @@ class Cursor(CursorWrapper):
     db: DatabaseWrapper
 
     def _execute(self, sql: Any, params: Any, *context: Any) -> Any:
-        self.db.send_waiting()
+        self.db.flush()
         return super()._execute(sql, params, *context)  # type: ignore[misc]  # the stubs lack it
 
     def _executemany(self, sql: Any, rows: Any, *context: Any) -> Any:
-        self.db.send_waiting()
+        self.db.flush()
         return super()._executemany(sql, rows, *context)  # type: ignore[misc]
 
 
@@ -327,7 +331,7 @@ class DebugCursor(Cursor, base.CursorDebugWrapper):
     """The same cursor, for when queries are logged."""
 
 
-def has_news(connection: Any) -> bool:
+def has_incoming_data(connection: Any) -> bool:
     """Tell whether PostgreSQL has sent an idle connection anything, usually that it has ended."""
     if connection.closed:
         return True

@@ -32,7 +32,7 @@ from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move, Status
 from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
 from missioncontrol.runs.rows import LiveFields, Publication, adapter_of
 from missioncontrol.runs.statements import insert_rows, update_changed, update_columns
-from missioncontrol.sqlite.write_lock import going_ahead
+from missioncontrol.sqlite.write_lock import with_priority
 from missioncontrol.wire.events import (
     AccessChanged,
     EventHead,
@@ -300,7 +300,7 @@ def lock_runs(
     `extra_queries`: queries to run once the runs are locked, for `RunTransaction.extra_rows`.
     """
     ids = set(run_ids)
-    with going_ahead(priority), transaction.atomic():
+    with with_priority(priority), transaction.atomic():
         locks = _RUNS_WITH_RULES if with_projects else _RUNS
         locked, *found = read_together((locks, [ids]), *extra_queries)
         may_be_held = {run.id for run in locked if run.status not in NEVER_HELD}
@@ -383,13 +383,13 @@ def should_yield() -> bool:
     Never on PostgreSQL, which locks single rows: a tap on another run does not wait.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
-    return database.vendor == "sqlite" and bool(database.is_awaited())
+    return database.vendor == "sqlite" and bool(database.is_person_waiting())
 
 
 @contextmanager
 def lock_project(project_id: UUID, *, priority: bool = False) -> Iterator[Project]:
     """Lock a project's row; always before the runs that its rules concern."""
-    with going_ahead(priority), transaction.atomic():
+    with with_priority(priority), transaction.atomic():
         yield Project.objects.select_for_update(no_key=True).get(pk=project_id)
 
 

@@ -1,8 +1,8 @@
-"""SQLite whose transactions, and single statements that write, take turns.
+"""SQLite whose transactions, and single statements that write, wait for our own write lock.
 
-A writer without a turn would hold SQLite's lock while the writer whose turn it is sleeps
-(20 to 400 ms before a tap, on a busy machine). A turn ends with the commit; what is
-done after the commit keeps nobody waiting.
+A writer without it would hold SQLite's lock while the writer that is next sleeps (20 to 400 ms
+before a tap, on a busy machine). It is released with the commit; what is done after the commit
+keeps nobody waiting.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ WRITES = ("INSERT", "UPDATE", "DELETE")
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """One connection, which keeps the turn of its transaction until that ends."""
+    """One connection, which holds the write lock until its transaction ends."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._turn = ExitStack()
-        self.execute_wrappers.append(self._in_turn)
+        self._write_lock = ExitStack()
+        self.execute_wrappers.append(self._lock_single_write)
 
-    def is_awaited(self) -> bool:
-        """Tell whether a person waits for the turn that this transaction has."""
-        return not self.is_in_memory_db() and write_lock.is_awaited(str(self.settings_dict["NAME"]))
+    def is_person_waiting(self) -> bool:
+        """Tell whether a person waits for the write lock that this transaction holds."""
+        return not self.is_in_memory_db() and write_lock.is_person_waiting(
+            str(self.settings_dict["NAME"])
+        )
 
     def checkpoint(self) -> None:
         """Copy what was committed from the write-ahead log into the database.
@@ -45,41 +47,41 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _start_transaction_under_autocommit(self) -> None:
         # Before SQLite's own lock: a writer that held that
         # while it waits here would keep all others waiting.
-        self._turn.enter_context(self._next_turn())
+        self._write_lock.enter_context(self._wait_for_lock())
         try:
             super()._start_transaction_under_autocommit()  # type: ignore[misc]  # nor this
         except BaseException:
-            self._turn.close()
+            self._write_lock.close()
             raise
 
     def _commit(self) -> None:
-        # The turn ends after the commit: the next writer must find SQLite's own lock free.
+        # Released after the commit: the next writer must find SQLite's own lock free.
         super()._commit()  # type: ignore[misc]  # the stubs lack it
-        self._turn.close()
+        self._write_lock.close()
 
     def _rollback(self) -> None:
         try:
             super()._rollback()  # type: ignore[misc]  # the stubs lack it
         finally:
-            self._turn.close()
+            self._write_lock.close()
 
     def _close(self) -> None:
         try:
             super()._close()  # type: ignore[misc]  # the stubs lack it
         finally:
-            self._turn.close()
+            self._write_lock.close()
 
-    def _in_turn(
+    def _lock_single_write(
         self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any
     ) -> Any:
-        """Give a statement that writes outside of any transaction a turn of its own."""
-        # Django's compiler writes these words first and in capitals; a transaction has a turn.
+        """Take the write lock for a statement that writes outside of any transaction."""
+        # Django's compiler writes these words first and in capitals; a transaction has the lock.
         if self.in_atomic_block or not sql.startswith(WRITES):
             return execute(sql, params, many, context)
-        with self._next_turn():
+        with self._wait_for_lock():
             return execute(sql, params, many, context)
 
-    def _next_turn(self) -> AbstractContextManager[None]:
+    def _wait_for_lock(self) -> AbstractContextManager[None]:
         if self.is_in_memory_db():
             return nullcontext()
-        return write_lock.in_turn(str(self.settings_dict["NAME"]))
+        return write_lock.exclusive(str(self.settings_dict["NAME"]))

@@ -9,7 +9,8 @@ Detection and storing queue at a second lock, so that only one of them waits for
 write lock. A tap goes straight to the write lock and is announced by a shared third
 lock, which the first in the queue lets go ahead. So a tap waits for one transaction, not
 for a queue of them, and work on many runs ends its transaction early while a tap waits
-(`is_awaited`). Endless taps (a script's) delay the machine's work by half a second at a time.
+(`is_person_waiting`). Endless taps (a script's) delay the machine's work by half a second at a
+time.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 # Seconds for which the machine's work lets people go first.
-PATIENCE = 0.5
-LOOK_AGAIN = 0.002
+MAX_YIELD_S = 0.5
+POLL_S = 0.002
 
-_files = threading.local()
+_descriptors = threading.local()
 
 
-class _File:
+class _Descriptor:
     """A descriptor that is closed with the thread it belongs to."""
 
     def __init__(self, path: str) -> None:
@@ -39,66 +40,66 @@ class _File:
         os.close(self.number)
 
 
-class _Lane(threading.local):
-    """Whether this thread goes ahead to the write lock, and whether its patience is over."""
+class _ThreadState(threading.local):
+    """Whether this thread goes straight to the write lock, and whether it yields no longer."""
 
-    ahead = False
-    impatient = False
-    look_at = 0.0
+    has_priority = False
+    has_waited_enough = False
+    next_check_at = 0.0
     """When to check next whether a person waits: a check takes two system calls."""
 
 
-_lane = _Lane()
+_thread = _ThreadState()
 
 
 @contextmanager
-def going_ahead(ahead: bool = True) -> Iterator[None]:
+def with_priority(has_priority: bool = True) -> Iterator[None]:
     """Let this thread's next transaction go before the machine's own writes."""
-    before, _lane.ahead = _lane.ahead, ahead
+    before, _thread.has_priority = _thread.has_priority, has_priority
     try:
         yield
     finally:
-        _lane.ahead = before
+        _thread.has_priority = before
 
 
 @contextmanager
-def in_turn(name: str) -> Iterator[None]:
-    """Wait for this thread's turn to write the file `name`."""
-    if _lane.ahead:
+def exclusive(name: str) -> Iterator[None]:
+    """Hold the write lock of the file `name` within this context; wait for it first."""
+    if _thread.has_priority:
         # Shared, as several people may be announced at once.
-        with _locked(f"{name}-people", fcntl.LOCK_SH), _locked(f"{name}-turnstile"):
+        with _flocked(f"{name}-people", fcntl.LOCK_SH), _flocked(f"{name}-turnstile"):
             yield
         return
-    with _locked(f"{name}-queue"):
-        # Wait until nobody is announced, at most `PATIENCE`; a later tap waits for this writer.
-        patient_until = time.monotonic() + PATIENCE
-        while is_announced := _is_announced(name):
-            if time.monotonic() > patient_until:
+    with _flocked(f"{name}-queue"):
+        # Wait until nobody is announced, at most `MAX_YIELD_S`; a later tap waits for this writer.
+        yield_until = time.monotonic() + MAX_YIELD_S
+        while is_waiting := _is_person_announced(name):
+            if time.monotonic() > yield_until:
                 break
             # A flock has no wait with a time-out.
-            time.sleep(LOOK_AGAIN)
-        _lane.impatient, _lane.look_at = is_announced, 0.0
-        with _locked(f"{name}-turnstile"):
+            time.sleep(POLL_S)
+        _thread.has_waited_enough, _thread.next_check_at = is_waiting, 0.0
+        with _flocked(f"{name}-turnstile"):
             try:
                 yield
             finally:
-                _lane.impatient, _lane.look_at = False, 0.0
+                _thread.has_waited_enough, _thread.next_check_at = False, 0.0
 
 
-def is_awaited(name: str) -> bool:
-    """Tell whether a person waits for this thread's turn; False once its patience is over.
+def is_person_waiting(name: str) -> bool:
+    """Tell whether a person waits for this thread's lock; False once it has yielded long enough.
 
-    It may be called after each small piece of work: it checks every `LOOK_AGAIN` seconds.
+    It may be called after each small piece of work: it checks every `POLL_S` seconds.
     """
     at = time.monotonic()
-    if _lane.impatient or at < _lane.look_at:
+    if _thread.has_waited_enough or at < _thread.next_check_at:
         return False
-    _lane.look_at = at + LOOK_AGAIN
-    return _is_announced(name)
+    _thread.next_check_at = at + POLL_S
+    return _is_person_announced(name)
 
 
-def _is_announced(name: str) -> bool:
-    announced = _own_file(f"{name}-people")
+def _is_person_announced(name: str) -> bool:
+    announced = _descriptor_of(f"{name}-people")
     try:
         fcntl.flock(announced, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -108,8 +109,8 @@ def _is_announced(name: str) -> bool:
 
 
 @contextmanager
-def _locked(path: str, how: int = fcntl.LOCK_EX) -> Iterator[None]:
-    file = _own_file(path)
+def _flocked(path: str, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+    file = _descriptor_of(path)
     fcntl.flock(file, how)
     try:
         yield
@@ -117,10 +118,10 @@ def _locked(path: str, how: int = fcntl.LOCK_EX) -> Iterator[None]:
         fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def _own_file(path: str) -> int:
+def _descriptor_of(path: str) -> int:
     """Return this thread's descriptor; one from before a fork would share its lock."""
-    known: dict[tuple[str, int], _File] = _files.__dict__.setdefault("known", {})
+    known: dict[tuple[str, int], _Descriptor] = _descriptors.__dict__.setdefault("known", {})
     key = (path, os.getpid())
     if key not in known:
-        known[key] = _File(path)
+        known[key] = _Descriptor(path)
     return known[key].number

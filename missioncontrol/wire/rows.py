@@ -34,7 +34,7 @@ def _find_columns(kind: Any, source: Any) -> Mapping[str, str]:
 _columns: Callable[[Any, Any], Mapping[str, str]] = cache(_find_columns)
 
 
-Whole = Annotated[int, Strict()]
+StrictInt = Annotated[int, Strict()]
 """A whole number; refuses `true`, which Python treats as 1."""
 
 

@@ -72,7 +72,7 @@ def test_a_database_that_does_not_answer_is_given_up_unless_the_address_says_oth
 @pytest.mark.django_db(transaction=True)
 def test_a_row_that_a_frozen_process_locked_is_free_again(monkeypatch, project):
     monkeypatch.setenv("DATABASE_URL", URL)
-    monkeypatch.setattr(env, "FROZEN_S", 1)
+    monkeypatch.setattr(env, "IDLE_TRANSACTION_S", 1)
     reached = connection.get_connection_params()
     lock = "SELECT 1 FROM accounts_project FOR UPDATE"
 
@@ -88,7 +88,7 @@ def test_a_row_that_a_frozen_process_locked_is_free_again(monkeypatch, project):
 # What still tries, at ever greater distances, would keep others from trying at once.
 def test_a_pool_gives_up_on_a_server_that_is_away_and_begins_anew(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", URL)
-    monkeypatch.setattr(env, "CONNECTING_S", 1)
+    monkeypatch.setattr(env, "POOL_TIMEOUT_S", 1)
     gave_up = threading.Event()
     nobody = "host=127.0.0.1 port=9"  # discard: nothing listens
 

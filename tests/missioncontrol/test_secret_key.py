@@ -20,24 +20,24 @@ def kept(tmp_path, monkeypatch):
 
 def test_a_serving_process_without_one_says_what_to_set(kept):
     with pytest.raises(SettingInvalid, match=NAME):
-        env.secret_key(NAME, kept=kept, serving=True)
+        env.secret_key(NAME, file=kept, serving=True)
 
 
 def test_a_command_without_one_has_one_of_its_own(kept):
-    assert len(env.secret_key(NAME, kept=kept, serving=False)) > 32
+    assert len(env.secret_key(NAME, file=kept, serving=False)) > 32
 
 
 def test_the_kept_one_is_every_processes(kept):
     kept.write_text("kept\n")
 
-    assert env.secret_key(NAME, kept=kept, serving=True) == "kept"
+    assert env.secret_key(NAME, file=kept, serving=True) == "kept"
 
 
 def test_the_environments_comes_first(kept, monkeypatch):
     kept.write_text("kept\n")
     monkeypatch.setenv(NAME, "told")
 
-    assert env.secret_key(NAME, kept=kept, serving=True) == "told"
+    assert env.secret_key(NAME, file=kept, serving=True) == "told"
 
 
 @pytest.mark.parametrize("role", ["worker", "beat"])

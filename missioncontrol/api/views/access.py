@@ -39,7 +39,7 @@ from missioncontrol.wire.access import (
     UsedFrom,
     UsedOn,
 )
-from missioncontrol.wire.rows import Whole, row_of
+from missioncontrol.wire.rows import StrictInt, row_of
 
 api = Router()
 
@@ -54,7 +54,7 @@ CODES_TRIED = RateLimit("set-up codes", per_caller=20, total=200)
 class Rotation:
     """`overlap_hours`: how long the old key goes on working; 0: it stops at once."""
 
-    overlap_hours: Whole = OVERLAP // timedelta(hours=1)
+    overlap_hours: StrictInt = OVERLAP // timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from missioncontrol.wire.projects import (
     DeliveryStatus,
     Language,
 )
-from missioncontrol.wire.rows import Whole
+from missioncontrol.wire.rows import StrictInt
 
 api = Router()
 
@@ -37,7 +37,7 @@ class ChannelPatch:
     name: str | None = None
     address: str | None = None
     enabled: bool | None = None
-    step_minutes: Whole | None = None
+    step_minutes: StrictInt | None = None
     quiet_from: str | None = None
     quiet_to: str | None = None
     hears: tuple[ChannelHears, ...] | None = None

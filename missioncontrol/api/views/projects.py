@@ -28,7 +28,7 @@ from missioncontrol.audit.project_file import export_lines
 from missioncontrol.clock import now, read_zone
 from missioncontrol.decisions.budgets import check_budgets, extra_today
 from missioncontrol.detection.policies import read_policy
-from missioncontrol.env import LONGEST_DAYS
+from missioncontrol.env import MAX_DAYS
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, Unavailable
 from missioncontrol.notify import webhook
 from missioncontrol.projects import members, rules
@@ -42,7 +42,7 @@ from missioncontrol.wire.projects import (
     Secret,
     User,
 )
-from missioncontrol.wire.rows import Whole, row_of
+from missioncontrol.wire.rows import StrictInt, row_of
 
 api = Router()
 
@@ -71,18 +71,18 @@ class ProjectPatch:
     """An object, or the text of a TOML or JSON file; the text is kept as typed."""
     policy_note: str = ""
     """The reason for the change; stored with the policy version."""
-    policy_version: Whole | None = None
+    policy_version: StrictInt | None = None
     """The version you saw; 409 `stale_policy` if the project now has another one."""
     budget: dict[str, Any] | None = None
     budgets: dict[str, Any] | None = None
     """By scope; an absent scope stays as it is, an empty one has no ceiling."""
     time_zone: str | None = None
-    hold_limit: Whole | None = None
+    hold_limit: StrictInt | None = None
     unanswered: Literal["proceed", "stop"] | None = None
     fail: Literal["open", "closed"] | None = None
     agents_choose: bool | None = None
     daily_report: bool | None = None
-    keep_words_days: Whole | None = None
+    keep_words_days: StrictInt | None = None
     """0: for ever."""
     second_factor: bool | None = None
     """Whether members need a second factor; to set it, you must have one yourself."""
@@ -286,9 +286,9 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
     if "redact_rules" in changes:
         changes["redact_rules"] = list(read_rules(changes["redact_rules"]).rules)
     # Checked here, because the database's own error would speak of a column's range.
-    if not 0 <= changes.get("keep_words_days", 0) <= LONGEST_DAYS:
+    if not 0 <= changes.get("keep_words_days", 0) <= MAX_DAYS:
         raise InvalidRequest(
-            f"keep_words_days: expected 0 (for ever) to {LONGEST_DAYS} days.",
+            f"keep_words_days: expected 0 (for ever) to {MAX_DAYS} days.",
             field="keep_words_days",
         )
     if not 1 <= changes.get("hold_limit", 1) <= LONGEST_HOLD_S:

@@ -27,7 +27,7 @@ def lower(project, person, role="viewer"):
 @pytest.fixture
 def lowered_at_the_lock(project, owner, monkeypatch):
     """The other owner's deed was first at the project's row."""
-    real = journal.going_ahead
+    real = journal.with_priority
 
     @contextmanager
     def waiting(ahead):
@@ -35,7 +35,7 @@ def lowered_at_the_lock(project, owner, monkeypatch):
         with real(ahead):
             yield
 
-    monkeypatch.setattr(journal, "going_ahead", waiting)
+    monkeypatch.setattr(journal, "with_priority", waiting)
 
 
 def test_a_tap_is_refused(project, operator):

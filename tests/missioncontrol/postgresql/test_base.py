@@ -313,7 +313,7 @@ def test_what_follows_a_statement_that_failed_is_prepared_when_it_comes_again(ru
 
 
 def test_a_connection_begins_anew_before_it_has_prepared_too_much(run, monkeypatch):
-    monkeypatch.setattr(pipeline_, "MOST_PREPARED", 3)
+    monkeypatch.setattr(pipeline_, "MAX_PREPARED", 3)
     for number in range(6):
         assert connection.read((f"SELECT {number} + %s", [1])) == [[(number + 1,)]]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from missioncontrol.sqlite import write_lock
-from missioncontrol.sqlite.write_lock import going_ahead, in_turn, is_awaited
+from missioncontrol.sqlite.write_lock import exclusive, is_person_waiting, with_priority
 from tests.installations import wait_for
 
 
@@ -21,7 +21,7 @@ class Writer(threading.Thread):
         self.may_leave = threading.Event()
 
     def run(self):
-        with going_ahead(self._ahead), in_turn(self._file):
+        with with_priority(self._ahead), exclusive(self._file):
             self._turns.append(self.name)
             self.may_leave.wait()
 
@@ -61,21 +61,21 @@ def test_who_writes_hears_that_a_tap_waits(begin, tmp_path):
     start, turns = begin
     start("detection")
     wait_for(lambda: turns == ["detection"])
-    assert not is_awaited(str(tmp_path / "db"))
+    assert not is_person_waiting(str(tmp_path / "db"))
 
     start("tap", ahead=True).may_leave.set()
 
-    wait_for(lambda: is_awaited(str(tmp_path / "db")))
+    wait_for(lambda: is_person_waiting(str(tmp_path / "db")))
 
 
 def test_work_looks_now_and_then_whether_a_tap_waits(tmp_path, monkeypatch):
-    monkeypatch.setattr(write_lock, "LOOK_AGAIN", 3600)
+    monkeypatch.setattr(write_lock, "POLL_S", 3600)
     name = str(tmp_path / "db")
-    with (tmp_path / "db-people").open("w") as announced, in_turn(name):
-        assert not is_awaited(name)
+    with (tmp_path / "db-people").open("w") as announced, exclusive(name):
+        assert not is_person_waiting(name)
         fcntl.flock(announced, fcntl.LOCK_SH)
 
-        assert not is_awaited(name)
+        assert not is_person_waiting(name)
 
 
 def test_two_taps_do_not_write_at_once(begin, tmp_path):
@@ -102,8 +102,8 @@ def test_taps_without_end_do_not_keep_the_machine_from_writing(begin, tmp_path):
 def test_work_that_let_people_go_for_long_is_done_in_one_piece(tmp_path):
     with (tmp_path / "db-people").open("w") as announced:
         fcntl.flock(announced, fcntl.LOCK_SH)
-        with in_turn(str(tmp_path / "db")):
-            assert not is_awaited(str(tmp_path / "db"))
+        with exclusive(str(tmp_path / "db")):
+            assert not is_person_waiting(str(tmp_path / "db"))
 
 
 def test_a_thread_that_ends_leaves_no_descriptor_open(begin, tmp_path):
