@@ -104,7 +104,7 @@ def attack(operation, callers, ask):
     cases = [operation.as_strategy(generation_mode=mode) for mode in GenerationMode]
 
     @settings(
-        max_examples=tried(10),
+        max_examples=tried(6),
         derandomize=True,
         database=None,
         deadline=None,

@@ -145,7 +145,7 @@ def test_any_bytes_at_all_leave_the_process_well(dial, web):
         reserved=st.sampled_from([0, 0, 0, 1]),
     )
 
-    @settings(max_examples=tried(50), derandomize=True, database=None, deadline=None)
+    @settings(max_examples=tried(30), derandomize=True, database=None, deadline=None)
     @given(sent=st.lists(frames | st.binary(max_size=50), max_size=6))
     def attack(sent):
         with dial() as other, dial() as socket:

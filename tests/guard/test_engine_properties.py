@@ -33,11 +33,11 @@ from tests.guard.build import a_call, a_message, a_proposal, a_user
 ROOT = Path(__file__).resolve().parents[2]
 EVERYTHING = Policy(detectors=DETECTOR_NAMES, budget=Budget(usd=Decimal(5), calls=900, failures=50))
 FEW = settings(
-    max_examples=tried(25),
+    max_examples=tried(15),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-MANY = settings(FEW, max_examples=tried(80))
+MANY = settings(FEW, max_examples=tried(48))
 
 # --- runs that look like runs --------------------------------------------------
 

@@ -64,7 +64,7 @@ VALUES = st.recursive(
 ANY_JSON = VALUES | st.dictionaries(
     st.sampled_from(["resourceSpans", "scopeSpans", "spans", "attributes", "key", "value"]), VALUES
 )
-ROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=tried(30))
+ROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=tried(18))
 
 
 def sized(inner: bytes, *, field: int) -> bytes:

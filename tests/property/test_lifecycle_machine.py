@@ -324,7 +324,7 @@ def test_no_order_of_deeds_breaks_the_story_of_a_run(db):
     run_state_machine_as_test(
         OneRun,
         settings=settings(
-            max_examples=tried(30),
+            max_examples=tried(18),
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=list(HealthCheck),
