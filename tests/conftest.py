@@ -153,7 +153,8 @@ def pytest_deselected(items):
     if results and os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
         left = {reported(item) for item in items if not marks(item) & NO_PASS}
         with (Path(results) / "deselected.txt").open("a") as file:
-            file.writelines(f"{name}\n" for name in sorted(left))
+            # At once: another pass may write there at the same time.
+            file.write("".join(f"{name}\n" for name in sorted(left)))
 
 
 def marks(item):
