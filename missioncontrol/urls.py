@@ -13,14 +13,15 @@ from missioncontrol.api.views import (
     decisions,
     devices,
     instance,
+    joining,
     members,
     policies,
     projects,
     runs,
     shares,
-    signing_in,
+    sign_in_links,
+    sign_in_methods,
     timeline,
-    ways_in,
 )
 from missioncontrol.api.views.screen import screen
 
@@ -50,15 +51,15 @@ urlpatterns = [
     path("readyz", instance.readyz),
     # With or without the slash, because scrapers are configured either way.
     re_path(r"^metrics/?$", instance.metrics),
-    re_path(r"^login/?$", ways_in.sign_in, name="how-to-sign-in"),
-    *(re_path(f"^login/by/{way}/?$", view) for way, view in ways_in.PAGES.items()),
-    path("login/<str:secret>/", signing_in.sign_in, name="sign-in"),
-    re_path(r"^pair/?$", signing_in.pair, name="pair"),
-    re_path(r"^join/?$", signing_in.join, name="join"),
+    re_path(r"^login/?$", sign_in_methods.sign_in, name="how-to-sign-in"),
+    *(re_path(f"^login/by/{method}/?$", view) for method, view in sign_in_methods.PAGES.items()),
+    path("login/<str:secret>/", sign_in_links.sign_in, name="sign-in"),
+    re_path(r"^pair/?$", sign_in_links.pair, name="pair"),
+    re_path(r"^join/?$", joining.join, name="join"),
     path("shared/<str:secret>/", shares.shared, name="shared"),
     # A picture with its own address: messengers show it before anybody opens the link.
     path("shared/<str:secret>/image.png", shares.picture, name="shared-picture"),
-    path("logout/", signing_in.sign_out, name="sign-out"),
+    path("logout/", sign_in_links.sign_out, name="sign-out"),
     # Every other address is a screen's: the app itself says if it does not exist.
     re_path(r"^(?!api/|ws/|v1/|assets/).*$", screen),
 ]

@@ -13,7 +13,7 @@ from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Projects, ReadableProjects
 from missioncontrol.api.rest import Depends, Page, changes_in, get_or_404, page_of
 from missioncontrol.api.routing import Router
-from missioncontrol.api.views.signing_in import preferred_language
+from missioncontrol.api.views.pages import preferred_language
 from missioncontrol.clock import now
 from missioncontrol.notify import channels, services
 from missioncontrol.notify.channels import NewChannel

@@ -25,8 +25,8 @@ from missioncontrol.api.auth import Person, Projects, ReadableProjects
 from missioncontrol.api.problems import allow_methods
 from missioncontrol.api.rest import YEARS, Page, address_of, get_or_404, page_of
 from missioncontrol.api.routing import Router
-from missioncontrol.api.views import signing_in
 from missioncontrol.api.views.devices import base_of_links
+from missioncontrol.api.views.pages import leave_no_trace, page
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, TooManyRequests
 from missioncontrol.history import sharing
@@ -81,7 +81,7 @@ def shares_revoke(
     sharing.revoke(share_id, projects=[found.project_id], by=person, at=now())
 
 
-@signing_in.leave_no_trace
+@leave_no_trace
 @allow_methods("GET", "HEAD")
 def shared(request: HttpRequest, secret: str) -> HttpResponse:
     """Show what a link is about to whoever has it."""
@@ -100,10 +100,10 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         "image": f"{address_of(request)}image.png",
         "until": until.format(by=by, day=row.expires_at.strftime(t.day)),
     }
-    return signing_in.page(request, "history/shared.html", SHARED_TEXTS, context)
+    return page(request, "history/shared.html", SHARED_TEXTS, context)
 
 
-@signing_in.leave_no_trace
+@leave_no_trace
 @allow_methods("GET", "HEAD")
 def picture(request: HttpRequest, secret: str) -> HttpResponse:
     """Draw what a link is about."""
@@ -125,7 +125,7 @@ def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRespons
     row = sharing.find(secret, at=now())
     if row is not None:
         return row, HttpResponse()
-    gone = signing_in.page(
+    gone = page(
         request, "history/shared.html", SHARED_TEXTS, {"shown": None}, status=HTTPStatus.NOT_FOUND
     )
     return None, gone

@@ -12,7 +12,7 @@ from missioncontrol import clock
 from missioncontrol.accounts import services
 from missioncontrol.accounts.models import LoginLink
 from missioncontrol.accounts.tokens import HideLoginLinks
-from missioncontrol.api.views.signing_in import is_from_this_machine
+from missioncontrol.api.views.sign_in_links import is_from_this_machine
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,7 @@ from django.test import Client
 
 from missioncontrol.accounts import credentials
 from missioncontrol.accounts.rate_limits import FREE_ATTEMPTS
-from missioncontrol.api.views import ways_in
+from missioncontrol.api.views import sign_in_methods
 from missioncontrol.runs.models import JournalRow
 from tests.missioncontrol.accounts.credentials import (
     EVERY_WAY,
@@ -48,7 +48,7 @@ def test_who_set_nothing_finds_the_page_as_it_was(client, settings):
     assert b"<form" not in response.content
 
 
-@pytest.mark.parametrize("path", sorted(ways_in.PAGES))
+@pytest.mark.parametrize("path", sorted(sign_in_methods.PAGES))
 def test_what_is_off_lets_nobody_in(path, client, owner, settings):
     settings.SIGN_IN = frozenset()
     with_password(owner)
@@ -229,7 +229,7 @@ def test_half_the_way_is_good_for_ten_minutes(client, owner):
     secret = with_app(owner)
     type_password(client, "ana")
     session = client.session
-    session[ways_in.HALF_WAY] |= {"until": 0.0}
+    session[sign_in_methods.HALF_WAY] |= {"until": 0.0}
     session.save()
 
     type_code(client, code_of(secret))

@@ -181,7 +181,7 @@ def test_no_log_and_no_address_holds_the_secret(client, invited, caplog):
 
 def test_one_who_tries_too_often_waits(client, monkeypatch):
     # At one moment: a try is given back every two seconds, and a busy machine takes longer.
-    monkeypatch.setattr("missioncontrol.api.views.signing_in.now", lambda: NOON)
+    monkeypatch.setattr("missioncontrol.api.views.joining.now", lambda: NOON)
     answers = [look(client, "wrong").status_code for _ in range(31)]
 
     assert answers == [410] * 30 + [429]

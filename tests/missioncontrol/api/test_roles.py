@@ -9,7 +9,7 @@ import pytest
 
 from missioncontrol import asgi, live
 from missioncontrol.accounts.models import Project
-from missioncontrol.api.views import ways_in
+from missioncontrol.api.views import sign_in_methods
 from missioncontrol.urls import urlpatterns
 from tests.build import NOON
 from tests.missioncontrol.api.test_every_address import (
@@ -202,7 +202,7 @@ PAGES = {
     "readyz": "public",
     "^metrics/?$": "the operator's token",
     "^login/?$": "public",
-    **{f"^login/by/{way}/?$": "what proves who somebody is" for way in ways_in.PAGES},
+    **{f"^login/by/{method}/?$": "what proves who somebody is" for method in sign_in_methods.PAGES},
     "login/<str:secret>/": "its secret",
     "shared/<str:secret>/": "its secret",
     "shared/<str:secret>/image.png": "its secret",

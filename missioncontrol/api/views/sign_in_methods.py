@@ -25,7 +25,7 @@ from missioncontrol.accounts.page_texts import SIGN_IN_TEXTS, SignInTexts
 from missioncontrol.accounts.rate_limits import FREE_ATTEMPTS, RateLimit
 from missioncontrol.api.endpoint import read_json_object
 from missioncontrol.api.problems import allow_methods
-from missioncontrol.api.views import signing_in
+from missioncontrol.api.views import pages, sign_in_links
 from missioncontrol.env import IdentityProvider
 from missioncontrol.errors import Forbidden, MissionControlError, TooManyRequests
 from missioncontrol.projects import access
@@ -55,7 +55,7 @@ def _where_on(*wanted: str) -> Callable[[View], View]:
         def wrapped(request: HttpRequest) -> HttpResponse:
             # Answered as `/login` is when all are off: nobody learns which ways there could be.
             if not settings.SIGN_IN & set(wanted or settings.SIGN_IN):
-                return signing_in.how_to_sign_in(request)
+                return sign_in_links.how_to_sign_in(request)
             return view(request)
 
         return wrapped
@@ -68,7 +68,7 @@ def _where_on(*wanted: str) -> Callable[[View], View]:
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Show the ways that are on to a person who is not signed in."""
     if request.user.is_authenticated:
-        return HttpResponseRedirect(signing_in.HOME)
+        return HttpResponseRedirect(sign_in_links.HOME)
     # Going back to the first page starts over.
     request.session.pop(HALF_WAY, None)
     return _page(request)
@@ -164,7 +164,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
     # Only if signed in: a stranger's browser must neither connect nor prove an account.
     purpose = request.GET.get("for", "") if request.user.is_authenticated else ""
     if request.user.is_authenticated and purpose not in {"connect", "again"}:
-        return HttpResponseRedirect(signing_in.HOME)
+        return HttpResponseRedirect(sign_in_links.HOME)
     try:
         TRIES.acquire(origin.client_address_of(request), at=clock.now())
     except TooManyRequests as error:
@@ -183,7 +183,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
     parts = urlsplit(to)
     is_ours = to.startswith("/") and not to.startswith(("//", "/\\"))
     if not is_ours or parts.scheme or parts.netloc:
-        to = signing_in.HOME
+        to = sign_in_links.HOME
     request.session[OIDC_KEPT] = {**begun.session_data, "for": purpose, "to": to}
     return HttpResponseRedirect(begun.url)
 
@@ -264,10 +264,10 @@ def _half_way(request: HttpRequest) -> tuple[User | None, str]:
 
 def _enter(request: HttpRequest, user: User, way: str) -> HttpResponse:
     request.session.pop(HALF_WAY, None)
-    browser = signing_in.begin_session(request, user)
+    browser = sign_in_links.begin_session(request, user)
     access.record_entry(browser, way=way, at=clock.now())
-    response = HttpResponseRedirect(signing_in.HOME)
-    signing_in.keep_browser(response, browser)
+    response = HttpResponseRedirect(sign_in_links.HOME)
+    sign_in_links.keep_browser(response, browser)
     return response
 
 
@@ -333,13 +333,13 @@ def _page(
     t = _texts(request)
     context = {
         "problem": problem,
-        "ways": settings.SIGN_IN,
+        "methods": settings.SIGN_IN,
         "asks_passkey": "passkey" in settings.SIGN_IN,
         "provider": t.with_provider.format(provider=settings.OIDC.name) if settings.OIDC else "",
-        **signing_in.PAIR,
+        **pages.PAIR,
         **more,
     }
-    return signing_in.page(
+    return pages.page(
         request,
         "accounts/credentials.html",
         SIGN_IN_TEXTS,
@@ -363,7 +363,7 @@ def _back(request: HttpRequest) -> str:
 
 
 def _texts(request: HttpRequest) -> SignInTexts:
-    return signing_in.texts_for(request, SIGN_IN_TEXTS)
+    return pages.texts_for(request, SIGN_IN_TEXTS)
 
 
 # Each view by its name after `/login/by/`.

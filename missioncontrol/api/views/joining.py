@@ -1,0 +1,114 @@
+"""Follow an invitation to a project.
+
+Its page says who invites to what, and has one button. The link's secret follows
+its `#`. The page moves it from there into a form's body and removes it from the address, so that no
+log, referrer or history keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.views.decorators.cache import never_cache
+
+from missioncontrol import origin
+from missioncontrol.accounts import people
+from missioncontrol.accounts.models import Invitation, Membership
+from missioncontrol.accounts.page_texts import JOINING_TEXTS
+from missioncontrol.accounts.rate_limits import RateLimit
+from missioncontrol.accounts.services import LOCAL_OWNER
+from missioncontrol.api.problems import allow_methods
+from missioncontrol.api.views.pages import PAIR, page, texts_for
+from missioncontrol.api.views.sign_in_links import HOME, begin_session, keep_browser
+from missioncontrol.clock import now
+from missioncontrol.errors import Forbidden, InvalidRequest, TooManyRequests
+from missioncontrol.projects import members
+
+# Nobody guesses 256 bits: this stops callers who keep the server busy, not those who mistype.
+TRIES = RateLimit("invitations tried", per_caller=30, total=600)
+
+
+@never_cache
+@allow_methods("GET", "HEAD", "POST")
+def join(request: HttpRequest) -> HttpResponse:
+    """Ask for a link, show what it offers, and admit its bearer."""
+    if request.method != "POST":
+        return _join_page(request)
+    try:
+        TRIES.acquire(origin.client_address_of(request), at=now())
+    except TooManyRequests as error:
+        context = {"problem": texts_for(request, JOINING_TEXTS).too_many}
+        return _join_page(request, context, wait=error)
+    # The whole link may be pasted: the secret follows its `#`.
+    secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
+    offered = members.find_invitation(secret, at=now())
+    if offered is None:
+        return _turn_away(request)
+    mine = Membership.objects.filter(project=offered.project_id, user=request.user.pk)
+    # Before the link is used up, so that the person it was meant for can still use it.
+    if request.user.is_authenticated and mine.exists():
+        return _turn_away(request, is_member=True)
+    if "accept" in request.POST:
+        return _let_in(request, offered, secret)
+    return _offer(request, offered, secret)
+
+
+def _let_in(request: HttpRequest, offered: Invitation, secret: str) -> HttpResponse:
+    user: Any = request.user if request.user.is_authenticated else None
+    name = request.POST.get("name", "")
+    try:
+        joined = members.join(secret, user=user, name=name, at=now())
+    except InvalidRequest:
+        problem = texts_for(request, JOINING_TEXTS).name_refused
+        return _offer(request, offered, secret, problem=problem, name=name)
+    except Forbidden:
+        return _turn_away(request)
+    response = HttpResponseRedirect(HOME)
+    # A person who was signed in stays signed in, with the same session.
+    if joined.is_new:
+        keep_browser(response, begin_session(request, joined.user))
+    return response
+
+
+def _offer(
+    request: HttpRequest, offered: Invitation, secret: str, *, problem: str = "", name: str = ""
+) -> HttpResponse:
+    t, user = texts_for(request, JOINING_TEXTS), request.user
+    # The account of whoever invited may be gone: the invitation outlives it.
+    by = people.name_of(offered.invited_by) if offered.invited_by else ""
+    by = "" if by == LOCAL_OWNER else by  # a person who never gave a name
+    says = t.invites if by else t.invites_nameless
+    return _join_page(
+        request,
+        {
+            "offered": offered,
+            "secret": secret,
+            "problem": problem,
+            "name": name,
+            "invites": says.format(by=by, project=offered.project.name),
+            "role": t.roles[offered.role],
+            "may": t.may[offered.role],
+            "until": t.until.format(day=f"{offered.expires_at:%Y-%m-%d %H:%M}"),
+            "you_are": t.you_are.format(name=people.name_of(user)) if user.is_authenticated else "",
+        },
+        status=HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK,
+    )
+
+
+def _turn_away(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:
+    t = texts_for(request, JOINING_TEXTS)
+    over = {"title": t.over_title, "text": t.over}
+    already = {"title": t.already_title, "text": t.already}
+    context = {"refused": already if is_member else over}
+    status = HTTPStatus.CONFLICT if is_member else HTTPStatus.GONE
+    return _join_page(request, context, status=status)
+
+
+def _join_page(
+    request: HttpRequest, context: Mapping[str, object] = MappingProxyType({}), **answer: Any
+) -> HttpResponse:
+    return page(request, "accounts/join.html", JOINING_TEXTS, {**PAIR, **context}, **answer)

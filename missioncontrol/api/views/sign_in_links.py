@@ -1,0 +1,180 @@
+"""Sign in by a link or a pairing code, and sign out; the other methods are in `sign_in_methods`."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.conf import settings
+from django.contrib.auth import login, logout
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import get_token
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+
+from missioncontrol import origin
+from missioncontrol.accounts import credentials, services, sessions
+from missioncontrol.accounts.models import Browser, LoginLink
+from missioncontrol.accounts.page_texts import LINK_TEXTS
+from missioncontrol.accounts.rate_limits import RateLimit
+from missioncontrol.accounts.services import find_login_link, record_link_browser
+from missioncontrol.api import auth
+from missioncontrol.api.problems import allow_methods
+from missioncontrol.api.views.pages import PAIR, leave_no_trace, manage_command, page, texts_for
+from missioncontrol.clock import now
+from missioncontrol.errors import TooManyRequests
+from missioncontrol.projects import access
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+HOME = "/"
+PAIRED = "/settings/devices"
+# Nobody guesses 58 bits at any pace: the total limit only protects the server, and is so high that
+# a guesser with a few addresses cannot lock everybody out.
+CODES = RateLimit("pairing codes", per_caller=10, total=6_000)
+SCRIPTS_CSRF = "csrftoken"
+FORWARDED = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_VIA")
+
+
+# No CSRF token: the secret in the address is the authority, and under
+# `no-referrer` browsers send `Origin: null`, which Django's check refuses.
+@leave_no_trace
+@allow_methods("GET", "HEAD", "POST")
+@csrf_exempt
+def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
+    """Show one button; its POST (or a trusted GET) uses the link up."""
+    offered = find_login_link(secret=secret, at=now())
+    if offered is None:
+        return _refuse(request)
+    # Messengers and mail scanners fetch a link to preview it: a GET may use one up only if it comes
+    # from this machine, with a link that was made for that.
+    is_trusted = request.method == "GET" and is_from_this_machine(request)
+    if request.method == "POST" or (is_trusted and offered.on_get):
+        # No second factor is asked for: whoever prints a link can read the database, and whoever
+        # offers one to a phone is signed in.
+        return _enter_once(request, offered) or _refuse(request)
+    context = {"is_pairing": offered.code_digest is not None}
+    return page(request, "accounts/sign_in.html", LINK_TEXTS, context)
+
+
+@leave_no_trace
+@allow_methods("GET", "HEAD")
+def how_to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Tell a person without a session where to get their link."""
+    if request.user.is_authenticated:
+        return HttpResponseRedirect(HOME)
+    return _how_to(request, fresh=True)
+
+
+@never_cache
+@allow_methods("GET", "HEAD", "POST")
+def pair(request: HttpRequest) -> HttpResponse:
+    """Accept the code that *Pair a phone* shows, where there is no camera."""
+    if request.method != "POST":
+        return page(request, "accounts/pair.html", LINK_TEXTS, PAIR)
+    try:
+        CODES.acquire(origin.client_address_of(request), at=now())
+    except TooManyRequests as error:
+        context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).too_many}
+        return page(request, "accounts/pair.html", LINK_TEXTS, context, wait=error)
+    offered = services.find_link_by_code(code=request.POST.get("code", ""), at=now())
+    if offered and (entered := _enter_once(request, offered)):
+        return entered
+    context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).unknown}
+    return page(request, "accounts/pair.html", LINK_TEXTS, context, status=HTTPStatus.GONE)
+
+
+# Only by POST: a link or an image on another site must not sign anybody out.
+@allow_methods("POST")
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """End this session; its browser is forgotten and receives no more pushes."""
+    here = request.session.get(sessions.BROWSER_ID)
+    if here and (browser := Browser.objects.select_related("user").filter(pk=here).first()):
+        access.sign_out(browser, by=auth.name_of(request), at=now(), is_here=True)
+    # After it was recorded: from here on nobody is signed in whose name could be recorded.
+    logout(request)
+    return HttpResponseRedirect("/login/")
+
+
+def is_from_this_machine(request: HttpRequest) -> bool:
+    """Say whether the peer itself is loopback, not a proxy on behalf of another."""
+    # A proxy on this machine connects from loopback too, for whoever is behind it.
+    if any(header in request.META for header in FORWARDED):
+        return False
+    peer = origin.read_address(request.META.get("REMOTE_ADDR", ""))
+    return peer is not None and peer.is_loopback
+
+
+# In one transaction: the desktop page asks every second, and takes a used link without a browser
+# for a phone that came and went. Only for a link that was found: SQLite has one writer at a time,
+# and anybody can make up a link.
+@transaction.atomic
+def _enter_once(request: HttpRequest, link: LoginLink) -> HttpResponse | None:
+    """Sign in by a link and use it up; None if it was used before.
+
+    A phone that could receive pushes is then shown where to allow them.
+    """
+    if not services.redeem_link(link, at=now()):
+        return None
+    browser = begin_session(request, link.user)
+    # Saved now, not after the commit as the middleware does: until it is saved nobody can end it,
+    # and it is lost if this process dies.
+    request.session.save()
+    record_link_browser(link, browser)
+    access.record_entry(browser, is_paired=link.code_digest is not None, at=now())
+    # Browsers allow notifications only on secure pages.
+    is_secure = request.is_secure() or settings.PUBLIC_URL.startswith("https://")
+    takes_none = browser.kind == "phone" and not hasattr(browser, "device")
+    is_next = link.code_digest is not None or (is_secure and takes_none)
+    response = HttpResponseRedirect(PAIRED if is_next else HOME)
+    keep_browser(response, browser)
+    if link.on_get:
+        # Only `up --json` makes such links, for a script. The page itself reads `mc_csrf`.
+        response.set_cookie(
+            SCRIPTS_CSRF, get_token(request), samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
+        )
+    return response
+
+
+def begin_session(request: HttpRequest, user: User) -> Browser:
+    """Sign a person in; the browser's previous user gets nothing in it any more."""
+    # The cookie identifies the browser when its session has ended, so that it is not a new one each
+    # time.
+    kept = request.get_signed_cookie(
+        sessions.BROWSER_COOKIE, default=None, max_age=sessions.BROWSER_COOKIE_AGE
+    )
+    before = request.session.get(sessions.BROWSER_ID) or (str(kept) if kept else None)
+    login(request, user, backend=BACKEND)
+    credentials.record_proof(request.session, at=now())
+    # If another person signs in at the same machine, pushes for the previous one must not reach
+    # them.
+    sessions.forget_previous_person(before, user=user)
+    sessions.resume_browser(request.session, before, user=user)
+    agent = request.headers.get("User-Agent", "")
+    return sessions.ensure_browser(request.session, user=user, agent=agent, at=now())
+
+
+def keep_browser(response: HttpResponse, browser: Browser) -> None:
+    """Have a browser keep a cookie that identifies it when somebody signs in again."""
+    response.set_signed_cookie(
+        sessions.BROWSER_COOKIE,
+        str(browser.id),
+        max_age=sessions.BROWSER_COOKIE_AGE,
+        httponly=True,
+        samesite="Lax",
+        secure=settings.SESSION_COOKIE_SECURE,
+    )
+
+
+def _refuse(request: HttpRequest) -> HttpResponse:
+    if request.user.is_authenticated:
+        return HttpResponseRedirect(HOME)
+    return _how_to(request, fresh=False, status=HTTPStatus.GONE)
+
+
+def _how_to(
+    request: HttpRequest, *, fresh: bool, status: HTTPStatus = HTTPStatus.OK
+) -> HttpResponse:
+    each_start = texts_for(request, LINK_TEXTS).each_start.format(up=f"{manage_command()} up")
+    context = {"fresh": fresh, "each_start": each_start}
+    return page(request, "accounts/how_to_sign_in.html", LINK_TEXTS, context, status=status)
