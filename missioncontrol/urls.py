@@ -27,7 +27,7 @@ from missioncontrol.api.views.screen import screen
 
 ROUTERS = (
     account.api,
-    account.proved,
+    account.fresh_proof_api,
     access.api,
     channels.api,
     costs.api,
@@ -51,14 +51,14 @@ urlpatterns = [
     path("readyz", instance.readyz),
     # With or without the slash, because scrapers are configured either way.
     re_path(r"^metrics/?$", instance.metrics),
-    re_path(r"^login/?$", sign_in_methods.sign_in, name="how-to-sign-in"),
-    *(re_path(f"^login/by/{method}/?$", view) for method, view in sign_in_methods.PAGES.items()),
-    path("login/<str:secret>/", sign_in_links.sign_in, name="sign-in"),
-    re_path(r"^pair/?$", sign_in_links.pair, name="pair"),
+    re_path(r"^login/?$", sign_in_methods.show_methods, name="how-to-sign-in"),
+    *(re_path(f"^login/by/{method}/?$", view) for method, view in sign_in_methods.VIEWS.items()),
+    path("login/<str:secret>/", sign_in_links.sign_in_by_link, name="sign-in"),
+    re_path(r"^pair/?$", sign_in_links.sign_in_by_code, name="pair"),
     re_path(r"^join/?$", joining.join, name="join"),
-    path("shared/<str:secret>/", shares.shared, name="shared"),
+    path("shared/<str:secret>/", shares.shared_page, name="shared"),
     # A picture with its own address: messengers show it before anybody opens the link.
-    path("shared/<str:secret>/image.png", shares.picture, name="shared-picture"),
+    path("shared/<str:secret>/image.png", shares.preview_image, name="shared-picture"),
     path("logout/", sign_in_links.sign_out, name="sign-out"),
     # Every other address is a screen's: the app itself says if it does not exist.
     re_path(r"^(?!api/|ws/|v1/|assets/).*$", screen),

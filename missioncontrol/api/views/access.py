@@ -44,10 +44,10 @@ from missioncontrol.wire.rows import StrictInt, row_of
 api = Router()
 
 T = TypeVar("T")
-MOST_RUNS = 200
-CODES_OFFERED = RateLimit("set-up codes offered", per_caller=10, total=100)
+MAX_RUNS = 200
+CODE_OFFER_LIMIT = RateLimit("set-up codes offered", per_caller=10, total=100)
 # Codes have 58 bits: at this pace nobody guesses one in the ten minutes it is valid.
-CODES_TRIED = RateLimit("set-up codes", per_caller=20, total=200)
+CODE_EXCHANGE_LIMIT = RateLimit("set-up codes", per_caller=20, total=200)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class Exchange:
 def keys_list(request: Request, projects: Projects) -> Page[AgentKeyRow]:
     """List agent keys, newest first; a secret is never shown again."""
     found = selectors.agent_keys(projects=projects)
-    return page_of(request, found, lambda key: _row(AgentKeyRow, key))
+    return page_of(request, found, lambda key: _secret_row(AgentKeyRow, key))
 
 
 @api.post("keys/", status=201)
@@ -90,7 +90,7 @@ def keys_make(request: Request, asked: NewAgentKey) -> MadeAgentKey:
 def projects_keys_list(request: Request, project_id: UUID) -> Page[AgentKeyRow]:
     """List a project's agent keys, newest first."""
     found = selectors.agent_keys(projects=[auth.check_member(request, project_id)])
-    return page_of(request, found, lambda key: _row(AgentKeyRow, key))
+    return page_of(request, found, lambda key: _secret_row(AgentKeyRow, key))
 
 
 @api.post("projects/<uuid:project_id>/keys/", status=201)
@@ -122,7 +122,7 @@ def keys_rotate(request: Request, key_id: UUID, asked: Rotation, by: By) -> Made
     )
     # Its expiry has changed: with an overlap of 0 it ends now.
     keys.forget(AgentKey.objects.values_list("digest", flat=True).get(pk=key_id))
-    return _row(MadeAgentKey, made.row, secret=made.secret)
+    return _secret_row(MadeAgentKey, made.row, secret=made.secret)
 
 
 @api.get("keys/<uuid:key_id>/uses/")
@@ -131,7 +131,7 @@ def keys_uses(request: Request, key_id: UUID, projects: ReadableProjects) -> Sec
     key = get_or_404(selectors.agent_keys(projects=projects), key_id, "The key")
     # Only owners may see the addresses and programs of agents.
     auth.check_owner(request, key.project_id, auth.KEYS_NEED_OWNER, even_archived=True)
-    used = services.usage_by_run(key, limit=MOST_RUNS)
+    used = services.usage_by_run(key, limit=MAX_RUNS)
     # Runs of the key's own project that still exist.
     ours = Run.objects.filter(project=key.project_id).select_related("meters")
     runs = ours.in_bulk([use["run"] for use in used])
@@ -146,14 +146,14 @@ def keys_uses(request: Request, key_id: UUID, projects: ReadableProjects) -> Sec
         for use in used
         if (run := runs.get(use["run"]))
     )
-    return SecretUses(places=_places(key), runs=used_on)
+    return SecretUses(places=_places_used(key), runs=used_on)
 
 
 @api.get("tokens/<uuid:token_id>/uses/")
 def tokens_uses(token_id: UUID, person: Person) -> SecretUses:
     """List where one of your tokens was used."""
     token = get_or_404(selectors.personal_tokens(person), token_id, "The token")
-    return SecretUses(places=_places(token), runs=())
+    return SecretUses(places=_places_used(token), runs=())
 
 
 @api.get("tokens/")
@@ -161,7 +161,7 @@ def tokens_list(request: Request, person: Person) -> Page[TokenRow]:
     """List your personal tokens, newest first."""
     # Only the person's own, even for an owner: what their scripts do concerns nobody else.
     mine = selectors.personal_tokens(person)
-    return page_of(request, mine, lambda token: _row(TokenRow, token))
+    return page_of(request, mine, lambda token: _secret_row(TokenRow, token))
 
 
 @api.post("tokens/", status=201, checks=auth.FRESH_PROOF)
@@ -170,7 +170,7 @@ def tokens_make(request: Request, asked: NewToken, person: Person, by: By) -> Ma
     if asked.project:
         auth.check_member(request, asked.project)
     made = access.make_token(person, asked, by=by, at=now())
-    return _row(MadeToken, made.row, secret=made.secret)
+    return _secret_row(MadeToken, made.row, secret=made.secret)
 
 
 @api.delete("tokens/<uuid:token_id>/")
@@ -193,7 +193,7 @@ def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetu
     """Make a set-up code for one agent key, usable once within ten minutes; owners only."""
     project = auth.resolve_owned_project(request, asked.project)
     auth.check_fresh_proof(request)
-    CODES_OFFERED.acquire(str(request.user.pk), at=now())
+    CODE_OFFER_LIMIT.acquire(str(request.user.pk), at=now())
     made = services.create_setup_code(Project.objects.get(pk=project), by=by, at=now())
     return row_of(
         MadeSetupCode,
@@ -213,13 +213,13 @@ def setup_codes_read(code_id: UUID, projects: ReadableProjects) -> SetupCodeRow:
     return row_of(SetupCodeRow, get_or_404(mine, code_id, "The set-up code"))
 
 
-def _hold_back(request: Request) -> None:
-    CODES_TRIED.acquire(origin.client_address_of(request), at=now())
+def _limit_code_exchange(request: Request) -> None:
+    CODE_EXCHANGE_LIMIT.acquire(origin.client_address_of(request), at=now())
 
 
 # Without a session or a key: the code itself proves who asks. The pace is checked before the body
 # is read, so that it holds back guesses whatever they send.
-@api.post("setup-codes/exchange/", status=201, caller=AllowAny, checks=(_hold_back,))
+@api.post("setup-codes/exchange/", status=201, caller=AllowAny, checks=(_limit_code_exchange,))
 def setup_codes_exchange(asked: Exchange) -> ExchangedKey:
     """Exchange a code for an agent key; its secret is shown in this answer only."""
     made = access.exchange_code(asked.code, name=asked.name, machine=asked.on, at=now())
@@ -232,13 +232,13 @@ def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> MadeAgentK
     # Checked again under the project's lock: an owner who lost the role meanwhile makes no key.
     with auth.locked_as_owner(request, project, auth.KEYS_NEED_OWNER):
         made = access.make_agent_key(project, asked, by=auth.name_of(request), at=now())
-    return _row(MadeAgentKey, made.row, secret=made.secret)
+    return _secret_row(MadeAgentKey, made.row, secret=made.secret)
 
 
-def _row(kind: type[T], secret: AgentKey | PersonalToken, /, **more: Any) -> T:
+def _secret_row(kind: type[T], secret: AgentKey | PersonalToken, /, **more: Any) -> T:
     """Return a secret's row; only listed secrets carry a `last_used_from`."""
     return row_of(kind, secret, last_used_from=getattr(secret, "last_used_from", None), **more)
 
 
-def _places(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:
+def _places_used(secret: AgentKey | PersonalToken) -> tuple[UsedFrom, ...]:
     return tuple(UsedFrom(**place) for place in services.usage_by_place(secret))

@@ -33,7 +33,7 @@ from missioncontrol.wire.rows import row_of
 api = Router()
 
 # In the order in which the page shows them.
-OFFERED = ("password", "passkey", "oidc")
+SIGN_IN_METHODS = ("password", "passkey", "oidc")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,22 +66,22 @@ class Proof:
     """What a passkey answered, in the browser's JSON form."""
 
 
-def check_offered() -> None:
+def check_sign_in_offered() -> None:
     """Refuse where links are the only way to sign in."""
     if not settings.SIGN_IN:
         raise NotFound("That way of signing in")
 
 
-def check_passwords() -> None:
+def check_passwords_offered() -> None:
     """Refuse where nobody signs in with a password."""
     if "password" not in settings.SIGN_IN:
         raise NotFound("That way of signing in")
 
 
-BY_HAND = (auth.check_signed_in_session, check_offered)
+SESSION_CHECKS = (auth.check_signed_in_session, check_sign_in_offered)
 # The proof last: nobody is asked for one for what is not offered here. On the router, so that an
 # operation that is added later cannot forget it.
-proved = Router(*BY_HAND, auth.check_fresh_proof)
+fresh_proof_api = Router(*SESSION_CHECKS, auth.check_fresh_proof)
 
 
 @api.get("account/")
@@ -91,7 +91,7 @@ def account_read(user: Person) -> AccountRow:
     rows = credentials.factors_of(user) if settings.SIGN_IN else []
     identity = credentials.identity_of(user)
     return AccountRow(
-        offered=cast(Any, tuple(way for way in OFFERED if way in settings.SIGN_IN)),
+        offered=cast(Any, tuple(way for way in SIGN_IN_METHODS if way in settings.SIGN_IN)),
         ways=cast(Any, credentials.methods_of(user)),
         has_password=user.has_usable_password(),
         has_app=any(row.type == credentials.FactorKind.APP for row in rows),
@@ -111,7 +111,7 @@ def account_read(user: Person) -> AccountRow:
     )
 
 
-@proved.post("account/password/", checks=(check_passwords,))
+@fresh_proof_api.post("account/password/", checks=(check_passwords_offered,))
 def account_password_set(request: Request, user: Person, asked: NewPassword) -> None:
     """Set or change your password; your other sessions end."""
     signing_in.set_password(user, asked.password, at=now())
@@ -119,14 +119,14 @@ def account_password_set(request: Request, user: Person, asked: NewPassword) -> 
     update_session_auth_hash(cast(Any, request), user)
 
 
-@proved.delete("account/password/")
+@fresh_proof_api.delete("account/password/")
 def account_password_remove(request: Request, user: Person) -> None:
     """Remove your password; your other sessions end."""
     signing_in.drop_password(user, at=now())
     update_session_auth_hash(cast(Any, request), user)
 
 
-@proved.post("account/app/begin/")
+@fresh_proof_api.post("account/app/begin/")
 def account_app_begin(request: Request, user: Person) -> BegunApp:
     """Get the set-up data for an authenticator app; it is active once its first code is sent."""
     secret, url = credentials.begin_app_setup(request.session, user)
@@ -135,38 +135,38 @@ def account_app_begin(request: Request, user: Person) -> BegunApp:
     return BegunApp(secret=secret, url=url, qr=picture)
 
 
-@proved.post("account/app/", status=201)
+@fresh_proof_api.post("account/app/", status=201)
 def account_app_confirm(request: Request, user: Person, asked: AppCode) -> RecoveryCodes:
     """Activate an authenticator app by its first code; it replaces an earlier one."""
     made = signing_in.confirm_app(request.session, user, asked.code.strip(), at=now())
     # The session gets a new key whenever a way in changes: a copy of the old cookie becomes
     # useless.
     request.session.cycle_key()
-    return _codes(made)
+    return _recovery_codes(made)
 
 
-@proved.delete("account/app/")
+@fresh_proof_api.delete("account/app/")
 def account_app_remove(request: Request, user: Person) -> None:
     """Remove your authenticator app; recovery codes go with the last second factor."""
     signing_in.remove_factor(user, kind=credentials.FactorKind.APP, at=now())
     request.session.cycle_key()
 
 
-@proved.post("account/passkeys/begin/")
+@fresh_proof_api.post("account/passkeys/begin/")
 def account_passkeys_begin(user: Person) -> PasskeyOptions:
     """Get the options with which a browser makes a passkey."""
     return PasskeyOptions(options=credentials.begin_passkey_setup(user))
 
 
-@proved.post("account/passkeys/", status=201)
+@fresh_proof_api.post("account/passkeys/", status=201)
 def account_passkeys_add(request: Request, user: Person, asked: NewPasskey) -> RecoveryCodes:
     """Register a passkey that your browser made."""
     made = signing_in.add_passkey(user, asked.name, asked.credential, at=now())
     request.session.cycle_key()
-    return _codes(made)
+    return _recovery_codes(made)
 
 
-@proved.delete("account/passkeys/<int:passkey_id>/")
+@fresh_proof_api.delete("account/passkeys/<int:passkey_id>/")
 def account_passkeys_remove(request: Request, user: Person, passkey_id: int) -> None:
     """Remove one of your passkeys."""
     kind = credentials.FactorKind.PASSKEY
@@ -174,15 +174,15 @@ def account_passkeys_remove(request: Request, user: Person, passkey_id: int) -> 
     request.session.cycle_key()
 
 
-@proved.post("account/recovery-codes/", status=201)
+@fresh_proof_api.post("account/recovery-codes/", status=201)
 def account_recovery_codes_make(request: Request, user: Person) -> RecoveryCodes:
     """Make new recovery codes; the old ones stop working."""
     made = signing_in.renew_recovery_codes(user, at=now())
     request.session.cycle_key()
-    return _codes(made)
+    return _recovery_codes(made)
 
 
-@proved.delete("account/identity/")
+@fresh_proof_api.delete("account/identity/")
 def account_identity_disconnect(request: Request, user: Person) -> None:
     """Remove your sign-in through the identity provider."""
     signing_in.disconnect(user, at=now())
@@ -190,14 +190,14 @@ def account_identity_disconnect(request: Request, user: Person) -> None:
 
 
 # No fresh proof is required, because this gives one.
-@api.post("account/again/begin/", checks=BY_HAND)
+@api.post("account/again/begin/", checks=SESSION_CHECKS)
 def account_again_begin(user: Person) -> PasskeyOptions:
     """Get the challenge that one of your passkeys must answer to confirm your identity."""
     return PasskeyOptions(options=credentials.begin_passkey_check(user))
 
 
 # No fresh proof is required, because this gives one.
-@api.post("account/again/", checks=BY_HAND)
+@api.post("account/again/", checks=SESSION_CHECKS)
 def account_again(request: Request, user: Person, proof: Proof) -> None:
     """Confirm your identity; for some minutes you may then change keys and members."""
     # Counted apart from names typed at sign-in, which contain no NUL.
@@ -219,5 +219,5 @@ def account_again(request: Request, user: Person, proof: Proof) -> None:
     credentials.record_proof(request.session, at=now())
 
 
-def _codes(codes: list[str]) -> RecoveryCodes:
+def _recovery_codes(codes: list[str]) -> RecoveryCodes:
     return RecoveryCodes(codes=tuple(codes))

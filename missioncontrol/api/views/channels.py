@@ -44,24 +44,24 @@ class ChannelPatch:
     language: Language | None = None
 
 
-TESTS = RateLimit("test messages", per_caller=10, total=60)
+TEST_LIMIT = RateLimit("test messages", per_caller=10, total=60)
 # Each retry is up to eight calls to somebody else's server.
-RETRIES = RateLimit("messages sent again", per_caller=20, total=120)
+RETRY_LIMIT = RateLimit("messages sent again", per_caller=20, total=120)
 
 
-def _find(channel_id: UUID, projects: ReadableProjects) -> Channel:
+def _find_channel(channel_id: UUID, projects: ReadableProjects) -> Channel:
     return get_or_404(Channel.objects.filter(project__in=projects), channel_id, "The channel")
 
 
-FoundChannel = Annotated[Channel, Depends(_find)]
+FoundChannel = Annotated[Channel, Depends(_find_channel)]
 
 
-def _owned(request: Request, channel: FoundChannel) -> Channel:
+def _find_owned_channel(request: Request, channel: FoundChannel) -> Channel:
     _check_owns(request, channel.project_id)
     return channel
 
 
-OwnedChannel = Annotated[Channel, Depends(_owned)]
+OwnedChannel = Annotated[Channel, Depends(_find_owned_channel)]
 
 
 def _find_delivery(delivery_id: UUID, projects: ReadableProjects) -> Delivery:
@@ -119,9 +119,9 @@ def channels_test(request: Request, channel: FoundChannel, by: By) -> DeliveryRo
     # Whoever may answer may test: at night they need to know whether messages arrive.
     auth.check_may_act(request, channel.project_id)
     # Each test is a call to somebody else's server.
-    TESTS.acquire(str(request.user.pk), at=now())
+    TEST_LIMIT.acquire(str(request.user.pk), at=now())
     made = services.send_test(channel, project=channel.project_id, by=by, at=now())
-    return _row(made, request)
+    return _delivery_row(made, request)
 
 
 @api.get("deliveries/")
@@ -143,24 +143,24 @@ def deliveries_list(
         decision=decision,
         run=run,
     )
-    return page_of(request, found, lambda delivery: _row(delivery, request))
+    return page_of(request, found, lambda delivery: _delivery_row(delivery, request))
 
 
 @api.get("deliveries/<uuid:delivery_id>/")
 def deliveries_read(request: Request, delivery: FoundDelivery) -> DeliveryRow:
     """Show a delivery."""
-    return _row(delivery, request)
+    return _delivery_row(delivery, request)
 
 
 @api.post("deliveries/<uuid:delivery_id>/retry/", status=202)
 def deliveries_retry(request: Request, delivery: FoundDelivery) -> DeliveryRow:
     """Retry a failed delivery, as often as a new one."""
     auth.check_may_act(request, delivery.project_id)
-    RETRIES.acquire(str(request.user.pk), at=now())
+    RETRY_LIMIT.acquire(str(request.user.pk), at=now())
     channels.try_again(delivery, at=now())
     delivery.refresh_from_db()  # it is waiting now
-    return _row(delivery, request)
+    return _delivery_row(delivery, request)
 
 
-def _row(delivery: Delivery, request: Request) -> DeliveryRow:
+def _delivery_row(delivery: Delivery, request: Request) -> DeliveryRow:
     return channels.delivery_row(delivery, language=preferred_language(request))

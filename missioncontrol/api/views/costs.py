@@ -40,8 +40,8 @@ api = Router()
 
 CostGroup = Literal["day", "agent", "model", "project", "run"]
 # A month of any length.
-DAYS_A_PAGE = 31
-OWNERS = (auth.require_owner("Only an owner sets prices."),)
+DAYS_PER_PAGE = 31
+OWNER_CHECKS = (auth.require_owner("Only an owner sets prices."),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class NewPrice:
     cache_write: str | None = None
 
 
-def _account(
+def _compute_account(
     projects: Projects,
     range_: PeriodKind,
     day: date | None,
@@ -70,12 +70,12 @@ def _account(
     return accounting.account(projects, asked, at=now())
 
 
-def _report(report_id: UUID, projects: ReadableProjects) -> Report:
+def _find_report(report_id: UUID, projects: ReadableProjects) -> Report:
     return daily.report_of(get_or_404(daily.found(projects=projects), report_id, "The report"))
 
 
-AskedAccount = Annotated[CostAccount, Depends(_account)]
-FoundReport = Annotated[Report, Depends(_report)]
+RequestedAccount = Annotated[CostAccount, Depends(_compute_account)]
+FoundReport = Annotated[Report, Depends(_find_report)]
 
 
 @api.get("costs/")
@@ -99,25 +99,25 @@ def costs_today(projects: Projects) -> list[TodayRow]:
 
 
 @api.get("costs/account/")
-def costs_account(account: AskedAccount) -> CostAccount:
+def costs_account(account: RequestedAccount) -> CostAccount:
     """Get the costs of the `range` (day, week, month) that contains `day`; today by default."""
     return account
 
 
 @api.get("costs/export/", files=("text/csv",))
-def costs_export(account: AskedAccount) -> HttpResponse:
+def costs_export(account: RequestedAccount) -> HttpResponse:
     """Export an account's groups as CSV."""
     name = f"costs-{account.first_day}-by-{account.group_by}.csv"
-    return csv_file(account_csv(account), name=name)
+    return csv_response(account_csv(account), name=name)
 
 
 @api.get("reports/")
 def reports_list(request: Request, projects: Projects, cursor: date | None) -> Page[ReportRow]:
     """List daily cost reports, latest day first, each in its newest version."""
-    found = daily.listed(projects=projects, before=cursor, days=DAYS_A_PAGE)
+    found = daily.listed(projects=projects, before=cursor, days=DAYS_PER_PAGE)
     # Pages are whole days: with several projects a day has several rows, and a page never ends
     # within it.
-    is_full = len({row.day for row in found}) == DAYS_A_PAGE
+    is_full = len({row.day for row in found}) == DAYS_PER_PAGE
     return Page(found, next_page_url(request, found[-1].day if is_full else None))
 
 
@@ -130,7 +130,7 @@ def reports_read(report: FoundReport) -> Report:
 @api.get("reports/<uuid:report_id>.csv", files=("text/csv",))
 def reports_csv(report: FoundReport) -> HttpResponse:
     """Export a daily cost report as CSV."""
-    return csv_file(csv_of(report), name=f"cost-report-{report.row.day}.csv")
+    return csv_response(csv_of(report), name=f"cost-report-{report.row.day}.csv")
 
 
 @api.get("projects/<uuid:project_id>/prices/")
@@ -150,7 +150,7 @@ def prices_list(project: FoundProject) -> list[PriceRow]:
     ]
 
 
-@api.post("projects/<uuid:project_id>/prices/", checks=OWNERS)
+@api.post("projects/<uuid:project_id>/prices/", checks=OWNER_CHECKS)
 def prices_set(project_id: UUID, asked: NewPrice, by: By) -> PriceSet:
     """Set a model's price and apply it to its unpriced calls; owners only."""
     # Calls without a price are counted with it at once, against budgets too.
@@ -158,7 +158,7 @@ def prices_set(project_id: UUID, asked: NewPrice, by: By) -> PriceSet:
     return set_price(project_id, model, table, by=by, at=now())
 
 
-@api.delete("projects/<uuid:project_id>/prices/", checks=OWNERS)
+@api.delete("projects/<uuid:project_id>/prices/", checks=OWNER_CHECKS)
 def prices_remove(project_id: UUID, model: str, by: By) -> None:
     """Remove a model's price: the public price list applies again; what was counted stays."""
     if not model:
@@ -166,7 +166,7 @@ def prices_remove(project_id: UUID, model: str, by: By) -> None:
     set_price(project_id, model, None, by=by, at=now())
 
 
-def csv_file(text: str, *, name: str) -> HttpResponse:
+def csv_response(text: str, *, name: str) -> HttpResponse:
     """Answer with a CSV file to be saved under this name."""
     response = HttpResponse(text, content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -35,7 +35,7 @@ from missioncontrol.wire.decisions import (
 from missioncontrol.wire.instance import AuditRow, Verification
 
 api = Router()
-LONGEST_NAME = 150
+MAX_NAME_CHARS = 150
 
 
 @api.get("decisions/", query=("project",))
@@ -90,7 +90,7 @@ def allowlist_remove(request: Request, entry_id: UUID, projects: ReadableProject
     allowlist.remove_entry(entry, by=by, at=now())
 
 
-def _journal(
+def _journal_filter(
     projects: Projects,
     run: UUID | None,
     type_: list[str],
@@ -105,17 +105,17 @@ def _journal(
         run=run,
         types=type_,
         # No stored name is longer.
-        by=by[:LONGEST_NAME],
+        by=by[:MAX_NAME_CHARS],
         since=since,
         until=until,
     )
 
 
-Journal = Annotated[Callable[..., QuerySet[JournalRow]], Depends(_journal)]
+JournalFilter = Annotated[Callable[..., QuerySet[JournalRow]], Depends(_journal_filter)]
 
 
 @api.get("audit/")
-def audit_list(request: Request, journal: Journal) -> Page[AuditRow]:
+def audit_list(request: Request, journal: JournalFilter) -> Page[AuditRow]:
     """List the journal: a run's in order, otherwise newest first."""
     return page_of(request, journal(), audit_row)
 
@@ -128,7 +128,7 @@ def audit_verify(projects: Projects) -> Verification:
 
 
 @api.get("audit/export/", files=("application/jsonl",))
-def audit_export(request: Request, journal: Journal) -> StreamingHttpResponse:
+def audit_export(request: Request, journal: JournalFilter) -> StreamingHttpResponse:
     """Export the journal as JSON Lines, oldest first; `missioncontrol/proof.py` verifies it."""
     # Oldest first, because a chain is verified from its beginning.
     pages = pages_of(journal(oldest_first=True))

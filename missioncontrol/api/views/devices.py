@@ -33,10 +33,10 @@ from missioncontrol.wire.rows import row_of
 
 api = Router()
 
-DOORS = RateLimit("the way in for phones", per_caller=10, total=30)
-PAIRINGS = RateLimit("pairings", per_caller=10, total=100)
-TESTS = RateLimit("test notifications", per_caller=6, total=60)
-LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+PHONE_ACCESS_LIMIT = RateLimit("the way in for phones", per_caller=10, total=30)
+PAIRING_LIMIT = RateLimit("pairings", per_caller=10, total=100)
+TEST_LIMIT = RateLimit("test notifications", per_caller=6, total=60)
+LOOPBACK_HOSTS = {"127.0.0.1", "localhost", "::1"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class ReachPatch:
     is_open: bool
 
 
-def _this(request: Request, person: Person) -> Browser | None:
+def _requesting_browser(request: Request, person: Person) -> Browser | None:
     """Return the browser that asks; None if it is a script with a token."""
     if request.auth is not None:
         return None
@@ -71,45 +71,47 @@ def _this(request: Request, person: Person) -> Browser | None:
     )
 
 
-def _find(device_id: UUID, person: Person) -> Browser:
+def _find_browser(device_id: UUID, person: Person) -> Browser:
     mine = sessions.browsers_of(person).select_related("device")
     return get_or_404(mine, device_id, "The device")
 
 
-ThisBrowser = Annotated[Browser | None, Depends(_this)]
-FoundBrowser = Annotated[Browser, Depends(_find)]
-OPENERS = auth.require_owner_of_any("Only a project owner can open this machine to its network.")
+RequestingBrowser = Annotated[Browser | None, Depends(_requesting_browser)]
+FoundBrowser = Annotated[Browser, Depends(_find_browser)]
+check_may_open = auth.require_owner_of_any(
+    "Only a project owner can open this machine to its network."
+)
 
 
 @api.get("devices/")
-def devices_list(this: ThisBrowser, person: Person) -> list[DeviceRow]:
+def devices_list(this: RequestingBrowser, person: Person) -> list[DeviceRow]:
     """List the browsers in which you are signed in, most recently seen first."""
     mine = list(sessions.browsers_of(person).select_related("device"))
     # One query for all browsers.
-    tried = devices.last_tried([push for browser in mine if (push := _push_of(browser))])
-    return [_row(browser, this, tried) for browser in mine]
+    tried = devices.last_tried([push for browser in mine if (push := _device_of(browser))])
+    return [_browser_row(browser, this, tried) for browser in mine]
 
 
 @api.get("devices/reach/")
 def devices_reach(request: Request) -> Reach:
     """Get the addresses at which a phone reaches this installation, and what it can do there."""
-    return _reach(request)
+    return _show_reach(request)
 
 
-@api.patch("devices/reach/", checks=(auth.check_signed_in_session, OPENERS))
+@api.patch("devices/reach/", checks=(auth.check_signed_in_session, check_may_open))
 def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) -> Reach:
     """Turn HTTPS for this machine's local network on or off; owners only."""
     # If the operator chose how phones get in, a page must not open another way.
-    if not _has_door():
+    if not _can_open_https():
         raise Unavailable("The command that started this installation sets how phones reach it.")
     # Closing needs no proof, because it removes a way in.
     if asked.is_open:
         auth.check_fresh_proof(request)
     # Opening and closing restarts a listener, so it must not follow every tap.
-    DOORS.acquire(str(person.pk), at=now())
+    PHONE_ACCESS_LIMIT.acquire(str(person.pk), at=now())
     extras.request_phone(settings.DATA_DIR, on=asked.is_open)
     access.record_phones(person, on=asked.is_open, by=by, at=now())
-    return _reach(request)
+    return _show_reach(request)
 
 
 @api.get("devices/certificate/", files=("application/x-x509-ca-cert",))
@@ -125,12 +127,12 @@ def devices_certificate() -> HttpResponse:
 
 @api.patch("devices/<uuid:device_id>/")
 def devices_change(
-    browser: FoundBrowser, asked: DevicePatch, person: Person, by: By, this: ThisBrowser
+    browser: FoundBrowser, asked: DevicePatch, person: Person, by: By, this: RequestingBrowser
 ) -> DeviceRow:
     """Rename a browser, or change how it receives pushes."""
     access.change_device(browser, changes_in(asked), by=by, at=now())
     # Read again, because its push may have changed with it.
-    return _row(_find(browser.id, person), this)
+    return _browser_row(_find_browser(browser.id, person), this)
 
 
 @api.delete("devices/<uuid:device_id>/", checks=(auth.check_signed_in_session,))
@@ -140,7 +142,7 @@ def devices_sign_out(browser: FoundBrowser, by: By) -> None:
 
 
 @api.post("devices/this/push/", status=201)
-def devices_subscribe(browser: ThisBrowser, asked: NewPush, person: Person) -> DeviceRow:
+def devices_subscribe(browser: RequestingBrowser, asked: NewPush, person: Person) -> DeviceRow:
     """Subscribe the requesting browser to pushes."""
     if browser is None:
         raise InvalidRequest("Only a signed-in browser can receive pushes, not a token.")
@@ -151,15 +153,15 @@ def devices_subscribe(browser: ThisBrowser, asked: NewPush, person: Person) -> D
     if not settings.VAPID_PRIVATE_KEY:
         raise Unavailable(str(vapid.NoKey()))
     # Only the first is recorded: a browser renews its subscription by itself.
-    is_first = _push_of(browser) is None
+    is_first = _device_of(browser) is None
     devices.subscribe(browser, asked, at=now())
     if is_first:
         access.record_push(browser, on=True, at=now())
-    return _row(_find(browser.id, person), browser)
+    return _browser_row(_find_browser(browser.id, person), browser)
 
 
 @api.delete("devices/this/push/")
-def devices_unsubscribe(browser: ThisBrowser) -> None:
+def devices_unsubscribe(browser: RequestingBrowser) -> None:
     """Unsubscribe the requesting browser from pushes."""
     if browser and Device.objects.filter(browser=browser).delete()[0]:
         access.record_push(browser, on=False, at=now())
@@ -168,20 +170,20 @@ def devices_unsubscribe(browser: ThisBrowser) -> None:
 @api.post("devices/<uuid:device_id>/test/", status=202)
 def devices_test(browser: FoundBrowser, person: Person, by: By) -> None:
     """Send a test notification to a browser, even in quiet hours."""
-    device = _push_of(browser)
+    device = _device_of(browser)
     # Every notice, even a test, belongs to a project: any of theirs will do.
     project = credentials.open_memberships_of(person).first()
     if device is None or project is None:
         raise NotFound("A browser that takes pushes")
-    TESTS.acquire(str(person.pk), at=now())
+    TEST_LIMIT.acquire(str(person.pk), at=now())
     notices.send_test(device, project=project.project_id, by=by, at=now())
 
 
 @api.post("pairings/", status=201, checks=auth.FRESH_PROOF)
 def pairings_offer(request: Request, person: Person) -> PairingRow:
     """Make a link and a code that sign in one phone, once, within ten minutes."""
-    PAIRINGS.acquire(str(person.pk), at=now())
-    base = address_for_phones(request)
+    PAIRING_LIMIT.acquire(str(person.pk), at=now())
+    base = phone_url(request)
     if not base:
         raise Unavailable("Reachable from this machine only: start with --https or --lan.")
     made, code = services.create_pairing(user=person, at=now())
@@ -201,11 +203,11 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
 
 
 @api.get("pairings/<uuid:pairing_id>/")
-def pairings_read(pairing_id: UUID, person: Person, this: ThisBrowser) -> PairingRow:
+def pairings_read(pairing_id: UUID, person: Person, this: RequestingBrowser) -> PairingRow:
     """Get whether the phone has signed in."""
     link = ensure_found(services.find_pairing(pairing=pairing_id, user=person), "The pairing")
     if link.used_at is not None:
-        device = _row(link.browser, this) if link.browser else None
+        device = _browser_row(link.browser, this) if link.browser else None
         return PairingRow(id=link.id, status="paired", expires_at=link.expires_at, device=device)
     # Distinct from *waiting*, so that the page offers a new one by itself.
     is_over = link.expires_at <= now()
@@ -213,15 +215,15 @@ def pairings_read(pairing_id: UUID, person: Person, this: ThisBrowser) -> Pairin
     return PairingRow(id=link.id, status=status, expires_at=link.expires_at)
 
 
-def _push_of(browser: Browser) -> Device | None:
+def _device_of(browser: Browser) -> Device | None:
     return getattr(browser, "device", None)
 
 
-def _row(
+def _browser_row(
     browser: Browser, this: Browser | None, tried: dict[UUID, Tried] | None = None
 ) -> DeviceRow:
     push = None
-    if device := _push_of(browser):
+    if device := _device_of(browser):
         # A list reads them for all its browsers at once.
         if tried is None:
             tried = devices.last_tried([device])
@@ -242,15 +244,15 @@ def _row(
     return row_of(DeviceRow, browser, kind=kind, is_this=is_this, push=push)
 
 
-def _reach(request: Request) -> Reach:
+def _show_reach(request: Request) -> Reach:
     door: Literal["closed", "opening", "open", "failed"] | None = None
-    if auth.owned_projects(request) and _has_door():
+    if auth.owned_projects(request) and _can_open_https():
         status = extras.phone_status(settings.DATA_DIR)
         if not extras.is_phone_requested(settings.DATA_DIR):
             door = "failed" if status.problem else "closed"
         else:
             door = "open" if status.url else "opening"
-    url = address_for_phones(request)  # after the status: when that is open, there is an address
+    url = phone_url(request)  # after the status: when that is open, there is an address
     is_secure = url.startswith("https://")
     # A proxy in front shows a certificate of its own.
     is_own = is_secure and url != settings.PUBLIC_URL.rstrip("/")
@@ -265,7 +267,7 @@ def _reach(request: Request) -> Reach:
     )
 
 
-def _has_door() -> bool:
+def _can_open_https() -> bool:
     """HTTPS can be opened on request: `up` runs us, and gave phones no way in when it started."""
     return settings.IS_SUPERVISED and not settings.PHONE_URL
 
@@ -274,19 +276,19 @@ def _push_key() -> str | None:
     return vapid.public_key() if settings.VAPID_PRIVATE_KEY else None
 
 
-def base_of_links(request: Request) -> tuple[str, bool]:
+def link_base(request: Request) -> tuple[str, bool]:
     """Return the base of a link for others, and whether it opens only on this machine."""
-    reached = settings.PUBLIC_URL.rstrip("/") or address_for_phones(request)
+    reached = settings.PUBLIC_URL.rstrip("/") or phone_url(request)
     return reached or request.build_absolute_uri("/").rstrip("/"), not reached
 
 
-def address_for_phones(request: Request) -> str:
+def phone_url(request: Request) -> str:
     """Return the address for phones, or else the one this page was reached at, if not loopback."""
     if settings.PHONE_URL:
         return str(settings.PHONE_URL).rstrip("/")
-    if _has_door() and extras.is_phone_requested(settings.DATA_DIR):
+    if _can_open_https() and extras.is_phone_requested(settings.DATA_DIR):
         return extras.phone_status(settings.DATA_DIR).url
     here = request.build_absolute_uri("/").rstrip("/")
     # Browsers resolve every name under `localhost` to their own machine, so a phone cannot use it.
     name = urlsplit(here).hostname or ""
-    return "" if name in LOOPBACK or name.endswith(".localhost") else here
+    return "" if name in LOOPBACK_HOSTS or name.endswith(".localhost") else here

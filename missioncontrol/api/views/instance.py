@@ -57,8 +57,10 @@ from missioncontrol.wire.projects import DeliveryStatus
 
 api = Router()
 
-MOST_USERS = 50
-SPENDERS = auth.require_owner_of_any("Only a project owner can set what all of them may spend.")
+MAX_LISTED_USES = 50
+check_may_set_budget = auth.require_owner_of_any(
+    "Only a project owner can set what all of them may spend."
+)
 
 
 # Owners only: paths and addresses help an attacker.
@@ -71,7 +73,7 @@ def instance(request: Request) -> InstanceRow:
     return InstanceRow(
         version=settings.VERSION,
         python=platform.python_version(),
-        parts=_parts(),
+        parts=_list_parts(),
         data_dir=str(settings.DATA_DIR),
         database_bytes=_database_bytes(),
         disk_free_bytes=space.free,
@@ -101,7 +103,8 @@ class DayBudget:
 
 # It holds or releases runs of every project, while this owner may see only one of them.
 @api.patch(
-    "instance/budget/", checks=(auth.check_signed_in_session, SPENDERS, auth.check_fresh_proof)
+    "instance/budget/",
+    checks=(auth.check_signed_in_session, check_may_set_budget, auth.check_fresh_proof),
 )
 def instance_budget(asked: DayBudget, by: By) -> OrganisationBudget:
     """Set or remove the daily budget of all projects together; owners only."""
@@ -118,8 +121,8 @@ def limits_row(*, projects: Collection[UUID], counted: RateLimiter = rate_limite
     keys = {key.digest: key for key in ours if key.digest in hashes}
     named = Project.objects.filter(pk__in=projects)
     whole = {str(project.pk): project for project in named if str(project.pk) in hashes}
-    by_key = _open_runs("opened_by", [key.pk for key in keys.values()])
-    by_project = _open_runs("project", [project.pk for project in whole.values()])
+    by_key = _count_open_runs("opened_by", [key.pk for key in keys.values()])
+    by_project = _count_open_runs("project", [project.pk for project in whole.values()])
     found: list[LimitUse] = []
     who: dict[str, Any]
     taken: dict[str, Any]
@@ -149,16 +152,16 @@ def limits_row(*, projects: Collection[UUID], counted: RateLimiter = rate_limite
         body_bytes=settings.BODY_LIMIT,
         person_body_bytes=settings.STRANGER_BODY_LIMIT,
         openings=settings.MOST_OPENINGS,
-        users=tuple(found[:MOST_USERS]),
+        users=tuple(found[:MAX_LISTED_USES]),
     )
 
 
-def _open_runs(whose: str, ids: Collection[UUID]) -> dict[UUID, int]:
+def _count_open_runs(whose: str, ids: Collection[UUID]) -> dict[UUID, int]:
     live = Run.objects.filter(**{f"{whose}__in": ids}).exclude(status__in=ENDED)
     return dict(live.values_list(whose).annotate(Count("pk")).order_by())
 
 
-def _parts() -> tuple[PartRow, ...]:
+def _list_parts() -> tuple[PartRow, ...]:
     database = connection.settings_dict
     if connection.vendor == "sqlite":
         # The version of the library: it comes with Python, and decides what its SQL can do.
@@ -182,7 +185,7 @@ def _parts() -> tuple[PartRow, ...]:
         "worker": (f"Celery {version('celery')}", ""),
     }
     return tuple(
-        PartRow(name=cast(Any, name), ok=passes(check), what=what, place=where)
+        PartRow(name=cast(Any, name), ok=check_passes(check), what=what, place=where)
         for name, check in CHECKS.items()
         for what, where in [parts[name]]
     )
@@ -209,7 +212,7 @@ def without_password(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-WORKER_ANSWERS_WITHIN_S = 1.0
+WORKER_TIMEOUT_S = 1.0
 
 
 @allow_methods("GET", "HEAD")
@@ -227,7 +230,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"ok": ready, **found}, status=200 if ready else 503)
 
 
-class Gauges(Collector):
+class InstallationCollector(Collector):
     """Runs, cards, backlogs, turns, dollars and notifications of every project.
 
     Read from the database, so that every web process answers the same.
@@ -283,7 +286,7 @@ class Readiness:
         # it.
         with self._looking:
             if time.monotonic() >= self._until:
-                self._found = {name: passes(check) for name, check in self._checks.items()}
+                self._found = {name: check_passes(check) for name, check in self._checks.items()}
                 self._until = time.monotonic() + self.KEPT_S
             return self._found
 
@@ -298,11 +301,11 @@ def metrics(request: HttpRequest) -> HttpResponse:
         raise Http404
     # A separate registry: the default one would add figures of this process alone.
     registry = CollectorRegistry()
-    registry.register(Gauges())
+    registry.register(InstallationCollector())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
-def passes(check: Callable[[], bool]) -> bool:
+def check_passes(check: Callable[[], bool]) -> bool:
     """Return whether a check succeeds."""
     try:
         return check()
@@ -310,26 +313,26 @@ def passes(check: Callable[[], bool]) -> bool:
         return False
 
 
-def database() -> bool:
+def is_database_ready() -> bool:
     """Query the database, and check that it has room to write."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         return bool(cursor.fetchone() == (1,)) and disk.has_room()
 
 
-def broker() -> bool:
+def is_broker_ready() -> bool:
     """Have the broker accept a write: a full one or a replica answers, but carries no task."""
     with Redis.from_url(settings.BROKER_URL, socket_connect_timeout=1, socket_timeout=1) as asked:
         return bool(asked.set(f"{settings.BROKER_PREFIX}-ready", "1", ex=60))
 
 
-def worker() -> bool:
+def is_worker_ready() -> bool:
     """Return whether a detecting worker answers; one that only asks a model does not count."""
     # With two kinds of workers, the first to answer may be one that only asks a model.
     limit = 1 if settings.JUDGE is None else 2
-    answers = app.control.ping(timeout=WORKER_ANSWERS_WITHIN_S, limit=limit) or []
+    answers = app.control.ping(timeout=WORKER_TIMEOUT_S, limit=limit) or []
     return any(not name.startswith("judge@") for answer in answers for name in answer)
 
 
-CHECKS = {"database": database, "broker": broker, "worker": worker}
+CHECKS = {"database": is_database_ready, "broker": is_broker_ready, "worker": is_worker_ready}
 readiness = Readiness(CHECKS)

@@ -22,14 +22,14 @@ from missioncontrol.accounts.page_texts import JOINING_TEXTS
 from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api.problems import allow_methods
-from missioncontrol.api.views.pages import PAIR, page, texts_for
-from missioncontrol.api.views.sign_in_links import HOME, begin_session, keep_browser
+from missioncontrol.api.views.pages import SAME_ORIGIN_REFERRER, render_page, texts_for
+from missioncontrol.api.views.sign_in_links import HOME_PATH, begin_session, set_browser_cookie
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest, TooManyRequests
 from missioncontrol.projects import members
 
 # Nobody guesses 256 bits: this stops callers who keep the server busy, not those who mistype.
-TRIES = RateLimit("invitations tried", per_caller=30, total=600)
+INVITATION_LIMIT = RateLimit("invitations tried", per_caller=30, total=600)
 
 
 @never_cache
@@ -39,67 +39,67 @@ def join(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _join_page(request)
     try:
-        TRIES.acquire(origin.client_address_of(request), at=now())
+        INVITATION_LIMIT.acquire(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
         context = {"problem": texts_for(request, JOINING_TEXTS).too_many}
         return _join_page(request, context, wait=error)
     # The whole link may be pasted: the secret follows its `#`.
     secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
-    offered = members.find_invitation(secret, at=now())
-    if offered is None:
-        return _turn_away(request)
-    mine = Membership.objects.filter(project=offered.project_id, user=request.user.pk)
+    invitation = members.find_invitation(secret, at=now())
+    if invitation is None:
+        return _refusal_page(request)
+    mine = Membership.objects.filter(project=invitation.project_id, user=request.user.pk)
     # Before the link is used up, so that the person it was meant for can still use it.
     if request.user.is_authenticated and mine.exists():
-        return _turn_away(request, is_member=True)
+        return _refusal_page(request, is_member=True)
     if "accept" in request.POST:
-        return _let_in(request, offered, secret)
-    return _offer(request, offered, secret)
+        return _accept_invitation(request, invitation, secret)
+    return _invitation_page(request, invitation, secret)
 
 
-def _let_in(request: HttpRequest, offered: Invitation, secret: str) -> HttpResponse:
+def _accept_invitation(request: HttpRequest, invitation: Invitation, secret: str) -> HttpResponse:
     user: Any = request.user if request.user.is_authenticated else None
     name = request.POST.get("name", "")
     try:
         joined = members.join(secret, user=user, name=name, at=now())
     except InvalidRequest:
         problem = texts_for(request, JOINING_TEXTS).name_refused
-        return _offer(request, offered, secret, problem=problem, name=name)
+        return _invitation_page(request, invitation, secret, problem=problem, name=name)
     except Forbidden:
-        return _turn_away(request)
-    response = HttpResponseRedirect(HOME)
+        return _refusal_page(request)
+    response = HttpResponseRedirect(HOME_PATH)
     # A person who was signed in stays signed in, with the same session.
     if joined.is_new:
-        keep_browser(response, begin_session(request, joined.user))
+        set_browser_cookie(response, begin_session(request, joined.user))
     return response
 
 
-def _offer(
-    request: HttpRequest, offered: Invitation, secret: str, *, problem: str = "", name: str = ""
+def _invitation_page(
+    request: HttpRequest, invitation: Invitation, secret: str, *, problem: str = "", name: str = ""
 ) -> HttpResponse:
     t, user = texts_for(request, JOINING_TEXTS), request.user
     # The account of whoever invited may be gone: the invitation outlives it.
-    by = people.name_of(offered.invited_by) if offered.invited_by else ""
+    by = people.name_of(invitation.invited_by) if invitation.invited_by else ""
     by = "" if by == LOCAL_OWNER else by  # a person who never gave a name
     says = t.invites if by else t.invites_nameless
     return _join_page(
         request,
         {
-            "offered": offered,
+            "offered": invitation,
             "secret": secret,
             "problem": problem,
             "name": name,
-            "invites": says.format(by=by, project=offered.project.name),
-            "role": t.roles[offered.role],
-            "may": t.may[offered.role],
-            "until": t.until.format(day=f"{offered.expires_at:%Y-%m-%d %H:%M}"),
+            "invites": says.format(by=by, project=invitation.project.name),
+            "role": t.roles[invitation.role],
+            "may": t.may[invitation.role],
+            "until": t.until.format(day=f"{invitation.expires_at:%Y-%m-%d %H:%M}"),
             "you_are": t.you_are.format(name=people.name_of(user)) if user.is_authenticated else "",
         },
         status=HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK,
     )
 
 
-def _turn_away(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:
+def _refusal_page(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:
     t = texts_for(request, JOINING_TEXTS)
     over = {"title": t.over_title, "text": t.over}
     already = {"title": t.already_title, "text": t.already}
@@ -111,4 +111,6 @@ def _turn_away(request: HttpRequest, *, is_member: bool = False) -> HttpResponse
 def _join_page(
     request: HttpRequest, context: Mapping[str, object] = MappingProxyType({}), **answer: Any
 ) -> HttpResponse:
-    return page(request, "accounts/join.html", JOINING_TEXTS, {**PAIR, **context}, **answer)
+    return render_page(
+        request, "accounts/join.html", JOINING_TEXTS, {**SAME_ORIGIN_REFERRER, **context}, **answer
+    )

@@ -20,7 +20,7 @@ from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Person
 from missioncontrol.api.rest import Page, page_of
 from missioncontrol.api.routing import Router
-from missioncontrol.api.views.devices import base_of_links
+from missioncontrol.api.views.devices import link_base
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
 from missioncontrol.history import sharing
@@ -32,13 +32,13 @@ from missioncontrol.wire.rows import Moment, row_of
 api = Router()
 
 T = TypeVar("T")
-INVITATIONS = RateLimit("invitations", per_caller=20, total=200)
-OWNERS_ONLY = "Only an owner decides who belongs to a project."
+INVITATION_LIMIT = RateLimit("invitations", per_caller=20, total=200)
+OWNER_REFUSAL = "Only an owner decides who belongs to a project."
 # Removing and reading are allowed in an archived project too.
-OWNER = auth.require_owner(OWNERS_ONLY, even_archived=True)
-PROVED_OWNER = (
+check_is_owner = auth.require_owner(OWNER_REFUSAL, even_archived=True)
+PROVED_OWNER_CHECKS = (
     auth.check_signed_in_session,
-    auth.require_owner(OWNERS_ONLY),
+    auth.require_owner(OWNER_REFUSAL),
     auth.check_fresh_proof,
 )
 
@@ -71,10 +71,10 @@ class NewJoiningRule:
 def members_list(request: Request, project_id: UUID) -> list[MemberRow]:
     """List the members of a project, by name."""
     auth.check_member(request, project_id)
-    return _members(request, project_id)
+    return _member_rows(request, project_id)
 
 
-@api.patch("projects/<uuid:project_id>/members/<int:user_id>/", checks=PROVED_OWNER)
+@api.patch("projects/<uuid:project_id>/members/<int:user_id>/", checks=PROVED_OWNER_CHECKS)
 def members_change(
     request: Request, project_id: UUID, user_id: int, asked: MemberPatch, by: Person
 ) -> MemberRow:
@@ -86,7 +86,7 @@ def members_change(
         # A link never shows more than its maker may share now.
         if role not in sharing.MAY_SHARE:
             sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
-    rows = _members(request, project_id)
+    rows = _member_rows(request, project_id)
     return next(row for row in rows if row.id == str(user_id))
 
 
@@ -99,7 +99,7 @@ def members_remove(request: Request, project_id: UUID, user_id: int, by: Person)
     if user_id == by.pk:
         auth.check_member(request, project_id)
     else:
-        OWNER(request, project_id)
+        check_is_owner(request, project_id)
         auth.check_fresh_proof(request)
     at = now()
     # In one transaction: nobody who was removed goes on sharing.
@@ -108,7 +108,7 @@ def members_remove(request: Request, project_id: UUID, user_id: int, by: Person)
         sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
 
 
-@api.get("projects/<uuid:project_id>/invitations/", checks=(OWNER,))
+@api.get("projects/<uuid:project_id>/invitations/", checks=(check_is_owner,))
 def invitations_list(request: Request, project_id: UUID) -> Page[InvitationRow]:
     """List the invitations of a project, newest first; owners only."""
     found = Invitation.objects.filter(project_id=project_id).order_by("-id")
@@ -116,17 +116,17 @@ def invitations_list(request: Request, project_id: UUID) -> Page[InvitationRow]:
     return page_of(
         request,
         found.select_related("invited_by", "used_by"),
-        lambda row: _invitation(InvitationRow, row, at=at),
+        lambda row: _invitation_row(InvitationRow, row, at=at),
     )
 
 
-@api.post("projects/<uuid:project_id>/invitations/", status=201, checks=PROVED_OWNER)
+@api.post("projects/<uuid:project_id>/invitations/", status=201, checks=PROVED_OWNER_CHECKS)
 def invitations_make(
     request: Request, project_id: UUID, asked: NewInvitation, by: Person
 ) -> MadeInvitation:
     """Make an invitation link that works once; owners only. It is in this answer only."""
     at = now()
-    INVITATIONS.acquire(str(by.pk), at=at)
+    INVITATION_LIMIT.acquire(str(by.pk), at=at)
     made = members.invite(
         project_id,
         role=asked.role,
@@ -135,19 +135,21 @@ def invitations_make(
         at=at,
         expires_at=asked.expires_at or at + members.INVITATION_LIFE,
     )
-    base, is_local = base_of_links(request)
+    base, is_local = link_base(request)
     # After the `#`: a browser sends that part to no server, so no log contains the secret.
     url = f"{base}/join#{made.secret}"
-    return _invitation(MadeInvitation, made.row, at=at, url=url, is_local=is_local)
+    return _invitation_row(MadeInvitation, made.row, at=at, url=url, is_local=is_local)
 
 
-@api.delete("projects/<uuid:project_id>/invitations/<uuid:invitation_id>/", checks=(OWNER,))
+@api.delete(
+    "projects/<uuid:project_id>/invitations/<uuid:invitation_id>/", checks=(check_is_owner,)
+)
 def invitations_revoke(project_id: UUID, invitation_id: UUID, by: By) -> None:
     """Revoke an invitation; owners only."""
     members.revoke_invitation(invitation_id, project_id=project_id, by=by, at=now())
 
 
-@api.get("projects/<uuid:project_id>/joining-rules/", checks=(OWNER,))
+@api.get("projects/<uuid:project_id>/joining-rules/", checks=(check_is_owner,))
 def joining_rules_list(request: Request, project_id: UUID) -> Page[JoiningRuleRow]:
     """List the rules by which people join through the identity provider; owners only."""
     found = JoiningRule.objects.filter(project_id=project_id).order_by("id")
@@ -155,7 +157,7 @@ def joining_rules_list(request: Request, project_id: UUID) -> Page[JoiningRuleRo
 
 
 # Such a rule outlives the person who made it, so it requires a person with a fresh proof.
-@api.post("projects/<uuid:project_id>/joining-rules/", status=201, checks=PROVED_OWNER)
+@api.post("projects/<uuid:project_id>/joining-rules/", status=201, checks=PROVED_OWNER_CHECKS)
 def joining_rules_add(project_id: UUID, asked: NewJoiningRule, owner: Person) -> JoiningRuleRow:
     """Add a rule that admits people who sign in through the identity provider; owners only."""
     # Without a provider the rule would admit nobody, and look as if it did.
@@ -169,14 +171,14 @@ def joining_rules_add(project_id: UUID, asked: NewJoiningRule, owner: Person) ->
 
 @api.delete(
     "projects/<uuid:project_id>/joining-rules/<uuid:rule_id>/",
-    checks=(OWNER, auth.check_fresh_proof),
+    checks=(check_is_owner, auth.check_fresh_proof),
 )
 def joining_rules_remove(project_id: UUID, rule_id: UUID, by: By) -> None:
     """Delete a rule; owners only. Members who joined by it stay."""
     signing_in.remove_rule(project_id, rule_id, by=by, at=now())
 
 
-def _members(request: Request, project_id: UUID) -> list[MemberRow]:
+def _member_rows(request: Request, project_id: UUID) -> list[MemberRow]:
     found = Membership.objects.filter(project_id=project_id).select_related("user")
     rows = [
         MemberRow(
@@ -194,7 +196,7 @@ def _members(request: Request, project_id: UUID) -> list[MemberRow]:
     return sorted(rows, key=lambda row: row.name.casefold())
 
 
-def _invitation(kind: type[T], row: Invitation, /, *, at: datetime, **more: Any) -> T:
+def _invitation_row(kind: type[T], row: Invitation, /, *, at: datetime, **more: Any) -> T:
     status = "expired" if row.expires_at <= at else "open"
     if row.revoked_at is not None:
         status = "revoked"

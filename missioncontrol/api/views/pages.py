@@ -18,13 +18,13 @@ from missioncontrol.errors import TooManyRequests
 from missioncontrol.notify.texts import language_of
 
 # A form with a CSRF token needs its Origin, which browsers hide under `no-referrer`.
-PAIR = {"referrer": "same-origin"}
-CALLS = "connect-src 'self'; "
+SAME_ORIGIN_REFERRER = {"referrer": "same-origin"}
+CONNECT_SOURCE = "connect-src 'self'; "
 
 T = TypeVar("T")
 
 
-def leave_no_trace(view: View) -> View:
+def keep_link_secret(view: View) -> View:
     """Decorate a view so that its link stays out of caches, referrers and frames."""
 
     @wraps(view)
@@ -50,7 +50,7 @@ def preferred_language(request: HttpRequest) -> str:
     return language_of(first.partition(";")[0])
 
 
-def page(
+def render_page(
     request: HttpRequest,
     template: str,
     texts: Mapping[str, object],
@@ -84,7 +84,7 @@ def page(
     response["Content-Security-Policy"] = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
         "font-src 'self'; "
-        f"form-action 'self'; {CALLS if calls else ''}"
+        f"form-action 'self'; {CONNECT_SOURCE if calls else ''}"
         "frame-ancestors 'none'; base-uri 'none'"
     )
     return response

@@ -43,8 +43,8 @@ from missioncontrol.wire.policies import (
 
 api = Router()
 
-DAYS = 30
-MOST_DAYS = 365
+DEFAULT_DAYS = 30
+MAX_DAYS = 365
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ def policies_check(asked: PolicyToCheck, project: FoundProject) -> PolicyCheck:
 def policies_scores(project: FoundProject, days: int | None) -> PolicyScores:
     """Show the highest stuck score of each recent run, and what people answered."""
     # Limited, not refused: for a range that is too long, the newest part is shown.
-    asked = DAYS if days is None else min(max(days, 1), MOST_DAYS)
+    asked = DEFAULT_DAYS if days is None else min(max(days, 1), MAX_DAYS)
     return scores.scores_of(project, days=asked, at=now())
 
 
@@ -113,13 +113,13 @@ def allowlist_suggestions(projects: Projects) -> list[AllowlistSuggestion]:
     return allowlist.list_suggestions(projects=projects, at=now())
 
 
-PIECE = 1 << 16
-EXPECTED = (
+CHUNK_BYTES = 1 << 16
+EXPECTED_FILE = (
     "expected a transcript of an agent, as JSON or as text, a turn file, chat messages,"
     " or OTLP JSON"
 )
 # Each import is read and judged at once.
-IMPORTS = RateLimit("recordings imported", per_caller=20, total=60)
+IMPORT_LIMIT = RateLimit("recordings imported", per_caller=20, total=60)
 
 
 @api.post("recordings/", takes_file=True)
@@ -130,20 +130,20 @@ def recordings_import(
     answers 200 with the run it is.
     """
     project_id = auth.resolve_writable_project(request, project)
-    IMPORTS.acquire(str(request.user.pk), at=now())
+    IMPORT_LIMIT.acquire(str(request.user.pk), at=now())
     # Only the file's name: a browser may send its folders too.
     name = Path(name or "recording").name
     hashed = hashlib.sha256()
     with reading.place(), tempfile.TemporaryFile() as file:
         # In pieces and unparsed: a transcript may be too large for memory.
-        while piece := request._request.read(PIECE):  # noqa: SLF001
+        while piece := request._request.read(CHUNK_BYTES):  # noqa: SLF001
             hashed.update(piece)
             file.write(piece)
         sha256 = hashed.hexdigest()
         # Checked before it is read: the same file again costs no more than its hash.
         if (known := recordings.known(project_id, sha256)) is not None:
             return recordings.recording_row(known), False
-        recorded, calls = _read(file, name, project_id)
+        recorded, calls = _read_recording(file, name, project_id)
         recording, is_new = recordings.import_recording(
             Project.objects.get(pk=project_id),
             recorded,
@@ -165,26 +165,28 @@ def recordings_read(run_id: UUID, projects: ReadableProjects) -> RecordingRow:
     return recordings.show_recording(run_id, projects=projects)
 
 
-def _read(file: io.BufferedRandom, name: str, project: UUID) -> tuple[Recorded, list[Call]]:
+def _read_recording(
+    file: io.BufferedRandom, name: str, project: UUID
+) -> tuple[Recorded, list[Call]]:
     """Read a file of any known format; its model calls too, where they are separate from turns.
 
     Raises:
         InvalidRequest: it contains no turns; says what was expected. Or it is too large.
     """
     file.seek(0)
-    if otlp.signal_of(file.peek(PIECE)):
+    if otlp.signal_of(file.peek(CHUNK_BYTES)):
         return otlp.read_recording(file.read(), name=Path(name).stem, project=project)
     try:
         recorded = reading.read(file, name=name)
     except UnreadableRecording:
         # The first line that is not empty, so that the sender sees how the file begins.
-        lines = enumerate(iter(lambda: file.readline(PIECE), b""), 1)
+        lines = enumerate(iter(lambda: file.readline(CHUNK_BYTES), b""), 1)
         got = "an empty file"
         for number, line in lines:
             if words := line.decode("utf-8", "replace").strip():
                 got = f"{words[:40]!r} in line {number}"
                 break
-        raise InvalidRequest(f"{name}: {EXPECTED}, got {got}.", field="file") from None
+        raise InvalidRequest(f"{name}: {EXPECTED_FILE}, got {got}.", field="file") from None
     # What an agent could not post is not stored from a file either.
     faulty = {place for place, turn in enumerate(recorded.turns) if turn and fault_of(turn)}
     turns = tuple(None if n in faulty else turn for n, turn in enumerate(recorded.turns))

@@ -46,17 +46,19 @@ from missioncontrol.wire.rows import StrictInt, row_of
 
 api = Router()
 
-LONGEST_HOLD_S = 24 * 3600
-NOT_AN_OWNER = "Only an owner changes a project's rules."
-MAKERS = auth.require_owner_of_any("Only a project owner can make another.")
-SHOWERS = auth.require_owner_of_any("Only a project owner can start and remove the demo.")
-SECRET_SEEN_BY = (
+MAX_HOLD_S = 24 * 3600
+OWNER_REFUSAL = "Only an owner changes a project's rules."
+check_may_make = auth.require_owner_of_any("Only a project owner can make another.")
+check_may_run_demo = auth.require_owner_of_any(
+    "Only a project owner can start and remove the demo."
+)
+SECRET_CHECKS = (
     auth.check_signed_in_session,
     auth.require_owner("Only an owner sees the secret.", even_archived=True),
     auth.check_fresh_proof,
 )
-MADE = RateLimit("projects made", per_caller=10, total=60)
-DEMOS = RateLimit("demos", per_caller=10, total=30)
+CREATION_LIMIT = RateLimit("projects made", per_caller=10, total=60)
+DEMO_LIMIT = RateLimit("demos", per_caller=10, total=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,10 +112,10 @@ def projects_list(request: Request) -> list[ProjectRow]:
 
 
 # Otherwise a viewer of one project could fill the server with others.
-@api.post("projects/", status=201, checks=(MAKERS,))
+@api.post("projects/", status=201, checks=(check_may_make,))
 def projects_make(request: Request, asked: NewProject, person: Person) -> ProjectRow:
     """Make a project and become its owner; for people who own a project already."""
-    MADE.acquire(str(person.pk), at=now())
+    CREATION_LIMIT.acquire(str(person.pk), at=now())
     made = rules.make_project(name=asked.name, owner=person, mode=asked.mode, at=now())
     return find_project(request, made.id)
 
@@ -131,8 +133,8 @@ def projects_change(
     """Change a project's settings, or archive it; owners only."""
     even_archived = asked.archived is False
     # An archived project can only be restored; nothing else of it changes.
-    auth.check_owner(request, project_id, NOT_AN_OWNER, even_archived=even_archived)
-    changes = _checked(asked)
+    auth.check_owner(request, project_id, OWNER_REFUSAL, even_archived=even_archived)
+    changes = _read_changes(asked)
     # Switching it off too: that admits people without a second factor.
     if changes.get("second_factor") is not None:
         auth.check_signed_in_session(request)
@@ -141,7 +143,7 @@ def projects_change(
         raise Forbidden("Set up your own second factor first: otherwise you would lose access.")
     # Read and checked before the lock, so that nobody waits for the project's row while a policy is
     # parsed.
-    with auth.locked_as_owner(request, project_id, NOT_AN_OWNER, even_archived=even_archived):
+    with auth.locked_as_owner(request, project_id, OWNER_REFUSAL, even_archived=even_archived):
         rules.change_project(project_id, changes, by=by, at=now())
     if "redact_rules" in changes:
         # A key's holder carries these rules, and is remembered for some seconds.
@@ -150,14 +152,14 @@ def projects_change(
 
 
 @api.post(
-    "projects/<uuid:project_id>/redaction/preview/", checks=(auth.require_owner(NOT_AN_OWNER),)
+    "projects/<uuid:project_id>/redaction/preview/", checks=(auth.require_owner(OWNER_REFUSAL),)
 )
 def projects_redaction_preview(project_id: UUID, asked: RedactRules) -> RedactionPreview:
     """Preview what masking rules would have masked; nothing is saved. Owners only."""
     return preview_redaction(project_id, read_rules(asked.rules), at=now())
 
 
-@api.get("projects/<uuid:project_id>/controller-secret/", checks=SECRET_SEEN_BY)
+@api.get("projects/<uuid:project_id>/controller-secret/", checks=SECRET_CHECKS)
 def projects_controller_secret(project_id: UUID) -> Secret:
     """Show the secret that signs a project's controller webhooks; owners only."""
     return Secret(secret=webhook.secret_of(project_id))
@@ -209,17 +211,17 @@ def projects_export(request: Request, project_id: UUID) -> StreamingHttpResponse
     return stream_file(request, lines(), kind="jsonl", name="project")
 
 
-@api.post("demo/", status=202, checks=(SHOWERS,))
+@api.post("demo/", status=202, checks=(check_may_run_demo,))
 def demo_start(person: Person) -> None:
     """Start the demo: three agents in projects of their own; for people who own a project."""
-    DEMOS.acquire(str(person.pk), at=now())
+    DEMO_LIMIT.acquire(str(person.pk), at=now())
     # A web process starts no program: without `up` nobody would act on the request.
     if not settings.IS_SUPERVISED:
         raise Unavailable("Only `manage.py up` can start the demo's agents.")
     rules.start_demo(person, at=now())
 
 
-@api.delete("demo/", checks=(SHOWERS,))
+@api.delete("demo/", checks=(check_may_run_demo,))
 def demo_remove(person: Person) -> None:
     """End the demo's agents and archive their projects."""
     rules.remove_demo(person, at=now())
@@ -265,7 +267,7 @@ def find_project(request: Request, project_id: UUID) -> ProjectRow:
     return rows[0]
 
 
-def _checked(asked: ProjectPatch) -> dict[str, Any]:
+def _read_changes(asked: ProjectPatch) -> dict[str, Any]:
     changes = changes_in(asked)
     note, seen = changes.pop("policy_note"), changes.pop("policy_version", None)
     if "name" in changes:
@@ -291,8 +293,6 @@ def _checked(asked: ProjectPatch) -> dict[str, Any]:
             f"keep_words_days: expected 0 (for ever) to {MAX_DAYS} days.",
             field="keep_words_days",
         )
-    if not 1 <= changes.get("hold_limit", 1) <= LONGEST_HOLD_S:
-        raise InvalidRequest(
-            f"hold_limit: expected 1 to {LONGEST_HOLD_S} seconds.", field="hold_limit"
-        )
+    if not 1 <= changes.get("hold_limit", 1) <= MAX_HOLD_S:
+        raise InvalidRequest(f"hold_limit: expected 1 to {MAX_HOLD_S} seconds.", field="hold_limit")
     return changes

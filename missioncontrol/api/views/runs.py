@@ -67,9 +67,9 @@ from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import RunRow, RunStatus, TelemetryRow, TreeRow
 
 api = Router()
-FORMATS = {"csv": finding.csv_lines, "jsonl": finding.jsonl}
+EXPORT_FORMATS = {"csv": finding.csv_lines, "jsonl": finding.jsonl}
 # The sockets send those of further projects: each board may hold a thousand runs.
-MOST_BOARDS = 8
+MAX_BOARDS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ class NewView:
     project: UUID | None = None
 
 
-class Found(NamedTuple):
+class RunSearch(NamedTuple):
     """The runs that match the filters, the parsed search line, and when it was asked."""
 
     runs: QuerySet[Run]
@@ -112,7 +112,7 @@ def find_runs(
     until: datetime | None,
     parent: UUID | None,
     tree: UUID | None,
-) -> Found:
+) -> RunSearch:
     """Find the caller's runs; `zone` is the time zone of the days in `q`."""
     at = now()
     query = read_query(q, at=at, zone=read_zone(zone, field="zone") if zone else UTC)
@@ -125,14 +125,14 @@ def find_runs(
         parent=parent,
         tree=tree,
     )
-    return Found(finding.narrow(found, query), query, at)
+    return RunSearch(finding.narrow(found, query), query, at)
 
 
-FoundRuns = Annotated[Found, Depends(find_runs)]
+FoundRunSearch = Annotated[RunSearch, Depends(find_runs)]
 
 
 @api.get("runs/")
-def runs_list(request: Request, found: FoundRuns, sort: str | None) -> Page[HistoryRow]:
+def runs_list(request: Request, found: FoundRunSearch, sort: str | None) -> Page[HistoryRow]:
     """List runs, newest first or by `sort` (a column, `-` before it: highest first);
     `q` is a line of search (docs/history.md).
     """
@@ -148,7 +148,7 @@ def runs_list(request: Request, found: FoundRuns, sort: str | None) -> Page[Hist
 
 
 @api.get("runs/totals/")
-def runs_totals(found: FoundRuns) -> HistoryTotals:
+def runs_totals(found: FoundRunSearch) -> HistoryTotals:
     """Get totals over all runs that match the filters."""
     # The database computes them over all runs; the rows of a page would give the page's totals.
     return finding.totals(found.runs)
@@ -175,14 +175,14 @@ def runs_compare(run_id: UUID, projects: ReadableProjects, with_: UUID | None) -
 
 @api.get("runs/export/", files=("application/jsonl", "text/csv"))
 def runs_export(
-    request: Request, found: FoundRuns, as_: Literal["jsonl", "csv"]
+    request: Request, found: FoundRunSearch, as_: Literal["jsonl", "csv"]
 ) -> StreamingHttpResponse:
     """Export all runs that match the filters, as `as=csv` or `jsonl`."""
     # Page by page: the reasons for a page are read together, and not all runs are kept in memory.
     # An empty search line, because a file shows no matches, which would be looked up run by run.
     pages = pages_of(found.runs)
     rows = (row for page in pages for row in finding.show(page, Query(), at=found.at))
-    return stream_file(request, FORMATS[as_](rows), kind=as_, name="runs")
+    return stream_file(request, EXPORT_FORMATS[as_](rows), kind=as_, name="runs")
 
 
 @api.get("views/")
@@ -243,10 +243,10 @@ def runs_change(request: Request, asked: RunPatch, run_id: UUID) -> RunRow:
     """Report the run's end or new capabilities (agent), or set its mode (person)."""
     auth.check_reach(request, run_id)
     is_agent = isinstance(request.user, KeyHolder)
-    return (_report if is_agent else _set_mode)(request, run_id, asked, at=now())
+    return (_report_change if is_agent else _set_mode)(request, run_id, asked, at=now())
 
 
-def _report(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) -> RunRow:
+def _report_change(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) -> RunRow:
     if asked.capabilities is not None:
         auth.check_not_reports_only(request)
     # An empty change would look like a success.
@@ -321,7 +321,7 @@ def runs_conversation(run: FoundRun) -> Conversation:
 @api.get("boards/")
 def boards(request: Request) -> list[Board]:
     """Show the boards of your first eight projects, as `/ws/projects/ID/` sends them first."""
-    projects, at = auth.projects_of(request, even_archived=False)[:MOST_BOARDS], now()
+    projects, at = auth.projects_of(request, even_archived=False)[:MAX_BOARDS], now()
     return [Board(project=one, snapshot=board_snapshot(one, at=at)) for one in projects]
 
 
@@ -337,17 +337,19 @@ def runs_rules(run_id: UUID, caller: Agent) -> RunRules:
     return policies.rules_for(run_id, project=caller.project, at=now())
 
 
-OBEYS = (auth.check_not_reports_only, auth.check_reach)
+CONTROLLED_AGENT_CHECKS = (auth.check_not_reports_only, auth.check_reach)
 
 
-@api.post("runs/<uuid:run_id>/choices/", caller=auth.IsAgent, checks=OBEYS)
+@api.post("runs/<uuid:run_id>/choices/", caller=auth.IsAgent, checks=CONTROLLED_AGENT_CHECKS)
 def choices_tell(run_id: UUID, caller: Agent, asked: LateChoice) -> tuple[InterventionRow, bool]:
     """Report what was chosen at the agent's terminal while the server could not be reached."""
     return terminal_choices.record_choice(run_id, asked, project=caller.project, at=now())
 
 
 @api.post(
-    "runs/<uuid:run_id>/messages/<uuid:message_id>/delivered/", caller=auth.IsAgent, checks=OBEYS
+    "runs/<uuid:run_id>/messages/<uuid:message_id>/delivered/",
+    caller=auth.IsAgent,
+    checks=CONTROLLED_AGENT_CHECKS,
 )
 def messages_delivered(run_id: UUID, message_id: UUID, caller: Agent) -> HttpResponse:
     """Confirm that an injected message reached the model."""

@@ -17,13 +17,13 @@ from missioncontrol.api.problems import allow_methods
 
 NOT_BUILT = "The screens are not built. Run `npm ci && npm run build` in frontend/, or `up`."
 # By the first part of the path; every other screen is named by that part itself.
-SCREENS = {"": "now", "runs": "run"}
+SCREEN_OF_PATH = {"": "now", "runs": "run"}
 RUN_ID = re.compile(r"[0-9a-f-]{36}")
 # The same breakpoints as in the screens (`media.svelte.ts`): files of the other layout are not
 # requested.
-PHONE = "(max-width: 47.499em), (max-width: 62.499em) and (max-height: 29.999em)"
-DESKTOP = "(min-width: 47.5em) and (min-height: 30em), (min-width: 62.5em)"
-LAYOUTS = (("", DESKTOP), ("Phone", PHONE))
+PHONE_MEDIA = "(max-width: 47.499em), (max-width: 62.499em) and (max-height: 29.999em)"
+DESKTOP_MEDIA = "(min-width: 47.5em) and (min-height: 30em), (min-width: 62.5em)"
+LAYOUTS = (("", DESKTOP_MEDIA), ("Phone", PHONE_MEDIA))
 
 Preloads = dict[str, dict[str, dict[str, list[str]]]]
 """Language -> screen -> the addresses of its `files` and of the `parts` at its top."""
@@ -42,8 +42,8 @@ def screen(request: HttpRequest) -> HttpResponse:
     links = ""
     # The service worker fetches the page too, and shows that copy for every address.
     if request.headers.get("Sec-Fetch-Dest", "document") == "document":
-        answers = answer_links(request, written("answers"))
-        links = "".join([*answers, *preload_links(request, written("preloads"))])
+        answers = answer_preload_links(request, read_build_table("answers"))
+        links = "".join([*answers, *file_preload_links(request, read_build_table("preloads"))])
     # As bytes: the page is UTF-8, whatever the machine's locale is.
     page = index.read_bytes().replace(b"</head>", f"{links}</head>".encode(), 1)
     response = HttpResponse(page, content_type="text/html; charset=utf-8")
@@ -52,24 +52,24 @@ def screen(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def written(name: str) -> Any:
+def read_build_table(name: str) -> Any:
     """Return a table that was built with the screens; an empty one if there is none."""
     table = settings.FRONTEND_DIST / ".vite" / f"{name}.json"
     return json.loads(table.read_bytes()) if table.is_file() else {}
 
 
-def named_by(request: HttpRequest) -> tuple[str, str]:
+def screen_and_id(request: HttpRequest) -> tuple[str, str]:
     """Return the screen that the path names, and the id in it, or ""."""
     first, _, rest = request.path.removeprefix("/").partition("/")
-    return SCREENS.get(first, first), rest.partition("/")[0]
+    return SCREEN_OF_PATH.get(first, first), rest.partition("/")[0]
 
 
-def answer_links(request: HttpRequest, table: Answers) -> Iterator[str]:
+def answer_preload_links(request: HttpRequest, table: Answers) -> Iterator[str]:
     """Have the browser request a screen's first answer now, before its code has run.
 
     It does so as the code itself would: with the session, through the same address and its checks.
     """
-    name, thing = named_by(request)
+    name, thing = screen_and_id(request)
     answer = table.get(name)
     # An address with a query is read by the page alone.
     if answer is None or request.META["QUERY_STRING"]:
@@ -79,7 +79,7 @@ def answer_links(request: HttpRequest, table: Answers) -> Iterator[str]:
         yield f'<link rel="preload" as="fetch" crossorigin href="{href}">'
 
 
-def preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
+def file_preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
     """Have the browser request a screen's own files together with the page's, not after they ran.
 
     This is a guess: only the page knows which language a device chose, and files that were
@@ -88,7 +88,7 @@ def preload_links(request: HttpRequest, table: Preloads) -> Iterator[str]:
     accepted = parse_accept_lang_header(request.headers.get("Accept-Language", ""))
     spoken = (language.partition("-")[0] for language, _ in accepted)
     screens = table.get(next((one for one in spoken if one in table), "en"), {})
-    name, _ = named_by(request)
+    name, _ = screen_and_id(request)
     layouts = LAYOUTS if f"{name}Phone" in screens else (("", "all"),)
     for suffix, media in layouts:
         of_screen = screens.get(name + suffix, {"files": [], "parts": []})

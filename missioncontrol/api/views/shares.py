@@ -25,8 +25,8 @@ from missioncontrol.api.auth import Person, Projects, ReadableProjects
 from missioncontrol.api.problems import allow_methods
 from missioncontrol.api.rest import YEARS, Page, address_of, get_or_404, page_of
 from missioncontrol.api.routing import Router
-from missioncontrol.api.views.devices import base_of_links
-from missioncontrol.api.views.pages import leave_no_trace, page
+from missioncontrol.api.views.devices import link_base
+from missioncontrol.api.views.pages import keep_link_secret, render_page
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, TooManyRequests
 from missioncontrol.history import sharing
@@ -39,8 +39,8 @@ from missioncontrol.wire.rows import row_of
 api = Router()
 
 # Nobody guesses 256 bits: this stops callers who would keep the server busy with drawing.
-VISITS = RateLimit("shared links opened", per_caller=120, total=600)
-MADE = RateLimit("shared links made", per_caller=30, total=300)
+VISIT_LIMIT = RateLimit("shared links opened", per_caller=120, total=600)
+CREATION_LIMIT = RateLimit("shared links made", per_caller=30, total=300)
 
 
 @api.get("shares/")
@@ -63,9 +63,9 @@ def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
         )
     project = auth.resolve_writable_project(request, asked.project)
     # Last: what is refused for another reason does not count against their pace.
-    MADE.acquire(str(person.pk), at=now())
+    CREATION_LIMIT.acquire(str(person.pk), at=now())
     made = sharing.share(project, asked, by=person, at=now())
-    base, is_local = base_of_links(request)
+    base, is_local = link_base(request)
     url = f"{base}/shared/{made.secret}/"
     return row_of(MadeShare, sharing.share_row(made.row), url=url, is_local=is_local)
 
@@ -81,11 +81,11 @@ def shares_revoke(
     sharing.revoke(share_id, projects=[found.project_id], by=person, at=now())
 
 
-@leave_no_trace
+@keep_link_secret
 @allow_methods("GET", "HEAD")
-def shared(request: HttpRequest, secret: str) -> HttpResponse:
+def shared_page(request: HttpRequest, secret: str) -> HttpResponse:
     """Show what a link is about to whoever has it."""
-    row, refused = _found(request, secret)
+    row, refused = _find_share(request, secret)
     if row is None:
         return refused
     t, shown = SHARED_TEXTS[row.language], sharing.tell(row, at=now())
@@ -100,23 +100,23 @@ def shared(request: HttpRequest, secret: str) -> HttpResponse:
         "image": f"{address_of(request)}image.png",
         "until": until.format(by=by, day=row.expires_at.strftime(t.day)),
     }
-    return page(request, "history/shared.html", SHARED_TEXTS, context)
+    return render_page(request, "history/shared.html", SHARED_TEXTS, context)
 
 
-@leave_no_trace
+@keep_link_secret
 @allow_methods("GET", "HEAD")
-def picture(request: HttpRequest, secret: str) -> HttpResponse:
+def preview_image(request: HttpRequest, secret: str) -> HttpResponse:
     """Draw what a link is about."""
-    row, refused = _found(request, secret)
+    row, refused = _find_share(request, secret)
     if row is None:
         return refused
-    return HttpResponse(draw(sharing.tell(row, at=now())), content_type="image/png")
+    return HttpResponse(draw_preview(sharing.tell(row, at=now())), content_type="image/png")
 
 
-def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpResponse]:
+def _find_share(request: HttpRequest, secret: str) -> tuple[Share | None, HttpResponse]:
     """Return the link, or the response to answer with if there is none."""
     try:
-        VISITS.acquire(origin.client_address_of(request), at=now())
+        VISIT_LIMIT.acquire(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
         # Plain, because drawing a page is what this limits.
         refused = HttpResponse(status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")
@@ -125,7 +125,7 @@ def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRespons
     row = sharing.find(secret, at=now())
     if row is not None:
         return row, HttpResponse()
-    gone = page(
+    gone = render_page(
         request, "history/shared.html", SHARED_TEXTS, {"shown": None}, status=HTTPStatus.NOT_FOUND
     )
     return None, gone
@@ -133,77 +133,77 @@ def _found(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRespons
 
 # The size that previews show completely (Open Graph's 1.91 to 1).
 SIZE = WIDTH, HEIGHT = 1200, 630
-EDGE = 72
-GROUND, INK, INK_2, INK_3 = "#0c0d0f", "#f2f3f5", "#b0b4bd", "#8a8f9a"
+MARGIN = 72
+BACKGROUND, INK, INK_2, INK_3 = "#0c0d0f", "#f2f3f5", "#b0b4bd", "#8a8f9a"
 # The colours of the dark theme.
 BARS = {"new": "#7d8694", "same": "#4c525d", "alarm": "#f5b83d"}
 BARS_FOOT, DAYS_FOOT = 526, 488
 TURNS_HEIGHT, DAYS_HEIGHT = 96, 150
-LINES = 2
+MAX_LINES = 2
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 
-def draw(shown: SharedContent) -> bytes:
+def draw_preview(shown: SharedContent) -> bytes:
     """Draw what a link shows.
 
     Characters that the bundled font lacks are drawn as its empty box.
     """
-    picture = Image.new("RGB", SIZE, GROUND)
+    picture = Image.new("RGB", SIZE, BACKGROUND)
     pen = ImageDraw.Draw(picture)
     pen.text(
-        (EDGE, 64),
-        _cut(pen, shown.above, _font(30, 500), WIDTH - 2 * EDGE),
+        (MARGIN, 64),
+        _truncate(pen, shown.above, _font(30, 500), WIDTH - 2 * MARGIN),
         INK_2,
         _font(30, 500),
     )
     y = 116
-    for line in _wrapped(pen, shown.title, _font(58, 650), LINES + (not shown.text)):
-        pen.text((EDGE, y), line, INK, _font(58, 650))
+    for line in _wrap_lines(pen, shown.title, _font(58, 650), MAX_LINES + (not shown.text)):
+        pen.text((MARGIN, y), line, INK, _font(58, 650))
         y += 70
-    for line in _wrapped(pen, shown.text, _font(30, 400), LINES):
-        pen.text((EDGE, y + 14), line, INK_2, _font(30, 400))
+    for line in _wrap_lines(pen, shown.text, _font(30, 400), MAX_LINES):
+        pen.text((MARGIN, y + 14), line, INK_2, _font(30, 400))
         y += 40
     if shown.bars:
         foot, tall = (DAYS_FOOT, DAYS_HEIGHT) if shown.has_days else (BARS_FOOT, TURNS_HEIGHT)
         above = 30 if shown.has_days else 0
-        pen.text((EDGE, foot - tall - above - 42), shown.of_bars, INK_3, _font(22, 450))
-        room = (WIDTH - 2 * EDGE) / shown.slots
+        pen.text((MARGIN, foot - tall - above - 42), shown.of_bars, INK_3, _font(22, 450))
+        room = (WIDTH - 2 * MARGIN) / shown.slots
         for place, bar in enumerate(shown.bars):
-            left, top = EDGE + place * room, foot - round(bar.percent * tall / 100)
+            left, top = MARGIN + place * room, foot - round(bar.percent * tall / 100)
             box = (left, top, left + room - 6, foot)
             pen.rounded_rectangle(box, radius=3, fill=BARS[bar.kind])
             middle = left + (room - 6) / 2
             pen.text((middle, top - 30), bar.spent, INK_2, _font(22, 500), anchor="ma")
             pen.text((middle, foot + 8), bar.day, INK_3, _font(22, 450), anchor="ma")
-    x = float(EDGE)
+    x = float(MARGIN)
     for name, value in shown.figures:
         pen.text((x, 556), value, INK, _font(34, 620))
         x += pen.textlength(value, _font(34, 620)) + 12
         pen.text((x, 565), name, INK_3, _font(25, 450))
         x += pen.textlength(name, _font(25, 450)) + 44
     mark, face = "Mission Control", _font(25, 600)
-    pen.text((WIDTH - EDGE - pen.textlength(mark, face), 565), mark, INK_2, face)
+    pen.text((WIDTH - MARGIN - pen.textlength(mark, face), 565), mark, INK_2, face)
     png = io.BytesIO()
     picture.save(png, "PNG")
     return png.getvalue()
 
 
-def _wrapped(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> list[str]:
+def _wrap_lines(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> list[str]:
     """Break a text into lines, and cut what does not fit into the last one."""
     lines: list[str] = []
     words = text.split()
     while words and len(lines) < most:
         line = words.pop(0)
-        while words and pen.textlength(f"{line} {words[0]}", font) <= WIDTH - 2 * EDGE:
+        while words and pen.textlength(f"{line} {words[0]}", font) <= WIDTH - 2 * MARGIN:
             line = f"{line} {words.pop(0)}"
         lines.append(line)
     if lines and words:
         lines[-1] = f"{lines[-1]} {' '.join(words)}"
-    return [_cut(pen, line, font, WIDTH - 2 * EDGE) for line in lines]
+    return [_truncate(pen, line, font, WIDTH - 2 * MARGIN) for line in lines]
 
 
-def _cut(pen: ImageDraw.ImageDraw, text: str, font: Font, room: float) -> str:
+def _truncate(pen: ImageDraw.ImageDraw, text: str, font: Font, room: float) -> str:
     text = " ".join(text[:400].split())  # Pillow measures one line only
     if pen.textlength(text, font) <= room:
         return text

@@ -21,67 +21,73 @@ from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.accounts.services import find_login_link, record_link_browser
 from missioncontrol.api import auth
 from missioncontrol.api.problems import allow_methods
-from missioncontrol.api.views.pages import PAIR, leave_no_trace, manage_command, page, texts_for
+from missioncontrol.api.views.pages import (
+    SAME_ORIGIN_REFERRER,
+    keep_link_secret,
+    manage_command,
+    render_page,
+    texts_for,
+)
 from missioncontrol.clock import now
 from missioncontrol.errors import TooManyRequests
 from missioncontrol.projects import access
 
-BACKEND = "django.contrib.auth.backends.ModelBackend"
-HOME = "/"
-PAIRED = "/settings/devices"
+MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
+HOME_PATH = "/"
+DEVICES_PATH = "/settings/devices"
 # Nobody guesses 58 bits at any pace: the total limit only protects the server, and is so high that
 # a guesser with a few addresses cannot lock everybody out.
-CODES = RateLimit("pairing codes", per_caller=10, total=6_000)
-SCRIPTS_CSRF = "csrftoken"
-FORWARDED = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_VIA")
+PAIRING_CODE_LIMIT = RateLimit("pairing codes", per_caller=10, total=6_000)
+SCRIPT_CSRF_COOKIE = "csrftoken"
+PROXY_HEADERS = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_VIA")
 
 
 # No CSRF token: the secret in the address is the authority, and under
 # `no-referrer` browsers send `Origin: null`, which Django's check refuses.
-@leave_no_trace
+@keep_link_secret
 @allow_methods("GET", "HEAD", "POST")
 @csrf_exempt
-def sign_in(request: HttpRequest, secret: str) -> HttpResponse:
+def sign_in_by_link(request: HttpRequest, secret: str) -> HttpResponse:
     """Show one button; its POST (or a trusted GET) uses the link up."""
     offered = find_login_link(secret=secret, at=now())
     if offered is None:
-        return _refuse(request)
+        return _link_expired_page(request)
     # Messengers and mail scanners fetch a link to preview it: a GET may use one up only if it comes
     # from this machine, with a link that was made for that.
     is_trusted = request.method == "GET" and is_from_this_machine(request)
     if request.method == "POST" or (is_trusted and offered.on_get):
         # No second factor is asked for: whoever prints a link can read the database, and whoever
         # offers one to a phone is signed in.
-        return _enter_once(request, offered) or _refuse(request)
+        return _redeem_link(request, offered) or _link_expired_page(request)
     context = {"is_pairing": offered.code_digest is not None}
-    return page(request, "accounts/sign_in.html", LINK_TEXTS, context)
+    return render_page(request, "accounts/sign_in.html", LINK_TEXTS, context)
 
 
-@leave_no_trace
+@keep_link_secret
 @allow_methods("GET", "HEAD")
 def how_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Tell a person without a session where to get their link."""
     if request.user.is_authenticated:
-        return HttpResponseRedirect(HOME)
-    return _how_to(request, fresh=True)
+        return HttpResponseRedirect(HOME_PATH)
+    return _how_to_page(request, fresh=True)
 
 
 @never_cache
 @allow_methods("GET", "HEAD", "POST")
-def pair(request: HttpRequest) -> HttpResponse:
+def sign_in_by_code(request: HttpRequest) -> HttpResponse:
     """Accept the code that *Pair a phone* shows, where there is no camera."""
     if request.method != "POST":
-        return page(request, "accounts/pair.html", LINK_TEXTS, PAIR)
+        return render_page(request, "accounts/pair.html", LINK_TEXTS, SAME_ORIGIN_REFERRER)
     try:
-        CODES.acquire(origin.client_address_of(request), at=now())
+        PAIRING_CODE_LIMIT.acquire(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
-        context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).too_many}
-        return page(request, "accounts/pair.html", LINK_TEXTS, context, wait=error)
+        context = {**SAME_ORIGIN_REFERRER, "problem": texts_for(request, LINK_TEXTS).too_many}
+        return render_page(request, "accounts/pair.html", LINK_TEXTS, context, wait=error)
     offered = services.find_link_by_code(code=request.POST.get("code", ""), at=now())
-    if offered and (entered := _enter_once(request, offered)):
+    if offered and (entered := _redeem_link(request, offered)):
         return entered
-    context = {**PAIR, "problem": texts_for(request, LINK_TEXTS).unknown}
-    return page(request, "accounts/pair.html", LINK_TEXTS, context, status=HTTPStatus.GONE)
+    context = {**SAME_ORIGIN_REFERRER, "problem": texts_for(request, LINK_TEXTS).unknown}
+    return render_page(request, "accounts/pair.html", LINK_TEXTS, context, status=HTTPStatus.GONE)
 
 
 # Only by POST: a link or an image on another site must not sign anybody out.
@@ -99,7 +105,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 def is_from_this_machine(request: HttpRequest) -> bool:
     """Say whether the peer itself is loopback, not a proxy on behalf of another."""
     # A proxy on this machine connects from loopback too, for whoever is behind it.
-    if any(header in request.META for header in FORWARDED):
+    if any(header in request.META for header in PROXY_HEADERS):
         return False
     peer = origin.read_address(request.META.get("REMOTE_ADDR", ""))
     return peer is not None and peer.is_loopback
@@ -109,7 +115,7 @@ def is_from_this_machine(request: HttpRequest) -> bool:
 # for a phone that came and went. Only for a link that was found: SQLite has one writer at a time,
 # and anybody can make up a link.
 @transaction.atomic
-def _enter_once(request: HttpRequest, link: LoginLink) -> HttpResponse | None:
+def _redeem_link(request: HttpRequest, link: LoginLink) -> HttpResponse | None:
     """Sign in by a link and use it up; None if it was used before.
 
     A phone that could receive pushes is then shown where to allow them.
@@ -126,12 +132,15 @@ def _enter_once(request: HttpRequest, link: LoginLink) -> HttpResponse | None:
     is_secure = request.is_secure() or settings.PUBLIC_URL.startswith("https://")
     takes_none = browser.kind == "phone" and not hasattr(browser, "device")
     is_next = link.code_digest is not None or (is_secure and takes_none)
-    response = HttpResponseRedirect(PAIRED if is_next else HOME)
-    keep_browser(response, browser)
+    response = HttpResponseRedirect(DEVICES_PATH if is_next else HOME_PATH)
+    set_browser_cookie(response, browser)
     if link.on_get:
         # Only `up --json` makes such links, for a script. The page itself reads `mc_csrf`.
         response.set_cookie(
-            SCRIPTS_CSRF, get_token(request), samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
+            SCRIPT_CSRF_COOKIE,
+            get_token(request),
+            samesite="Lax",
+            secure=settings.SESSION_COOKIE_SECURE,
         )
     return response
 
@@ -144,7 +153,7 @@ def begin_session(request: HttpRequest, user: User) -> Browser:
         sessions.BROWSER_COOKIE, default=None, max_age=sessions.BROWSER_COOKIE_AGE
     )
     before = request.session.get(sessions.BROWSER_ID) or (str(kept) if kept else None)
-    login(request, user, backend=BACKEND)
+    login(request, user, backend=MODEL_BACKEND)
     credentials.record_proof(request.session, at=now())
     # If another person signs in at the same machine, pushes for the previous one must not reach
     # them.
@@ -154,7 +163,7 @@ def begin_session(request: HttpRequest, user: User) -> Browser:
     return sessions.ensure_browser(request.session, user=user, agent=agent, at=now())
 
 
-def keep_browser(response: HttpResponse, browser: Browser) -> None:
+def set_browser_cookie(response: HttpResponse, browser: Browser) -> None:
     """Have a browser keep a cookie that identifies it when somebody signs in again."""
     response.set_signed_cookie(
         sessions.BROWSER_COOKIE,
@@ -166,15 +175,15 @@ def keep_browser(response: HttpResponse, browser: Browser) -> None:
     )
 
 
-def _refuse(request: HttpRequest) -> HttpResponse:
+def _link_expired_page(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
-        return HttpResponseRedirect(HOME)
-    return _how_to(request, fresh=False, status=HTTPStatus.GONE)
+        return HttpResponseRedirect(HOME_PATH)
+    return _how_to_page(request, fresh=False, status=HTTPStatus.GONE)
 
 
-def _how_to(
+def _how_to_page(
     request: HttpRequest, *, fresh: bool, status: HTTPStatus = HTTPStatus.OK
 ) -> HttpResponse:
     each_start = texts_for(request, LINK_TEXTS).each_start.format(up=f"{manage_command()} up")
     context = {"fresh": fresh, "each_start": each_start}
-    return page(request, "accounts/how_to_sign_in.html", LINK_TEXTS, context, status=status)
+    return render_page(request, "accounts/how_to_sign_in.html", LINK_TEXTS, context, status=status)

@@ -27,11 +27,11 @@ from missioncontrol.wire.runs import (
 
 api = Router()
 
-POINTS = 300
-MOST_PICKED = 500
-MOST_MOMENTS = 100
+DEFAULT_POINTS = 300
+MAX_PICKED = 500
+MAX_MOMENTS = 100
 # Nine digits, the most that a turn number's column can hold.
-_SEQS = re.compile(r"\d{1,9}(,\d{1,9})*")
+_SEQS_PATTERN = re.compile(r"\d{1,9}(,\d{1,9})*")
 
 
 @api.get("runs/<uuid:run_id>/turns/")
@@ -48,11 +48,11 @@ def turns_list(
     `around` centres on a turn, `seqs` picks some by number.
     """
     if "seqs" in request.query_params:
-        if not _SEQS.fullmatch(seqs):
+        if not _SEQS_PATTERN.fullmatch(seqs):
             raise InvalidRequest("seqs: expected whole numbers with commas.", field="seqs")
         picked = [int(part) for part in seqs.split(",")]
-        if len(picked) > MOST_PICKED:
-            raise InvalidRequest(f"seqs: at most {MOST_PICKED} at once.", field="seqs")
+        if len(picked) > MAX_PICKED:
+            raise InvalidRequest(f"seqs: at most {MAX_PICKED} at once.", field="seqs")
         return Page(timeline.list_numbered(run, seqs=picked))
     page = timeline.list_window(
         run, limit=limit, after_seq=after_seq, before_seq=before_seq, around=around
@@ -119,7 +119,9 @@ def runs_series(
     # 0 is a given number, not a missing one.
     if points is not None and not 0 < points <= timeline.MAX_POINTS:
         raise InvalidRequest(f"points: expected 1 to {timeline.MAX_POINTS}.", field="points")
-    series = timeline.show_series(run, points=points or POINTS, from_seq=from_seq, to_seq=to_seq)
+    series = timeline.show_series(
+        run, points=points or DEFAULT_POINTS, from_seq=from_seq, to_seq=to_seq
+    )
     # Sent with the points, to draw the line at which a card opens.
     return replace(series, asks_from=asks_from(policy_of(run)))
 
@@ -128,8 +130,8 @@ def runs_series(
 def runs_moments(request: Request, run: FoundRun) -> Page[MomentRow]:
     """Find the turn at each moment (`at`, RFC 3339, at most 100)."""
     texts = request.query_params.getlist("at")
-    if len(texts) > MOST_MOMENTS:
-        raise InvalidRequest(f"at: at most {MOST_MOMENTS} at once.", field="at")
+    if len(texts) > MAX_MOMENTS:
+        raise InvalidRequest(f"at: at most {MAX_MOMENTS} at once.", field="at")
     moments = [read_time("at", text) for text in texts]
     return Page(timeline.locate_moments(run, moments))
 

@@ -48,7 +48,7 @@ def test_who_set_nothing_finds_the_page_as_it_was(client, settings):
     assert b"<form" not in response.content
 
 
-@pytest.mark.parametrize("path", sorted(sign_in_methods.PAGES))
+@pytest.mark.parametrize("path", sorted(sign_in_methods.VIEWS))
 def test_what_is_off_lets_nobody_in(path, client, owner, settings):
     settings.SIGN_IN = frozenset()
     with_password(owner)
@@ -229,7 +229,7 @@ def test_half_the_way_is_good_for_ten_minutes(client, owner):
     secret = with_app(owner)
     type_password(client, "ana")
     session = client.session
-    session[sign_in_methods.HALF_WAY] |= {"until": 0.0}
+    session[sign_in_methods.FIRST_FACTOR_KEY] |= {"until": 0.0}
     session.save()
 
     type_code(client, code_of(secret))

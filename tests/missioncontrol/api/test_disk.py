@@ -34,13 +34,13 @@ def refused_for_want_of_room():
 
 
 def test_a_database_with_room_is_ready(db, own_disk):
-    assert instance.database()
+    assert instance.is_database_ready()
 
 
 def test_a_database_whose_write_found_no_room_is_not_ready(db, own_disk):
     refused_for_want_of_room()
 
-    assert not instance.database()
+    assert not instance.is_database_ready()
 
 
 def test_a_refused_write_is_forgotten_once_none_followed(db, own_disk, clock):
@@ -48,16 +48,16 @@ def test_a_refused_write_is_forgotten_once_none_followed(db, own_disk, clock):
 
     clock[0] += FULL_REMEMBERED_S
 
-    assert instance.database()
+    assert instance.is_database_ready()
 
 
 def test_a_database_on_a_disk_that_is_nearly_full_is_not_ready(db, own_disk, monkeypatch):
     monkeypatch.setattr(web_process, "MIN_FREE_BYTES", sys.maxsize)
 
-    assert not instance.database()
+    assert not instance.is_database_ready()
 
 
 def test_a_database_beside_which_nothing_was_kept_yet_is_ready(db, own_disk, settings, tmp_path):
     settings.DATA_DIR = tmp_path / "not made"
 
-    assert instance.database()
+    assert instance.is_database_ready()

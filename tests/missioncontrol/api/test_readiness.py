@@ -6,7 +6,7 @@ import pytest
 from redis import Redis
 
 from missioncontrol.api.views import instance
-from missioncontrol.api.views.instance import Readiness, passes
+from missioncontrol.api.views.instance import Readiness, check_passes
 from missioncontrol.up import valkey
 
 
@@ -42,10 +42,10 @@ def test_a_broker_is_ready_that_takes_what_it_is_given(own_broker, is_full):
     if is_full:
         own_broker.config_set("maxmemory", 1)
 
-    assert passes(instance.broker) is not is_full
+    assert check_passes(instance.is_broker_ready) is not is_full
 
 
 def test_a_broker_that_copies_another_is_not_ready(own_broker):
     own_broker.replicaof("127.0.0.1", 9)
 
-    assert not passes(instance.broker)
+    assert not check_passes(instance.is_broker_ready)

@@ -202,7 +202,7 @@ PAGES = {
     "readyz": "public",
     "^metrics/?$": "the operator's token",
     "^login/?$": "public",
-    **{f"^login/by/{method}/?$": "what proves who somebody is" for method in sign_in_methods.PAGES},
+    **{f"^login/by/{method}/?$": "what proves who somebody is" for method in sign_in_methods.VIEWS},
     "login/<str:secret>/": "its secret",
     "shared/<str:secret>/": "its secret",
     "shared/<str:secret>/image.png": "its secret",

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from missioncontrol.api.views.screen import DESKTOP, PHONE
+from missioncontrol.api.views.screen import DESKTOP_MEDIA, PHONE_MEDIA
 
 PRELOADS = {
     "en": {
@@ -62,9 +62,9 @@ def test_the_texts_are_those_that_the_browser_asks_for_first_and_can_be_had(buil
 
 def test_a_screen_that_phones_have_their_own_of_is_chosen_by_the_size(built, client):
     assert links(client, "/runs/01a213b8/turns/4", "de") == [
-        ("modulepreload", DESKTOP, "/assets/Run-1.js"),
-        ("modulepreload", PHONE, "/assets/RunOnPhone-1.js"),
-        ("modulepreload", PHONE, "/assets/Card-1.js"),
+        ("modulepreload", DESKTOP_MEDIA, "/assets/Run-1.js"),
+        ("modulepreload", PHONE_MEDIA, "/assets/RunOnPhone-1.js"),
+        ("modulepreload", PHONE_MEDIA, "/assets/Card-1.js"),
     ]
 
 

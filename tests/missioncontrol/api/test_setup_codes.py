@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def pace(monkeypatch):
-    monkeypatch.setattr(access, "CODES_OFFERED", RateLimit("offers", per_caller=5, total=5))
-    monkeypatch.setattr(access, "CODES_TRIED", RateLimit("tries", per_caller=5, total=5))
+    monkeypatch.setattr(access, "CODE_OFFER_LIMIT", RateLimit("offers", per_caller=5, total=5))
+    monkeypatch.setattr(access, "CODE_EXCHANGE_LIMIT", RateLimit("tries", per_caller=5, total=5))
 
 
 def offer(client):
@@ -89,7 +89,7 @@ def test_codes_cannot_be_tried_without_end():
 
 
 def test_behind_a_named_proxy_one_strangers_tries_refuse_nobody_else(settings, monkeypatch):
-    monkeypatch.setattr(access, "CODES_TRIED", RateLimit("tries", per_caller=5, total=50))
+    monkeypatch.setattr(access, "CODE_EXCHANGE_LIMIT", RateLimit("tries", per_caller=5, total=50))
     settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
 
     def tried(by):

@@ -247,7 +247,7 @@ def test_one_thing_is_named_and_its_days_are_bounded(asked, as_person, operator)
 
 def test_who_opens_many_is_told_to_wait(share, run, monkeypatch):
     made = share(run=str(run.id))
-    monkeypatch.setattr(shares, "VISITS", RateLimit("opened", per_caller=1, total=9))
+    monkeypatch.setattr(shares, "VISIT_LIMIT", RateLimit("opened", per_caller=1, total=9))
 
     assert look(made).status_code == 200
     assert look(made, image=True).status_code == 429

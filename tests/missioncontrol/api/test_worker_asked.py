@@ -8,9 +8,9 @@ from tests.workers import a_worker
 
 
 def test_a_worker_of_another_installation_is_not_ours(monkeypatch):
-    monkeypatch.setattr(instance, "WORKER_ANSWERS_WITHIN_S", 0.3)
+    monkeypatch.setattr(instance, "WORKER_TIMEOUT_S", 0.3)
     elsewhere = Celery("elsewhere", broker=settings.CELERY_BROKER_URL, set_as_current=False)
 
     with a_worker(elsewhere):
         assert elsewhere.control.ping(timeout=60, limit=1)
-        assert instance.worker() is False
+        assert instance.is_worker_ready() is False
