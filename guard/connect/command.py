@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter, Wiring
 from guard.adapters.hook import PROBING
-from guard.connect.settings_file import change, keep_out_of_git, settings_file, undoable
-from guard.connect.setup_code import exchange
+from guard.connect.settings_file import diff_of, keep_out_of_git, settings_file, undoable
+from guard.connect.setup_code import exchange_code
 from guard.errors import ConnectRefused, NotTheServer, ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
 from guard.sdk.connections import (
@@ -29,10 +29,10 @@ from guard.sdk.connections import (
     save_connection,
 )
 
-DONE, REFUSED = 0, 1
-UNKNOWN_KEY = 401
+EXIT_OK, EXIT_REFUSED = 0, 1
+UNKNOWN_KEY_STATUS = 401
 
-TWICE = (
+CONNECTED_TWICE = (
     "It is also connected for all projects, and {title} runs both sets of hooks: "
     "`guard disconnect {client}` removes the other one."
 )
@@ -78,14 +78,14 @@ def run(args: argparse.Namespace) -> int:
     file = settings_file(adapter.settings, args.project_dir)
     # Read before a set-up code is used up.
     before = file.read_to_connect(adapter.settings.events)
-    connection, unheard = wanted(args, adapter, file.place)
+    connection, unverified_reason = find_connection(args, adapter, file.place)
     wiring = Wiring(**asdict(connection), forwarder=forwarder())
     after = adapter.settings.connected(before, wiring)
-    if not agreed(file.path, before, after, yes=args.yes):
-        return REFUSED
+    if not confirm_change(file.path, before, after, yes=args.yes):
+        return EXIT_REFUSED
     # Before the file is written: git must never have a chance to take a file with a key.
     if adapter.settings_hold_key and (excluded := keep_out_of_git(file.path)):
-        say(excluded)
+        print_sentence(excluded)
     existing = _connection_at(connection.client, connection.place)
     try:
         with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
@@ -105,20 +105,24 @@ def run(args: argparse.Namespace) -> int:
         if connection.fail == "open"
         else "its tools are blocked (fail closed)"
     )
-    say(
+    print_sentence(
         f"{adapter.title} is connected ({file.path}). While Mission Control is down, {away}. "
         "Restart open sessions to connect them."
     )
-    if unheard:
-        say(f"{connection.url} {unheard}; `guard doctor {adapter.client}` tries again.")
+    if unverified_reason:
+        print_sentence(
+            f"{connection.url} {unverified_reason}; `guard doctor {adapter.client}` tries again."
+        )
     for sentence in adapter.advice:
-        say(sentence)
+        print_sentence(sentence)
     if file.place != USER_WIDE and _connection_at(connection.client, USER_WIDE):
-        say(TWICE.format(title=adapter.title, client=adapter.client))
-    return DONE
+        print_sentence(CONNECTED_TWICE.format(title=adapter.title, client=adapter.client))
+    return EXIT_OK
 
 
-def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Connection, str]:
+def find_connection(
+    args: argparse.Namespace, adapter: Adapter, place: str
+) -> tuple[Connection, str]:
     """Find the connection: from arguments, environment, an earlier `connect`, or the project.
 
     Returns it, and why Mission Control did not describe the project; empty if it did.
@@ -133,25 +137,25 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Conn
     # What was connected before fills in what is not given now: a second `connect` changes only what
     # is given.
     existing = _connection_at(args.client, place)
-    by_code = partial(exchange, code=args.once, name=args.client) if args.once else None
-    url, key = resolve_server(args.url, args.key, existing, exchange=by_code)
-    bare = Connection(client=args.client, place=place, url=url, key=key)
+    by_code = partial(exchange_code, code=args.once, name=args.client) if args.once else None
+    url, key = resolve_server(args.url, args.key, existing, exchange_code=by_code)
+    draft = Connection(client=args.client, place=place, url=url, key=key)
     # Fill in what was not given: from the project first, then from the earlier connection.
-    project, unheard = None, "answers, but not what this guard asks; it may be older"
+    project, unverified_reason = None, "answers, but not what this guard asks; it may be older"
     try:
-        project = project_of(bare)
+        project = read_project(draft)
         is_other = project is None
     except ServerRefused as refusal:
         # With a mistyped or revoked key every hook would fail without anybody noticing.
-        if refusal.status == UNKNOWN_KEY:
+        if refusal.status == UNKNOWN_KEY_STATUS:
             raise ConnectRefused(
                 f"{url} does not know this key, so nothing is written. Keys are made there under "
                 "Settings, Keys."
             ) from None
-        is_other, unheard = True, f"{unheard} ({refusal})"
+        is_other, unverified_reason = True, f"{unverified_reason} ({refusal})"
     except ServerAway as away:
         is_other = isinstance(away, NotTheServer)
-        unheard = (
+        unverified_reason = (
             f"is not Mission Control now ({away})" if is_other else f"does not answer now ({away})"
         )
     parts = urlsplit(url)
@@ -163,14 +167,14 @@ def wanted(args: argparse.Namespace, adapter: Adapter, place: str) -> tuple[Conn
     fail = args.fail or (project.fail if project else existing.fail if existing else "open")
     longest_s = project.hold_limit + HOLD_MARGIN_S if project else 0
     connection = replace(
-        bare,
+        draft,
         fail=fail,
         via=args.via or adapter.vias[0],
         # If an agent's time-out ended before the server's hold, the call would run.
         hold_s=max(HOOK_HOLD_S, longest_s),
         defer_s=args.defer_after,
     )
-    return connection, "" if project else unheard
+    return connection, "" if project else unverified_reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +185,7 @@ class ProjectSettings:
     hold_limit: int
 
 
-def project_of(connection: Connection) -> ProjectSettings | None:
+def read_project(connection: Connection) -> ProjectSettings | None:
     """Ask the server for our project's settings; return None if it does not send them.
 
     Raises:
@@ -234,10 +238,10 @@ def source() -> str:
     return f"{vcs['vcs']}+{origin['url']}@{vcs['commit_id']}#subdirectory={origin['subdirectory']}"
 
 
-def agreed(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bool) -> bool:
+def confirm_change(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bool) -> bool:
     """Show what changes; ask if a person is at a terminal."""
-    shown = change(path, before, after)
-    say(shown or f"{path} stays as it is.")
+    shown = diff_of(path, before, after)
+    print_sentence(shown or f"{path} stays as it is.")
     # A script cannot be asked; its call counts as consent.
     if not shown or yes or not sys.stdin.isatty():
         return True
@@ -246,6 +250,6 @@ def agreed(path: Path, before: dict[str, Any], after: dict[str, Any], *, yes: bo
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def say(sentence: str) -> None:
+def print_sentence(sentence: str) -> None:
     """Print a sentence on standard output."""
     sys.stdout.write(f"{sentence}\n")

@@ -5,8 +5,19 @@ from __future__ import annotations
 import argparse
 
 from guard.adapters import adapter_of
-from guard.connect.command import DONE, REFUSED, add_place_arguments, agreed, say
-from guard.connect.settings_file import forget_before, put_back, settings_file, take_into_git
+from guard.connect.command import (
+    EXIT_OK,
+    EXIT_REFUSED,
+    add_place_arguments,
+    confirm_change,
+    print_sentence,
+)
+from guard.connect.settings_file import (
+    forget_original,
+    restore_file,
+    settings_file,
+    undo_keep_out_of_git,
+)
 from guard.sdk.connections import delete_connection
 
 add_arguments = add_place_arguments
@@ -18,14 +29,14 @@ def run(args: argparse.Namespace) -> int:
     file = settings_file(adapter.settings, args.project_dir)
     before = file.read()
     after = adapter.settings.disconnected(before)
-    if not agreed(file.path, before, after, yes=args.yes):
-        return REFUSED
+    if not confirm_change(file.path, before, after, yes=args.yes):
+        return EXIT_REFUSED
     # If nobody else changed it, restored byte for byte; otherwise only our entries are removed.
-    if after != before and not put_back(file.path):
+    if after != before and not restore_file(file.path):
         file.write(after)
     if adapter.settings_hold_key:
-        take_into_git(file.path)
+        undo_keep_out_of_git(file.path)
     delete_connection(adapter.client, file.place)
-    forget_before(file.path)
-    say(f"{adapter.title} is disconnected.")
-    return DONE
+    forget_original(file.path)
+    print_sentence(f"{adapter.title} is disconnected.")
+    return EXIT_OK

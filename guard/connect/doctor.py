@@ -9,27 +9,31 @@ from pathlib import Path
 
 from guard.adapters import adapter_of
 from guard.adapters.base import Finding, Hooks
-from guard.connect.command import ProjectSettings, add_place_arguments, project_of
+from guard.connect.command import ProjectSettings, add_place_arguments, read_project
 from guard.connect.settings_file import settings_file
 from guard.errors import GuardError, ServerAway, ServerRefused
 from guard.sdk.connections import FORWARDER_EARLY_S, USER_WIDE, Connection, connection_for
 
 add_arguments = add_place_arguments
 
-WELL, UNWELL = 0, 1
+EXIT_OK, EXIT_FAILED = 0, 1
 
 
 def run(args: argparse.Namespace) -> int:
     """Check every link of the chain and show it; return the exit status."""
     try:
-        findings = examine(args.client, args.project_dir)
+        findings = check_agent(args.client, args.project_dir)
     except GuardError as error:
         findings = [Finding("settings", False, str(error))]
     sys.stdout.write("".join(f"{finding.line()}\n" for finding in findings))
-    return WELL if all(finding.works for finding in findings if finding.what != "cost") else UNWELL
+    return (
+        EXIT_OK
+        if all(finding.works for finding in findings if finding.what != "cost")
+        else EXIT_FAILED
+    )
 
 
-def examine(client: str, project_dir: str | None) -> list[Finding]:
+def check_agent(client: str, project_dir: str | None) -> list[Finding]:
     """Check the settings, make a real round trip, and return what follows from them.
 
     Raises:
@@ -47,7 +51,7 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
         place = "everywhere" if connection.place == USER_WIDE else f"in {connection.place}"
         because = f"{connection.url} takes our key, {place}"
         try:
-            project = project_of(connection)
+            project = read_project(connection)
             server = Finding("server", True, because)
         except (ServerAway, ServerRefused, ValueError) as error:
             server = Finding("server", False, f"{connection.url}: {error}")
@@ -58,7 +62,7 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
             ability._replace(works=ability.works and server.works)
             for ability in adapter.abilities(hooks)
         ]
-    agreed = _agreed(connection, project) if connection and project else []
+    agreed = _check_agreement(connection, project) if connection and project else []
     local = adapter.examine(Path(project_dir or Path.cwd()))
     wanted = adapter.settings.events
     missing = [event for event in wanted if event not in hooks]
@@ -69,7 +73,7 @@ def examine(client: str, project_dir: str | None) -> list[Finding]:
     return [settings, *local, server, *agreed, *abilities]
 
 
-def _agreed(connection: Connection, project: ProjectSettings) -> list[Finding]:
+def _check_agreement(connection: Connection, project: ProjectSettings) -> list[Finding]:
     """Check that no time-out ends a hold before the server does, and what happens on failure."""
     forwarder_s = connection.hold_s - FORWARDER_EARLY_S
     away = "runs" if connection.fail == "open" else "is blocked"

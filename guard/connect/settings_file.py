@@ -71,24 +71,24 @@ class SettingsFile:
     def write(self, settings: dict[str, Any]) -> None:
         """Write it, readable by its owner alone; remove the file if nothing is left."""
         if settings:
-            write_private(self.path, _bytes(self._text(settings)))
+            write_private(self.path, _bytes(self._json_text(settings)))
         else:
             self.path.unlink(missing_ok=True)
 
-    def _text(self, settings: dict[str, Any]) -> str:
+    def _json_text(self, settings: dict[str, Any]) -> str:
         """Write it in its own style: with the same indentation and the same end."""
         # A file under version control should differ only by our hooks.
         theirs = self.path.read_bytes().decode() if self.path.exists() else ""
         indent = _INDENT.search(theirs)
         text = json.dumps(settings, indent=indent[1] if indent else 2, ensure_ascii=False)
         text = text if theirs and not theirs.endswith("\n") else text + "\n"
-        mark = _MARK if theirs.startswith(_MARK) else ""
+        mark = _BYTE_ORDER_MARK if theirs.startswith(_BYTE_ORDER_MARK) else ""
         return mark + (text.replace("\n", "\r\n") if "\r\n" in theirs else text)
 
 
 _INDENT = re.compile(r'\n([ \t]{1,8})"')
 # The byte order mark of Windows editors.
-_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 def settings_file(agent: HookSettings, project_dir: str | None) -> SettingsFile:
@@ -106,12 +106,12 @@ def settings_file(agent: HookSettings, project_dir: str | None) -> SettingsFile:
     return SettingsFile(path=agent.path(project).resolve(), place=str(project))
 
 
-def change(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:
+def diff_of(path: Path, before: dict[str, Any], after: dict[str, Any]) -> str:
     """Show a change as a diff, with keys masked; empty if nothing changes."""
     lines = difflib.unified_diff(
         # A missing file is shown as no lines, not as an empty object.
-        _text(before).splitlines() if before else [],
-        _text(after).splitlines() if after else [],
+        _json_text(before).splitlines() if before else [],
+        _json_text(after).splitlines() if after else [],
         fromfile=str(path),
         tofile=str(path),
         lineterm="",
@@ -129,17 +129,17 @@ def exclude_file(root: Path) -> Path | None:
     return (root / where.strip()).resolve() if where else None
 
 
-def take_into_git(path: Path) -> None:
+def undo_keep_out_of_git(path: Path) -> None:
     """Undo `keep_out_of_git`, even if more was added since."""
-    root = _work_tree(path)
+    root = _repository_root(path)
     exclude = exclude_file(root) if root else None
-    if exclude is None or root is None or not is_known(exclude):
+    if exclude is None or root is None or not has_original(exclude):
         return
     line = f"/{path.relative_to(root).as_posix()}"
-    if not put_back(exclude) and exclude.exists():
+    if not restore_file(exclude) and exclude.exists():
         lines = exclude.read_text("utf-8").splitlines(keepends=True)
         exclude.write_text("".join(one for one in lines if one.strip() != line), "utf-8")
-    forget_before(exclude)
+    forget_original(exclude)
 
 
 def keep_out_of_git(path: Path) -> str | None:
@@ -148,7 +148,7 @@ def keep_out_of_git(path: Path) -> str | None:
     Raises:
         ConnectRefused: Git already tracks it, or cannot be asked.
     """
-    root = _work_tree(path)
+    root = _repository_root(path)
     if root is None:
         return None
     if _git(root, "ls-files", "--error-unmatch", "--", str(path)) is not None:
@@ -165,13 +165,13 @@ def keep_out_of_git(path: Path) -> str | None:
         raise ConnectRefused(f"Git would take up {path}, and its exclude file cannot be found.")
     with undoable(exclude):
         exclude.parent.mkdir(parents=True, exist_ok=True)
-        kept = exclude.read_text("utf-8") if exclude.exists() else ""
-        ended = kept if not kept or kept.endswith("\n") else kept + "\n"
+        content = exclude.read_text("utf-8") if exclude.exists() else ""
+        ended = content if not content or content.endswith("\n") else content + "\n"
         exclude.write_text(f"{ended}{line}\n", "utf-8")
     return f"added {line} to {exclude}"
 
 
-def _work_tree(path: Path) -> Path | None:
+def _repository_root(path: Path) -> Path | None:
     """Find the root of the repository around a file that may not exist yet."""
     marked = [folder for folder in path.parents if (folder / ".git").exists()]
     if not marked:
@@ -200,7 +200,7 @@ def _git(root: Path, *command: str) -> str | None:
     return done.stdout
 
 
-def _text(settings: dict[str, Any]) -> str:
+def _json_text(settings: dict[str, Any]) -> str:
     return _bytes(json.dumps(settings, indent=2, ensure_ascii=False) + "\n").decode()
 
 
@@ -210,7 +210,7 @@ def _bytes(text: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
+class OriginalFile:
     """A file as it was.
 
     Attributes:
@@ -233,27 +233,27 @@ def undoable(path: Path, *, is_theirs: bool = True) -> Iterator[None]:
     `is_theirs`: it held nothing of ours, so restoring it leads to a state without us.
     """
     # Before they are created: `disconnect` removes them again if they are empty.
-    wanted = (*path.parents, *_file().parents)
+    wanted = (*path.parents, *_originals_path().parents)
     missing = tuple(str(folder) for folder in wanted if not folder.exists())
     if not path.exists():
         # No mode to restore; our file is readable by its owner alone, since it may hold a key.
-        found = Before(content=None, mode=0o600, folders=missing)
+        found = OriginalFile(content=None, mode=0o600, folders=missing)
     else:
         content = base64.b64encode(path.read_bytes()).decode()
-        found = Before(content=content, mode=path.stat().st_mode & 0o777, folders=missing)
+        found = OriginalFile(content=content, mode=path.stat().st_mode & 0o777, folders=missing)
     digest = _digest(path)
     yield
-    kept = _kept()
-    known = kept.get(str(path))
+    originals = _read_originals()
+    known = originals.get(str(path))
     # Restoring must lead to a state without us, and must not lose anybody else's change.
     leads_back = is_theirs if known is None else known.wrote == digest
     before = replace(known or found, wrote=_digest(path) if leads_back else "")
-    _keep(kept | {str(path): before})
+    _write_originals(originals | {str(path): before})
 
 
-def put_back(path: Path) -> bool:
+def restore_file(path: Path) -> bool:
     """Restore a file byte for byte; False: somebody changed it, or its old content is unknown."""
-    before = _kept().get(str(path))
+    before = _read_originals().get(str(path))
     if before is None or not before.wrote or before.wrote != _digest(path):
         return False
     if before.content is None:
@@ -265,52 +265,55 @@ def put_back(path: Path) -> bool:
     return True
 
 
-def is_known(path: Path) -> bool:
+def has_original(path: Path) -> bool:
     """Whether `guard connect` wrote this file."""
-    return str(path) in _kept()
+    return str(path) in _read_originals()
 
 
-def forget_before(path: Path) -> None:
+def forget_original(path: Path) -> None:
     """Forget a file's old content; remove the empty folders that were created for it."""
-    kept = _kept()
-    before = kept.pop(str(path), None)
+    originals = _read_originals()
+    before = originals.pop(str(path), None)
     if before is None:
         return
-    _keep(kept)
+    _write_originals(originals)
     for folder in before.folders:
         _remove_empty(Path(folder))
     left = tuple(folder for folder in before.folders if Path(folder).exists())
-    if left and kept:  # the last agent that is disconnected removes them
-        path_of_next, following = kept.popitem()
-        _keep(kept | {path_of_next: replace(following, folders=(*following.folders, *left))})
+    if left and originals:  # the last agent that is disconnected removes them
+        path_of_next, following = originals.popitem()
+        _write_originals(
+            originals | {path_of_next: replace(following, folders=(*following.folders, *left))}
+        )
 
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "no file"
 
 
-def _file() -> Path:
+def _originals_path() -> Path:
     return connections_path().with_name("before.json")
 
 
-def _kept() -> dict[str, Before]:
+def _read_originals() -> dict[str, OriginalFile]:
     try:
         # If unreadable, files cannot be restored byte for byte, but our hooks can be removed.
-        rows: Any = json.loads(_file().read_bytes())
+        rows: Any = json.loads(_originals_path().read_bytes())
         return {
-            path: Before(**{**row, "folders": tuple(row["folders"])}) for path, row in rows.items()
+            path: OriginalFile(**{**row, "folders": tuple(row["folders"])})
+            for path, row in rows.items()
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}
 
 
-def _keep(kept: dict[str, Before]) -> None:
-    if kept:
-        rows = {path: asdict(before) for path, before in kept.items()}
-        write_private(_file(), json.dumps(rows, indent=1).encode())
+def _write_originals(originals: dict[str, OriginalFile]) -> None:
+    if originals:
+        rows = {path: asdict(before) for path, before in originals.items()}
+        write_private(_originals_path(), json.dumps(rows, indent=1).encode())
     else:
-        _file().unlink(missing_ok=True)
-        _remove_empty(_file().parent)
+        _originals_path().unlink(missing_ok=True)
+        _remove_empty(_originals_path().parent)
 
 
 def _remove_empty(folder: Path) -> None:

@@ -21,11 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the key alone, for use in a shell; return the exit status."""
-    sys.stdout.write(f"{exchange(args.url, args.once, name=args.name)}\n")
+    sys.stdout.write(f"{exchange_code(args.url, args.once, name=args.name)}\n")
     return 0
 
 
-def exchange(url: str, code: str, *, name: str) -> str:
+def exchange_code(url: str, code: str, *, name: str) -> str:
     """Return the agent key for a set-up code, which is then used up.
 
     Raises:

@@ -26,7 +26,7 @@ from guard.adapters.parsing import mapping
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks import watcher
 from guard.hooks.forwarding import forward
-from guard.hooks.watcher import end_when_unread
+from guard.hooks.watcher import exit_when_unread
 from guard.json_depth import limit_depth
 from guard.running.processes import end_process
 from guard.running.session_notes import note_session
@@ -34,20 +34,20 @@ from guard.sdk.connections import FORWARDER_EARLY_S, REPORT_S, Connection, conne
 from guard.sdk.lineage import body_with_parent, export_parent
 
 # File names sent of a workspace: enough for any judge, small enough for any hook.
-MOST_FILES = 2000
+MAX_FILES = 2000
 
 # Longer fields are cut: the server accepts 8 MB, and a two-byte character beyond ASCII is sent as
 # six bytes. Each field is cut on its own: a call and its result are matched by their arguments.
-MOST_BYTES = 1_000_000
+MAX_FIELD_BYTES = 1_000_000
 
 # The event's name in a body that is not readable as JSON.
-NAMED = re.compile(rb'"hook_event_name"\s*:\s*"(\w+)"')
+EVENT_NAME = re.compile(rb'"hook_event_name"\s*:\s*"(\w+)"')
 
 # The exit status with which a hook forbids a call.
-BLOCKS = 2
+BLOCK_STATUS = 2
 
 # Without git, nothing tells built files from written ones: these are built nearly everywhere.
-NOT_WALKED = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,15 +65,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Forward the body on stdin; return the exit status."""
     adapter, raw = adapter_of(args.client), sys.stdin.buffer.read()
-    body = body_of_hook(raw)
-    connection = connection_for(args.client, directory_of(body) or Path.cwd())
+    body = read_body(raw)
+    connection = connection_for(args.client, working_directory(body) or Path.cwd())
     if connection is None:
-        _complain(f"no connection for this directory; run `guard connect {args.client}`")
+        _warn(f"no connection for this directory; run `guard connect {args.client}`")
         return 0
     if not body:
-        _complain("what the hook was given cannot be read")
-        acts = any(name.decode() in adapter.holding for name in NAMED.findall(raw))
-        return BLOCKS if acts and connection.fail == "closed" else 0
+        _warn("what the hook was given cannot be read")
+        may_block = any(name.decode() in adapter.holding for name in EVENT_NAME.findall(raw))
+        return BLOCK_STATUS if may_block and connection.fail == "closed" else 0
     # How this hook is configured, and how its agent was started.
     wiring = HookWiring(
         via="command",
@@ -83,9 +83,9 @@ def run(args: argparse.Namespace) -> int:
         defer_s=connection.defer_s,
     )
     if args.idle:
-        return watcher.wait_beside(adapter, connection, body, wiring)
+        return watcher.wait_while_idle(adapter, connection, body, wiring)
     if not args.usage:
-        return pass_on(adapter, connection, body, wiring)
+        return forward_event(adapter, connection, body, wiring)
     # Imported here: other agents' hooks do not need it.
     from guard.adapters.claude_code.adapter import usage_body
 
@@ -94,11 +94,11 @@ def run(args: argparse.Namespace) -> int:
         # Nobody waits for the answer, or reads it.
         forward(connection, usage | adapter.look_up(usage), timeout_s=REPORT_S)
     except (ServerAway, ServerRefused, ValueError) as error:
-        _complain(f"{connection.url} did not take the hook: {error}")
+        _warn(f"{connection.url} did not take the hook: {error}")
     return 0
 
 
-def body_of_hook(raw: bytes) -> dict[str, Any]:
+def read_body(raw: bytes) -> dict[str, Any]:
     """Read a hook's body and cut what is too long for the server; empty if it is unreadable."""
     # UTF-8, as JSON requires: Python would decode standard input by Windows' own code page.
     # `limit_depth`: a model could hide a call in a body too deep for Python to read or write.
@@ -106,52 +106,52 @@ def body_of_hook(raw: bytes) -> dict[str, Any]:
         body = mapping(json.loads(limit_depth(raw).decode("utf-8-sig", "replace")))
     except (ValueError, RecursionError):
         return {}
-    if len(raw) <= MOST_BYTES:
+    if len(raw) <= MAX_FIELD_BYTES:
         return body
     # Imported here: few calls are so long, and a hook starts often.
     from guard.sdk.capture import MAX_RESULT_CHARS, plain_data
 
     def in_bounds(value: Any) -> Any:
         written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        is_short = len(written.encode("utf-8", "replace")) <= MOST_BYTES
+        is_short = len(written.encode("utf-8", "replace")) <= MAX_FIELD_BYTES
         return value if is_short else plain_data(value, MAX_RESULT_CHARS)
 
     return {name: in_bounds(value) for name, value in body.items()}
 
 
-def pass_on(
+def forward_event(
     adapter: Adapter, connection: Connection, body: dict[str, Any], wiring: HookWiring
 ) -> int:
     """Forward an event and do what the answer asks; return the exit status."""
     event = body.get("hook_event_name")
     # Whether a session begins, and whether the agent is about to act and waits for our answer.
-    begins, acts = event in adapter.starts, event in adapter.holding
+    begins, may_block = event in adapter.starts, event in adapter.holding
     if begins:
         export_parent(adapter.client, body)
         body = body_with_parent(adapter.client, body)
     sent = with_workspace(adapter, body) | adapter.look_up(body)
-    patience_s, answered = float(REPORT_S), threading.Event()
-    if acts:
+    timeout_s, answered = float(REPORT_S), threading.Event()
+    if may_block:
         # Only here may an answer take an hour; if the agent is killed meanwhile, we must end too.
-        patience_s = connection.hold_s - FORWARDER_EARLY_S
-        answered = end_when_unread()
+        timeout_s = connection.hold_s - FORWARDER_EARLY_S
+        answered = exit_when_unread()
     try:
-        answer = forward(connection, sent, timeout_s=patience_s, headers=wiring.headers())
+        answer = forward(connection, sent, timeout_s=timeout_s, headers=wiring.headers())
     except (ServerAway, ServerRefused, ValueError) as error:
-        _complain(f"{connection.url} did not take the hook: {error}")
-        return BLOCKS if acts and connection.fail == "closed" else 0
+        _warn(f"{connection.url} did not take the hook: {error}")
+        return BLOCK_STATUS if may_block and connection.fail == "closed" else 0
     # The work from here on is not for the reader, and the watch must not end it.
     answered.set()
     if begins:
-        watcher.leave_behind(adapter, connection, body)
+        watcher.start_watcher(adapter, connection, body)
     # Now that the server has the run: `guard run` opens it by the key in this note.
     note_session(adapter.client, str(body.get("session_id") or ""))
     # That part is for us; the agent gets only its own part.
-    ours = answer.pop("guard", None) if isinstance(answer, dict) else None
+    instructions = answer.pop("guard", None) if isinstance(answer, dict) else None
     if answer:
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
-    if mapping(ours).get("end"):
+    if mapping(instructions).get("end"):
         end_session(adapter, connection, sent)
     return 0
 
@@ -168,19 +168,19 @@ def end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any]) 
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
     """Add the names of existing files: at a session's start, and where a file is missed."""
     wanted = body.get("hook_event_name") in adapter.starts or adapter.misses(body)
-    if not wanted or not directory_of(body):
+    if not wanted or not working_directory(body):
         return body
-    return {**body, "workspace": workspace_of(Path(directory_of(body)))}
+    return {**body, "workspace": list_files(Path(working_directory(body)))}
 
 
-def directory_of(body: dict[str, Any]) -> str:
+def working_directory(body: dict[str, Any]) -> str:
     """Return the directory a session works in; Cursor sends it as its workspace's roots."""
     roots = body.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots else ""
     return str(first or body.get("cwd") or "")
 
 
-def workspace_of(root: Path) -> list[str]:
+def list_files(root: Path) -> list[str]:
     """List a directory's files by name, those nearest its root first.
 
     What git would ignore is left out; without git, hidden and built files are.
@@ -192,18 +192,18 @@ def workspace_of(root: Path) -> list[str]:
         listed = subprocess.run(listing, capture_output=True, timeout=5, check=True).stdout
         names = [name.decode("utf-8", "replace") for name in listed.split(b"\0") if name]
     except (OSError, subprocess.SubprocessError):
-        names = list(_walked(root))
-    return sorted(names, key=lambda name: (name.count("/"), name))[:MOST_FILES]
+        names = list(_walk_files(root))
+    return sorted(names, key=lambda name: (name.count("/"), name))[:MAX_FILES]
 
 
-def _walked(root: Path) -> Iterator[str]:
+def _walk_files(root: Path) -> Iterator[str]:
     """Walk breadth first, so that a huge tree still yields its top."""
-    left, folders = MOST_FILES, [root]
+    left, folders = MAX_FILES, [root]
     while folders and left > 0:
         here, *folders = folders
         try:
             with os.scandir(here) as listed:
-                entries = [e for e in listed if e.name[:1] != "." and e.name not in NOT_WALKED]
+                entries = [e for e in listed if e.name[:1] != "." and e.name not in SKIPPED_FOLDERS]
         except OSError:
             # Not readable, or gone since: the judge knows fewer names, nothing fails.
             entries = []
@@ -215,5 +215,5 @@ def _walked(root: Path) -> Iterator[str]:
                 yield Path(entry.path).relative_to(root).as_posix()
 
 
-def _complain(sentence: str) -> None:
+def _warn(sentence: str) -> None:
     sys.stderr.write(f"Mission Control: {sentence}\n")

@@ -34,25 +34,25 @@ from guard.sdk.responses import (
 from guard.sdk.transport import HttpTransport
 
 # Longer than the server takes to judge a call: who waits longer is held.
-LOOKS_EVERY_S = 30.0
+PROBE_INTERVAL_S = 30.0
 # The first probes are early: a server that answered them and hangs later had begun to hold the
 # call. They only record that: a server that judges slowly must not be taken for one that is away.
-EARLY_LOOKS_S = (0.25, 2.0)
-EARLY_ANSWERS_WITHIN_S = 2.0
-ANSWERS_WITHIN_S = 10.0
+EARLY_PROBES_S = (0.25, 2.0)
+EARLY_PROBE_TIMEOUT_S = 2.0
+PROBE_TIMEOUT_S = 10.0
 # How long a server that held the call may be away: a restart, an update.
-RETURNS_WITHIN_S = 600.0
-ASKS_EVERY_S = 1.0
+MAX_OUTAGE_S = 600.0
+RETRY_PAUSE_S = 1.0
 # What a proxy answers for a server that is not back yet, or that it no longer waits for.
-RESTARTING = frozenset({502, 503, 504, 524})
+RESTART_STATUSES = frozenset({502, 503, 504, 524})
 # What a proxy answers after a server hung up; for an unreachable server it answers otherwise, or
-# within `WAITED_S`.
+# within `HELD_AFTER_S`.
 BAD_GATEWAY = 502
 # A request open for so long was held, and was cut off on the way: by a dead connection or by a
 # proxy's time-out. Longer than it takes to connect.
-WAITED_S = 10.0
+HELD_AFTER_S = 10.0
 # The server took the request and went away; `RemoteDisconnected` is a reset.
-_CUT = (ConnectionResetError, BrokenPipeError, http.client.IncompleteRead)
+_CUT_ERRORS = (ConnectionResetError, BrokenPipeError, http.client.IncompleteRead)
 
 
 def forward(
@@ -76,30 +76,30 @@ def forward(
         ValueError: The connection's address or key is unusable.
     """
     ends_at = clock() + timeout_s
-    again_until = min(ends_at, clock() + MAX_RETRY_WAIT_S)
+    retry_until = min(ends_at, clock() + MAX_RETRY_WAIT_S)
     # Set while a server that held the call is away: only such a server is waited for.
     away_since: float | None = None
     path = f"hooks/{connection.client}/"
-    asked = partial(Request, method="POST", path=path, body=body, headers=headers or {})
-    with contextlib.closing(transport or WatchedTransport(connection)) as carrier:
+    request_within = partial(Request, method="POST", path=path, body=body, headers=headers or {})
+    with contextlib.closing(transport or ProbingTransport(connection)) as carrier:
         while True:
             asked_at = clock()
             error: ServerAway
             try:
-                answer = carrier.send(asked(timeout_s=ends_at - clock()))
+                answer = carrier.send(request_within(timeout_s=ends_at - clock()))
             except ServerAway as reason:
                 is_cut, error = _is_cut(reason, waited_s=clock() - asked_at), reason
             else:
-                pause_s = retry_delay(answer, left_s=again_until - clock())
+                pause_s = retry_delay(answer, left_s=retry_until - clock())
                 if away_since is None and pause_s is not None:
                     sleep(pause_s)  # the server is there, and says when to ask again
                     continue
-                if answer.status not in RESTARTING and not is_from_proxy(answer):
+                if answer.status not in RESTART_STATUSES and not is_from_proxy(answer):
                     return answer.body if answer.status in SUCCESSES else body_of(answer)
                 # A server that hung up after so long held the call: it restarts.
-                is_cut = clock() - asked_at >= WAITED_S and (
+                is_cut = clock() - asked_at >= HELD_AFTER_S and (
                     answer.status == BAD_GATEWAY
-                    or _is_there(carrier, connection, within_s=ends_at - clock())
+                    or _is_server_up(carrier, connection, within_s=ends_at - clock())
                 )
                 error = away_error(answer)
             if away_since is None and not is_cut:
@@ -107,23 +107,23 @@ def forward(
             if is_cut:
                 away_since = None  # it had come back, and went away again
             away_since = clock() if away_since is None else away_since
-            if min(ends_at, away_since + RETURNS_WITHIN_S) <= clock() + ASKS_EVERY_S:
+            if min(ends_at, away_since + MAX_OUTAGE_S) <= clock() + RETRY_PAUSE_S:
                 raise error
-            sleep(backoff(ASKS_EVERY_S))
+            sleep(backoff(RETRY_PAUSE_S))
 
 
 def _is_cut(reason: ServerAway, *, waited_s: float) -> bool:
     """Whether the server went away while it held the call."""
     if isinstance(reason, ServerSilent):
         return reason.had_answered  # if it never answered, it held nobody
-    return isinstance(reason.__cause__, _CUT) or waited_s >= WAITED_S
+    return isinstance(reason.__cause__, _CUT_ERRORS) or waited_s >= HELD_AFTER_S
 
 
-def _is_there(carrier: Transport, connection: Connection, *, within_s: float) -> bool:
+def _is_server_up(carrier: Transport, connection: Connection, *, within_s: float) -> bool:
     """Whether the server behind a proxy answers; the proxy's status is the same if it is gone."""
     if within_s <= 0:
         return False
-    answer = probe(carrier, connection.client, within_s=min(within_s, WAITED_S))
+    answer = probe(carrier, connection.client, within_s=min(within_s, HELD_AFTER_S))
     return answer is not None and not is_from_proxy(answer)
 
 
@@ -148,7 +148,7 @@ class ServerSilent(ServerAway):
 _Outcomes = queue.SimpleQueue[Response | Exception | bool]
 
 
-def _ask(asking: Callable[[], Response | bool], outcomes: _Outcomes) -> None:
+def _run_in_thread(asking: Callable[[], Response | bool], outcomes: _Outcomes) -> None:
     # Each in its own thread: an answer does not wait for a probe.
     def ask() -> None:
         try:
@@ -159,7 +159,7 @@ def _ask(asking: Callable[[], Response | bool], outcomes: _Outcomes) -> None:
     threading.Thread(target=ask, daemon=True).start()
 
 
-class WatchedTransport:
+class ProbingTransport:
     """Carries a hook's requests, and probes the server during long ones."""
 
     def __init__(self, connection: Connection) -> None:
@@ -173,23 +173,23 @@ class WatchedTransport:
             ServerAway: No answer within the request's time.
             ServerSilent: The probes are not answered either.
         """
-        if request.timeout_s <= LOOKS_EVERY_S:
+        if request.timeout_s <= PROBE_INTERVAL_S:
             return self._carrier.send(request)
         outcomes = _Outcomes()
         carrier, client = self._carrier, self._connection.client
 
-        def look(within_s: float) -> bool:
+        def probe_server(within_s: float) -> bool:
             return probe(carrier, client, within_s=within_s) is not None
 
-        _ask(partial(carrier.send, request), outcomes)
+        _run_in_thread(partial(carrier.send, request), outcomes)
         had_answered = False
-        for pause_s in itertools.chain(EARLY_LOOKS_S, itertools.repeat(LOOKS_EVERY_S)):
-            is_early = pause_s < LOOKS_EVERY_S
-            within_s = EARLY_ANSWERS_WITHIN_S if is_early else ANSWERS_WITHIN_S
+        for pause_s in itertools.chain(EARLY_PROBES_S, itertools.repeat(PROBE_INTERVAL_S)):
+            is_early = pause_s < PROBE_INTERVAL_S
+            within_s = EARLY_PROBE_TIMEOUT_S if is_early else PROBE_TIMEOUT_S
             try:
                 outcome = outcomes.get(timeout=pause_s)
             except queue.Empty:
-                _ask(partial(look, within_s), outcomes)
+                _run_in_thread(partial(probe_server, within_s), outcomes)
                 outcome = outcomes.get()
             if isinstance(outcome, Exception):
                 raise outcome

@@ -33,21 +33,21 @@ from guard.sdk.connections import Connection
 from guard.sdk.responses import backoff, is_temporary
 
 # The server reports a client as gone after 45 s without a heartbeat.
-VOUCHES_EVERY_S = 20.0
-LOOKS_EVERY_S = 1.0
-ANSWERS_WITHIN_S = 10.0
-TRIES = 5
+HEARTBEAT_INTERVAL_S = 20.0
+POLL_INTERVAL_S = 1.0
+ANSWER_TIMEOUT_S = 10.0
+MAX_TRIES = 5
 # How long it tries to report that the agent has gone, while the server is away.
-LAST_WORD_S = 600.0
+REPORT_GONE_FOR_S = 600.0
 # For Claude Code, status 2 means: continue with the text on standard error.
-RESTS, WAKES = 0, 2
+REST_STATUS, WAKE_STATUS = 0, 2
 
 # How long the server keeps one request open; its answer may take a little longer.
-ASK_S = 40.0
+LONG_POLL_S = 40.0
 
 NETWORK_S = 15.0
 # How long to wait before asking a server that is away again.
-AGAIN_S = 5.0
+RETRY_PAUSE_S = 5.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,76 +57,79 @@ class Watcher:
     Attributes:
         ask: Sends our reports and returns the server's answer; may raise `ServerAway` or
             `ServerRefused`.
-        is_there: Whether the agent's process runs.
+        is_agent_running: Whether the agent's process runs.
         session: Takes people's stops and texts; None: its own hooks carry them.
         pause: Waits this many seconds.
         witness: Distinguishes us from another watcher of the same session.
-        untaken: Texts of people that the session did not take yet; the server no longer has them.
+        pending_texts: Texts of people that the session did not take yet; the server has dropped
+            them.
     """
 
     ask: Callable[[dict[str, Any]], Any]
-    is_there: Callable[[], bool]
+    is_agent_running: Callable[[], bool]
     session: Session | None = None
     pause: Callable[[float], None] = time.sleep
     witness: str = field(default_factory=lambda: uuid.uuid4().hex)
-    untaken: list[str] = field(default_factory=list)
+    pending_texts: list[str] = field(default_factory=list)
 
-    def stand_by(self) -> None:
+    def run(self) -> None:
         """Send heartbeats while the agent is there; then report that it has gone."""
         # Refused: our key was revoked, or the server does not know this event.
         with contextlib.suppress(ServerRefused):
-            while self.is_there():
+            while self.is_agent_running():
                 more = False
-                self._say_untaken()
+                self._send_pending_texts()
                 with contextlib.suppress(ServerAway):
                     # The server repeats what it has not heard was done.
-                    answer = self._tell(wait=VOUCHES_EVERY_S, carries=self.session is not None)
+                    answer = self._report(
+                        wait=HEARTBEAT_INTERVAL_S, carries=self.session is not None
+                    )
                     if answer.get("over"):
                         return
-                    more = self._carry(answer)
-                left_s = 0.0 if more else VOUCHES_EVERY_S
-                while left_s > 0 and self.is_there():
-                    self.pause(LOOKS_EVERY_S)
-                    left_s -= LOOKS_EVERY_S
-            left_s = LAST_WORD_S
+                    more = self._carry_out(answer)
+                left_s = 0.0 if more else HEARTBEAT_INTERVAL_S
+                while left_s > 0 and self.is_agent_running():
+                    self.pause(POLL_INTERVAL_S)
+                    left_s -= POLL_INTERVAL_S
+            left_s = REPORT_GONE_FOR_S
             while left_s > 0:
                 try:
-                    self._tell(gone=True)
+                    self._report(gone=True)
                     break
                 except ServerAway:
-                    self.pause(VOUCHES_EVERY_S)
-                    left_s -= VOUCHES_EVERY_S
+                    self.pause(HEARTBEAT_INTERVAL_S)
+                    left_s -= HEARTBEAT_INTERVAL_S
 
-    def _carry(self, answer: Mapping[str, Any]) -> bool:
+    def _carry_out(self, answer: Mapping[str, Any]) -> bool:
         """Do what people asked of the session; True: there may be more at once."""
         if self.session is None:
             return False
         if answer.get("stop") is not None:
             if self.session.stop():
-                self._tell(stopped=True)
+                self._report(stopped=True)
             else:
-                self.pause(LOOKS_EVERY_S)  # the server asks for it again at once
+                self.pause(POLL_INTERVAL_S)  # the server asks for it again at once
         elif answer.get("text"):
             # The server no longer has the text: until the session takes it, only we know it.
-            self.untaken.append(str(answer["text"]))
-            self._say_untaken()
+            self.pending_texts.append(str(answer["text"]))
+            self._send_pending_texts()
         return "text" in answer
 
-    def _say_untaken(self) -> None:
+    def _send_pending_texts(self) -> None:
         """Repeat what was not taken: the session's turn may have ended in that moment."""
-        for _ in range(TRIES):
-            while self.session and self.untaken and self.session.say(self.untaken[0]):
-                del self.untaken[0]
-            if not self.untaken:
+        for _ in range(MAX_TRIES):
+            while self.session and self.pending_texts and self.session.say(self.pending_texts[0]):
+                del self.pending_texts[0]
+            if not self.pending_texts:
                 return
-            self.pause(LOOKS_EVERY_S)
+            self.pause(POLL_INTERVAL_S)
 
-    def _tell(self, **facts: Any) -> Mapping[str, Any]:
+    def _report(self, **facts: Any) -> Mapping[str, Any]:
         answer = self.ask({"witness": self.witness, **facts})
         return answer if isinstance(answer, Mapping) else {}
 
 
-def leave_behind(adapter: Adapter, connection: Connection, body: Mapping[str, Any]) -> None:
+def start_watcher(adapter: Adapter, connection: Connection, body: Mapping[str, Any]) -> None:
     """Start a watcher for the session that this hook's agent has begun.
 
     No watcher is started if the agent cannot be identified among our parent processes, or if the
@@ -149,16 +152,16 @@ def leave_behind(adapter: Adapter, connection: Connection, body: Mapping[str, An
 
         def ask(facts: dict[str, Any]) -> Any:
             question = {"hook_event_name": BESIDE, **whose, **facts}
-            patience_s = ANSWERS_WITHIN_S + float(facts.get("wait", 0))
-            return forward_from_beside(connection, question, timeout_s=patience_s)
+            timeout_s = ANSWER_TIMEOUT_S + float(facts.get("wait", 0))
+            return forward_from_watcher(connection, question, timeout_s=timeout_s)
 
-        Watcher(ask=ask, is_there=lambda: is_running(pid), session=session).stand_by()
+        Watcher(ask=ask, is_agent_running=lambda: is_running(pid), session=session).run()
     finally:
         # Without exit handlers or buffers: they belong to the forwarder, which runs them itself.
         os._exit(0)
 
 
-def forward_from_beside(connection: Connection, body: Mapping[str, Any], **how: Any) -> Any:
+def forward_from_watcher(connection: Connection, body: Mapping[str, Any], **how: Any) -> Any:
     """Forward for a watcher, which outlives a restart even behind a proxy.
 
     Raises:
@@ -192,9 +195,9 @@ def wait_for_message(
     known: dict[str, Any] = {}
     while True:
         try:
-            answer = ask({**question, **known, "wait": ASK_S})
+            answer = ask({**question, **known, "wait": LONG_POLL_S})
         except ServerAway:
-            pause(backoff(AGAIN_S))
+            pause(backoff(RETRY_PAUSE_S))
             continue
         except ServerRefused:
             return None  # our key was revoked, or the server knows no such event
@@ -208,31 +211,34 @@ def wait_for_message(
             known = {"since": answer["since"]}
 
 
-def wait_beside(
+def wait_while_idle(
     adapter: Adapter, connection: Connection, body: Mapping[str, Any], wiring: HookWiring
 ) -> int:
     """Wait for a message to this session; return the exit status."""
     # A session that ends with its answer cannot be woken.
     if not adapter.idle_event or not adapter.rests(os.environ):
-        return RESTS
+        return REST_STATUS
     question = {
         "hook_event_name": adapter.idle_event,
         "session_id": body.get("session_id"),
         "cwd": body.get("cwd"),
     }
     # If the session is killed while it rests, this process must end too.
-    end_when_unread()
+    exit_when_unread()
     ask = partial(
-        forward_from_beside, connection, timeout_s=ASK_S + NETWORK_S, headers=wiring.headers()
+        forward_from_watcher,
+        connection,
+        timeout_s=LONG_POLL_S + NETWORK_S,
+        headers=wiring.headers(),
     )
     text = wait_for_message(question, ask)
     if text is None:
-        return RESTS
+        return REST_STATUS
     sys.stderr.write(f"{text}\n")
-    return WAKES
+    return WAKE_STATUS
 
 
-def end_when_unread() -> threading.Event:
+def exit_when_unread() -> threading.Event:
     """Watch standard output from now on; end this process once its reader is gone.
 
     Set the returned event to end the watch: once there is an answer, the remaining work may not be

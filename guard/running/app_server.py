@@ -17,11 +17,11 @@ from guard.adapters.parsing import mapping
 from guard.json_depth import limit_depth, read_json
 from guard.running.processes import GRACE_S, end_tree
 
-ANSWERS_WITHIN_S = 60.0
+ANSWER_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Notification:
     """A notification of the app-server; an empty method: it has gone."""
 
     method: str
@@ -59,15 +59,15 @@ class AppServer(AppServerClient):
         )
         if process.stdin is None or process.stdout is None:
             raise AppServerFailed("codex app-server has no streams")
-        self._to, self._from = process.stdin, process.stdout
+        self._stdin, self._stdout = process.stdin, process.stdout
         # Two threads write: the one that asks, and the reader, which declines requests.
-        self._writing = threading.Lock()
-        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._write_lock = threading.Lock()
+        self._reader = threading.Thread(target=self._read_messages, daemon=True)
         self._reader.start()
 
     def our_hooks(self, folder: str) -> list[dict[str, Any]]:
         """Ask which of our hooks Codex knows in a folder, and whether it trusts them."""
-        rows = self.ask("hooks/list", cwds=[folder]).get("data") or []
+        rows = self.request("hooks/list", cwds=[folder]).get("data") or []
         listed = (mapping(hook) for row in rows for hook in mapping(row).get("hooks") or [])
         return [hook for hook in listed if SETTINGS.is_ours(hook)]
 
@@ -75,7 +75,7 @@ class AppServer(AppServerClient):
         """Let it end its session, and make sure that it ends; return its exit status."""
         with contextlib.suppress(OSError):
             # At the end of its input it ends the session in order.
-            self._to.close()
+            self._stdin.close()
         try:
             status = self._process.wait(GRACE_S)
         except subprocess.TimeoutExpired:
@@ -83,33 +83,33 @@ class AppServer(AppServerClient):
             status = self._process.wait()
         self._reader.join(GRACE_S)
         if not self._reader.is_alive():
-            self._from.close()
+            self._stdout.close()
         return status
 
-    def _exchange(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        number = question["id"]
+    def _exchange(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        number = message["id"]
         # Before it is sent: the reader may have the answer before we wait for it.
         answered = self._answers[number] = queue.Queue(1)
-        self._send(question)
+        self._send(message)
         try:
             # Bounded: an app-server of another version may never answer what it does not know.
-            return answered.get(timeout=ANSWERS_WITHIN_S)
+            return answered.get(timeout=ANSWER_TIMEOUT_S)
         except queue.Empty:
-            method = question["method"]
+            method = message["method"]
             raise AppServerFailed(f"codex app-server did not answer {method}") from None
         finally:
             del self._answers[number]
 
     def _send(self, message: Mapping[str, Any]) -> None:
         try:
-            with self._writing:
-                self._to.write(json.dumps(message) + "\n")
-                self._to.flush()
+            with self._write_lock:
+                self._stdin.write(json.dumps(message) + "\n")
+                self._stdin.flush()
         except (OSError, ValueError) as error:
             raise AppServerFailed(f"codex app-server has gone: {error}") from error
 
-    def _read(self) -> None:
-        for line in self._from:
+    def _read_messages(self) -> None:
+        for line in self._stdout:
             with contextlib.suppress(ValueError, AppServerFailed):
                 # Limited in depth: handling a call recurses into it, as parsing does.
                 message = read_json(limit_depth(line.encode("utf-8", "replace")))
@@ -119,7 +119,7 @@ class AppServer(AppServerClient):
                     if answered := self._answers.get(message.get("id", 0)):
                         answered.put(message)
                 elif "id" not in message:
-                    self._inbox.put(Notice(message["method"], message.get("params") or {}))
+                    self._inbox.put(Notification(message["method"], message.get("params") or {}))
                 # A request to a person at a screen: there is none. An approval is answered by a no;
                 # anything else by JSON-RPC's code for an unknown method.
                 elif message["method"].endswith("/requestApproval"):
@@ -132,4 +132,4 @@ class AppServer(AppServerClient):
         for answered in list(self._answers.values()):
             with contextlib.suppress(queue.Full):
                 answered.put_nowait(gone)
-        self._inbox.put(Notice("", {}))
+        self._inbox.put(Notification("", {}))

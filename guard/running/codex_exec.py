@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-SCREEN = (
+SCREEN_NOT_STEERED = (
     "Codex's own screen cannot be steered from here. It runs as it is: texts arrive at its "
     "next tool, and it is ended by a signal. `codex exec PROMPT` is steered at once."
 )
@@ -22,11 +22,11 @@ NOT_STEERED = "This `codex exec` is not steered ({why}); texts arrive at its nex
 
 # Subcommands of `codex exec`, in the place of a prompt.
 OTHER_COMMANDS = frozenset({"resume", "fork", "review", "help"})
-DANGER = "danger-full-access"
+FULL_ACCESS = "danger-full-access"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class CodexTask:
     """One prompt for the app-server.
 
     Attributes:
@@ -46,10 +46,10 @@ class Task:
     last_message: Path | None = None
 
 
-def read(command: Sequence[str]) -> Task | str:
+def read_command(command: Sequence[str]) -> CodexTask | str:
     """Read a `codex` command line; return a sentence if it cannot be driven."""
     if command[1:2] not in (["exec"], ["e"]):
-        return SCREEN
+        return SCREEN_NOT_STEERED
     try:
         # An unknown option prevents driving: it could mean anything.
         parser = _Parser(add_help=False, allow_abbrev=False)
@@ -69,58 +69,60 @@ def read(command: Sequence[str]) -> Task | str:
         ):
             parser.add_argument(flag, action="store_true")
         parser.add_argument("prompt", nargs="?")
-        asked = parser.parse_args(command[2:])
-        return _task(command[0], asked)
-    except _NotDriven as why:
+        options = parser.parse_args(command[2:])
+        return _task_of(command[0], options)
+    except _CannotDrive as why:
         return NOT_STEERED.format(why=why)
 
 
-class _NotDriven(Exception):
+class _CannotDrive(Exception):
     """The reason why a command cannot be driven."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise _NotDriven(message)
+        raise _CannotDrive(message)
 
 
-def _task(program: str, asked: argparse.Namespace) -> Task:
-    if asked.prompt in OTHER_COMMANDS:
-        raise _NotDriven(f"`{asked.prompt}` is a command of its own")
+def _task_of(program: str, options: argparse.Namespace) -> CodexTask:
+    if options.prompt in OTHER_COMMANDS:
+        raise _CannotDrive(f"`{options.prompt}` is a command of its own")
     # Codex itself would ask for one at the terminal, where nobody is expected.
-    if asked.prompt in (None, "-") and sys.stdin.isatty():
-        raise _NotDriven("it has no prompt")
-    cwd = (asked.cd or Path.cwd()).resolve()
+    if options.prompt in (None, "-") and sys.stdin.isatty():
+        raise _CannotDrive("it has no prompt")
+    cwd = (options.cd or Path.cwd()).resolve()
     # The app-server does not refuse what `codex exec` refuses: work that cannot be undone.
     in_repository = any((folder / ".git").exists() for folder in (cwd, *cwd.parents))
-    if not (asked.skip_git_repo_check or in_repository):
-        raise _NotDriven("Codex itself has to say that this is no git repository")
-    given = {"-c": asked.config, "--enable": asked.enable, "--disable": asked.disable}
-    pairs = ((name, value) for name, values in given.items() for value in values)
+    if not (options.skip_git_repo_check or in_repository):
+        raise _CannotDrive("Codex itself has to say that this is no git repository")
+    flags = {"-c": options.config, "--enable": options.enable, "--disable": options.disable}
+    pairs = ((name, value) for name, values in flags.items() for value in values)
     # `codex exec` asks nobody: what needs an approval is not done.
-    bypass = asked.dangerously_bypass_approvals_and_sandbox
+    bypass = options.dangerously_bypass_approvals_and_sandbox
     fields: dict[str, object | None] = {
         "cwd": str(cwd),
         "approvalPolicy": "never",
-        "model": asked.model,
-        "sandbox": DANGER if bypass else asked.sandbox,
-        "ephemeral": asked.ephemeral or None,
-        "config": {"bypass_hook_trust": True} if asked.dangerously_bypass_hook_trust else None,
+        "model": options.model,
+        "sandbox": FULL_ACCESS if bypass else options.sandbox,
+        "ephemeral": options.ephemeral or None,
+        "config": {"bypass_hook_trust": True} if options.dangerously_bypass_hook_trust else None,
     }
     # As `codex exec` reads it: piped text replaces a prompt, or follows it.
-    stands_in = asked.prompt in (None, "-")
+    stands_in = options.prompt in (None, "-")
     # A log may hold bytes that are not text; it must start all the same.
     raw = sys.stdin.buffer.read() if stands_in or not sys.stdin.isatty() else b""
     prompt = piped = raw.decode("utf-8", "replace")
     if not stands_in:
         prompt = (
-            f"{asked.prompt}\n\n<stdin>\n{piped}\n</stdin>" if piped.strip() else str(asked.prompt)
+            f"{options.prompt}\n\n<stdin>\n{piped}\n</stdin>"
+            if piped.strip()
+            else str(options.prompt)
         )
-    return Task(
+    return CodexTask(
         program=program,
         prompt=prompt,
         options=tuple(word for pair in pairs for word in pair),
         thread={name: value for name, value in fields.items() if value is not None},
-        as_json=asked.json,
-        last_message=asked.output_last_message,
+        as_json=options.json,
+        last_message=options.output_last_message,
     )

@@ -17,7 +17,7 @@ from guard.formats.codex import PROVIDER, usage_of
 from guard.turn import Role, Turn, Usage
 
 Item = Mapping[str, Any]
-WITHOUT_TURN = "Codex asked its model, and nothing came of it that it tells."
+NO_TURN_TEXT = "Codex asked its model, and nothing came of it that it tells."
 
 
 def turn_of(item: Item) -> Turn | None:
@@ -38,7 +38,7 @@ def turn_of(item: Item) -> Turn | None:
             failed = isinstance(code, int) and code != 0
             return call(
                 tool="Bash",
-                args={"command": _shell(item)},
+                args={"command": _shell_command(item)},
                 result=None if failed else output,
                 error=f"exit code {code}\n{output}".rstrip() if failed else None,
             )
@@ -50,7 +50,7 @@ def turn_of(item: Item) -> Turn | None:
                 # equal.
                 args={"changes": item.get("changes")},
                 error="the change was not applied" if failed else None,
-                files=tuple(_paths(item)),
+                files=tuple(_changed_paths(item)),
             )
         case "mcpToolCall":
             error = mapping(item.get("error"))
@@ -67,31 +67,31 @@ def line_of(item: Item) -> str:
     """Show a completed item in one line; empty if there is nothing to show."""
     kind = text(item, "type")
     if kind == "commandExecution":
-        return f"$ {_shell(item)}  (exit {item.get('exitCode')})"
+        return f"$ {_shell_command(item)}  (exit {item.get('exitCode')})"
     if kind == "fileChange":
-        return f"changed {', '.join(_paths(item)) or 'files'}"
+        return f"changed {', '.join(_changed_paths(item)) or 'files'}"
     return f"called {text(item, 'tool')}" if kind == "mcpToolCall" else ""
 
 
-def snake(value: Any) -> Any:
+def to_snake_case(value: Any) -> Any:
     """Write names as `codex exec --json` writes them.
 
-    >>> snake({"type": "agentMessage", "exitCode": 0})
+    >>> to_snake_case({"type": "agentMessage", "exitCode": 0})
     {'type': 'agent_message', 'exit_code': 0}
     """
     if isinstance(value, dict):
-        written = {_snake_word(name): snake(part) for name, part in value.items()}
+        written = {_snake_case_word(name): to_snake_case(part) for name, part in value.items()}
         if isinstance(written.get("type"), str):
-            written["type"] = _snake_word(written["type"])
+            written["type"] = _snake_case_word(written["type"])
         return written
-    return [snake(part) for part in value] if isinstance(value, list) else value
+    return [to_snake_case(part) for part in value] if isinstance(value, list) else value
 
 
-def _snake_word(word: str) -> str:
+def _snake_case_word(word: str) -> str:
     return re.sub(r"(?<=[a-z])([A-Z])", lambda found: f"_{found[1].lower()}", word)
 
 
-def _shell(item: Item) -> str:
+def _shell_command(item: Item) -> str:
     """Return what the model asked for, without the shell in which Codex runs it."""
     actions = item.get("commandActions")
     asked = [text(mapping(a), "command") for a in (actions if isinstance(actions, list) else ())]
@@ -99,7 +99,7 @@ def _shell(item: Item) -> str:
     return asked[0] if len(asked) == 1 and asked[0] else text(item, "command")
 
 
-def _paths(item: Item) -> list[str]:
+def _changed_paths(item: Item) -> list[str]:
     changes = item.get("changes")
     rows = (mapping(change) for change in (changes if isinstance(changes, list) else ()))
     return [text(row, "path") for row in rows if text(row, "path")]
@@ -111,24 +111,24 @@ class CodexOutput:
     def __init__(self, *, as_json: bool, last_message: Path | None) -> None:
         self._as_json, self._file = as_json, last_message
         self._last_message = ""
-        self._used: Mapping[str, Any] = {}
+        self._usage: Mapping[str, Any] = {}
 
-    def thread(self, thread_id: str) -> None:
+    def show_thread(self, thread_id: str) -> None:
         """The session has begun."""
-        self._event("thread.started", thread_id=thread_id)
+        self._print_event("thread.started", thread_id=thread_id)
 
     def show(self, method: str, params: Mapping[str, Any]) -> None:
         """Show a notification."""
         if method == "thread/tokenUsage/updated":
-            self._used = mapping(mapping(params.get("tokenUsage")).get("total"))
+            self._usage = mapping(mapping(params.get("tokenUsage")).get("total"))
         elif method == "turn/started":
-            self._event("turn.started")
+            self._print_event("turn.started")
         elif method in {"item/started", "item/completed"}:
             item = mapping(params.get("item"))
             # What the person asked is not the agent's output.
             if text(item, "type") == "userMessage":
                 return
-            self._event(method.replace("/", "."), item=snake(dict(item)))
+            self._print_event(method.replace("/", "."), item=to_snake_case(dict(item)))
             if method != "item/completed":
                 return
             if text(item, "type") == "agentMessage":
@@ -136,7 +136,7 @@ class CodexOutput:
             if not self._as_json and (line := line_of(item)):
                 sys.stderr.write(f"{line}\n")
         elif method == "turn/completed":
-            self._event("turn.completed", usage=snake(dict(self._used)))
+            self._print_event("turn.completed", usage=to_snake_case(dict(self._usage)))
             if fault := mapping(mapping(params.get("turn")).get("error")):
                 sys.stderr.write(f"codex: {text(fault, 'message')}\n")
 
@@ -147,34 +147,34 @@ class CodexOutput:
         if self._file is not None:
             self._file.write_text(self._last_message, "utf-8")
 
-    def _event(self, kind: str, **facts: Any) -> None:
+    def _print_event(self, kind: str, **facts: Any) -> None:
         if self._as_json:
             sys.stdout.write(json.dumps({"type": kind, **facts}, separators=(",", ":")) + "\n")
             sys.stdout.flush()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class CallUsage:
     """What one model call used; `call_id` names it."""
 
     call_id: str
     usage: Usage
     model: str | None = None
 
-    def on(self, turn: Turn) -> Turn:
+    def add_to(self, turn: Turn) -> Turn:
         """Add the use to a turn."""
         return replace(
             turn, call_id=self.call_id, usage=self.usage, model=self.model, provider=PROVIDER
         )
 
 
-def read_usage_update(params: Mapping[str, Any]) -> Used:
+def read_call_usage(params: Mapping[str, Any]) -> CallUsage:
     """Read the last model call's use from `thread/tokenUsage/updated`.
 
     The use has no id: it is named by its thread's total after it, which only grows.
 
     >>> counts = {"totalTokens": 1542, "inputTokens": 1500, "cachedInputTokens": 1000}
-    >>> used = read_usage_update({"turnId": "t", "tokenUsage": {"last": counts, "total": counts}})
+    >>> used = read_call_usage({"turnId": "t", "tokenUsage": {"last": counts, "total": counts}})
     >>> used.call_id, used.usage.input, used.usage.cache_read
     ('t:1542', 500, 1000)
     """
@@ -188,10 +188,10 @@ def read_usage_update(params: Mapping[str, Any]) -> Used:
         "reasoning_output_tokens": last.get("reasoningOutputTokens"),
     }
     name = f"{text(params, 'turnId')}:{whole(total.get('totalTokens')) or 0}"
-    return Used(call_id=name, usage=usage_of(counts))
+    return CallUsage(call_id=name, usage=usage_of(counts))
 
 
-class Ledger:
+class UsageLedger:
     """Joins turns with the model calls behind them.
 
     A call's use is reported just after its turns, so the agent's last turns wait for it; each
@@ -201,9 +201,9 @@ class Ledger:
     def __init__(self) -> None:
         self._waiting: list[Turn] = []
         # Use that was reported before any turn waited for it.
-        self._unpaid: list[Used] = []
+        self._unmatched: list[CallUsage] = []
 
-    def turn(self, turn: Turn | None) -> list[Turn]:
+    def add_turn(self, turn: Turn | None) -> list[Turn]:
         """Take a turn, if there is one."""
         if turn is None:
             return []
@@ -211,23 +211,25 @@ class Ledger:
         if turn.role is Role.USER:
             return [*self._flush(), turn]
         self._waiting.append(turn)
-        return self.used(self._unpaid.pop(0)) if self._unpaid else []
+        return self.add_usage(self._unmatched.pop(0)) if self._unmatched else []
 
-    def used(self, used: Used) -> list[Turn]:
+    def add_usage(self, call_usage: CallUsage) -> list[Turn]:
         """Take a model call's use."""
         if not self._waiting:
-            self._unpaid.append(used)
+            self._unmatched.append(call_usage)
             return []
         # On the first turn: one model call may have led to several, and counts once.
-        self._waiting[0] = used.on(self._waiting[0])
+        self._waiting[0] = call_usage.add_to(self._waiting[0])
         return self._flush()
 
-    def rest(self) -> list[Turn]:
+    def flush(self) -> list[Turn]:
         """Return the turns that still wait; use without a turn gets turns of its own."""
-        unpaid, self._unpaid = self._unpaid, []
+        unpaid, self._unmatched = self._unmatched, []
         alone = (
-            used.on(Turn(role=Role.ASSISTANT, key=f"use:{used.call_id}", content=WITHOUT_TURN))
-            for used in unpaid
+            call_usage.add_to(
+                Turn(role=Role.ASSISTANT, key=f"use:{call_usage.call_id}", content=NO_TURN_TEXT)
+            )
+            for call_usage in unpaid
         )
         return [*self._flush(), *alone]
 

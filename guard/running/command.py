@@ -23,7 +23,7 @@ from guard.errors import GuardError, ServerAway
 from guard.running import codex_exec, session_notes
 from guard.running.processes import GRACE_S, end_tree, signal_tree
 from guard.running.run_client import RunClient
-from guard.running.supervisor import Keeper
+from guard.running.supervisor import Supervisor
 from guard.sdk.connections import USER_WIDE, Connection, connection_for, resolve_server
 from guard.sdk.conversation import new_key
 from guard.sdk.lineage import RUN_KEY_VARIABLE
@@ -31,11 +31,16 @@ from guard.sdk.lineage import RUN_KEY_VARIABLE
 # Signals to us are meant for the command.
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 # Agents that name their sessions themselves: each session is a run of its own.
-PROGRAMS = {"claude": "claude-code", "codex": "codex", "gemini": "gemini", "cursor-agent": "cursor"}
+CLIENT_OF_PROGRAM = {
+    "claude": "claude-code",
+    "codex": "codex",
+    "gemini": "gemini",
+    "cursor-agent": "cursor",
+}
 # A shell's status for a command that does not exist, and for one that cannot be executed.
 NOT_FOUND, NOT_RUNNABLE = 127, 126
 # A shell's status for a command that SIGTERM ended, and for one that Ctrl-C ended.
-ENDED, INTERRUPTED = 143, 130
+ENDED_STATUS, INTERRUPTED_STATUS = 143, 130
 # EX_UNAVAILABLE: it must fail closed, and nobody watches.
 NOT_STARTED = 69
 CAPABILITIES = {
@@ -62,71 +67,73 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    client = PROGRAMS.get(PurePath(args.command_line[0]).name)
+    client = CLIENT_OF_PROGRAM.get(PurePath(args.command_line[0]).name)
     try:
-        connection = wanted(args, client)
+        connection = find_connection(args, client)
         try:
             with contextlib.closing(RunClient(connection)) as server:
-                server.check()
+                server.check_server()
         except ServerAway as error:
             # To fail closed, nothing is started unwatched.
             if connection.fail == "closed":
                 raise
-            say(f"{connection.url} is away ({error}); running without it until it is back.")
-        task = codex_exec.read(args.command_line) if client == "codex" else None
-        if isinstance(task, codex_exec.Task):
+            print_message(
+                f"{connection.url} is away ({error}); running without it until it is back."
+            )
+        task = codex_exec.read_command(args.command_line) if client == "codex" else None
+        if isinstance(task, codex_exec.CodexTask):
             # Imported here: only commands that drive Codex need it.
             from guard.running.codex_driver import drive
 
             return drive(task, connection, name=args.name)
         if isinstance(task, str):
-            say(task)
-        return keep(args, connection, is_one_run=client is None)
+            print_message(task)
+        return run_supervised(args, connection, is_one_run=client is None)
     except GuardError as error:
-        say(str(error))
+        print_message(str(error))
         return NOT_STARTED
     except KeyboardInterrupt:  # before the command began; later Ctrl-C is the command's own
-        return INTERRUPTED
+        return INTERRUPTED_STATUS
     except FileNotFoundError as error:
-        say(f"{error.filename}: there is no such command.")
+        print_message(f"{error.filename}: there is no such command.")
         return NOT_FOUND
     except OSError as error:
-        say(f"{args.command_line[0]} cannot be run: {error.strerror or error}.")
+        print_message(f"{args.command_line[0]} cannot be run: {error.strerror or error}.")
         return NOT_RUNNABLE
 
 
-def keep(args: argparse.Namespace, connection: Connection, *, is_one_run: bool) -> int:
-    """Run the command under a keeper; return its exit status."""
-    own, opening = None, None
+def run_supervised(args: argparse.Namespace, connection: Connection, *, is_one_run: bool) -> int:
+    """Run the command under a supervisor; return its exit status."""
+    run_key, opening = None, None
     # An agent that names its sessions has a run for each; any other command is one run.
     if is_one_run:
-        own, line = f"run:{new_key()}", shlex.join(args.command_line)
-        shown = line if len(line) <= NAME_CHARS else line[: NAME_CHARS - 1] + "…"
+        run_key, line = f"run:{new_key()}", shlex.join(args.command_line)
+        shown = line if len(line) <= MAX_NAME_CHARS else line[: MAX_NAME_CHARS - 1] + "…"
         opening = {
-            "key": own,
+            "key": run_key,
             "name": args.name or shown,
             "agent": PurePath(args.command_line[0]).name,
             "capabilities": CAPABILITIES,
         }
     with tempfile.TemporaryDirectory(prefix="guard-run-") as notes:
-        keeper = Keeper(RunClient(connection), notes=Path(notes), opening=opening)
+        supervisor = Supervisor(RunClient(connection), notes=Path(notes), opening=opening)
         try:
-            keeper.open()  # first: to fail closed, nothing starts without a run
-            child = Child(args.command_line, env=environment(connection, notes, own))
+            supervisor.open()  # first: to fail closed, nothing starts without a run
+            child = Child(args.command_line, env=command_environment(connection, notes, run_key))
         except OSError:
-            keeper.finish(NOT_FOUND)
+            supervisor.finish(NOT_FOUND)
             raise
         except KeyboardInterrupt:  # once the child runs, Ctrl-C is the command's own
-            keeper.abandon()
+            supervisor.abandon()
             raise
-        keeper.start(child)
+        supervisor.start(child)
         status = child.wait()
-        keeper.finish(status)
+        supervisor.finish(status)
     # Ended by us, whatever it made of the signal: its shell must see that.
-    return ENDED if keeper.ended_for else status
+    return ENDED_STATUS if supervisor.end_reason else status
 
 
-def wanted(args: argparse.Namespace, client: str | None) -> Connection:
+def find_connection(args: argparse.Namespace, client: str | None) -> Connection:
     """Find the connection: from arguments, environment, or what `connect` wrote.
 
     Raises:
@@ -140,20 +147,20 @@ def wanted(args: argparse.Namespace, client: str | None) -> Connection:
     return Connection(client=client or "run", place=USER_WIDE, url=url, key=key, fail=fail)
 
 
-def environment(connection: Connection, notes: str, own: str | None) -> dict[str, str]:
+def command_environment(connection: Connection, notes: str, run_key: str | None) -> dict[str, str]:
     """Return the command's environment, by which its hooks and sessions find us."""
     added = {
         "MISSIONCONTROL_URL": connection.url,
         "MISSIONCONTROL_KEY": connection.key,
-        session_notes.NOTES: notes,
+        session_notes.NOTES_VARIABLE: notes,
     }
-    return os.environ | added | ({RUN_KEY_VARIABLE: own} if own else {})
+    return os.environ | added | ({RUN_KEY_VARIABLE: run_key} if run_key else {})
 
 
-NAME_CHARS = 80
+MAX_NAME_CHARS = 80
 
 
-def say(sentence: str) -> None:
+def print_message(sentence: str) -> None:
     """Print to stderr; the command's own output stays unmixed."""
     sys.stderr.write(f"guard run: {sentence}\n")
 
@@ -176,9 +183,9 @@ class Child:
                 self._terminal = descriptor
         self._paused = False
         # Several threads pause and resume it.
-        self._changing = threading.Lock()
+        self._state_lock = threading.Lock()
         self.pid = 0
-        self._early: list[int] = []
+        self._early_signals: list[int] = []
         for number in FORWARDED:
             signal.signal(number, self._forward)
         self.process = subprocess.Popen(command, env=dict(env), process_group=0, **streams)
@@ -189,7 +196,7 @@ class Child:
         self._lend_terminal()
         with contextlib.suppress(OSError):
             os.killpg(self.pid, signal.SIGCONT)  # it may have asked for the terminal too early
-        for early in self._early:
+        for early in self._early_signals:
             self._forward(early, None)
 
     def wait(self) -> int:
@@ -214,12 +221,12 @@ class Child:
 
     def pause(self) -> None:
         """Stop it where it is, with everything below it."""
-        with self._changing:
+        with self._state_lock:
             self._pause()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Let it continue if we stopped it; what the person stopped stays stopped."""
-        with self._changing:
+        with self._state_lock:
             if self._paused:
                 # First: a process that reads without having the terminal is stopped by it.
                 self._lend_terminal()
@@ -228,13 +235,13 @@ class Child:
 
     def end(self, *, grace_s: float = GRACE_S) -> None:
         """End it, with everything below it."""
-        with self._changing:
+        with self._state_lock:
             self._paused = True  # stopped for a moment: by us, not by Ctrl-Z
             end_tree(self.pid, grace_s=grace_s)
 
     def _forward(self, number: int, _frame: Any) -> None:
         if not self.pid:  # it is just being started
-            self._early.append(number)
+            self._early_signals.append(number)
             return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, number)
@@ -247,7 +254,7 @@ class Child:
             again.start()
 
     def _pause_again(self) -> None:
-        with self._changing:
+        with self._state_lock:
             if self._paused:
                 self._pause()
 

@@ -14,19 +14,19 @@ from pathlib import Path, PurePath
 # Between SIGTERM and SIGKILL: time to flush a record and to end its own children.
 GRACE_S = 5.0
 
-LOOKS_EVERY_S = 0.05
+POLL_INTERVAL_S = 0.05
 
 # A process stops in microseconds, unless it waits for a disk, which may take for ever.
-STOPS_WITHIN_S = 0.5
+STOP_TIMEOUT_S = 0.5
 
-_LOOKS = 5
+_MAX_SCANS = 5
 # Most generations searched; between an agent and its hook are one or two shells.
-HIGHEST = 20
+MAX_ANCESTORS = 20
 
 
 def end_process(pid: int, *, grace_s: float = GRACE_S) -> bool:
     """End a process, by SIGTERM and after the grace by SIGKILL; return whether it is gone."""
-    return _end([pid], grace_s=grace_s)
+    return _end_processes([pid], grace_s=grace_s)
 
 
 def end_tree(pid: int, *, grace_s: float = GRACE_S) -> bool:
@@ -35,7 +35,7 @@ def end_tree(pid: int, *, grace_s: float = GRACE_S) -> bool:
     An agent's commands often get a session of their own, so that a signal to the
     agent's process group does not reach them.
     """
-    return _end([pid], grace_s=grace_s, below=True)
+    return _end_processes([pid], grace_s=grace_s, with_descendants=True)
 
 
 def signal_tree(pid: int, number: int) -> None:
@@ -49,7 +49,7 @@ def signal_tree(pid: int, number: int) -> None:
         # terminal.
         members.reverse()
     for member in members:
-        _send(member, number)
+        _send_signal(member, number)
 
 
 def _stop_trees(roots: Collection[int]) -> list[int]:
@@ -57,12 +57,12 @@ def _stop_trees(roots: Collection[int]) -> list[int]:
     stopped: dict[int, None] = {}
     # Another look finds what was started while the others were stopped. The number of looks is
     # limited: below another user's process, which cannot be stopped, more may start for ever.
-    for _ in range(_LOOKS):
+    for _ in range(_MAX_SCANS):
         new = [member for member in [*roots, *descendants(*roots)] if member not in stopped]
         if not new:
             break
         for member in new:
-            _send(member, signal.SIGSTOP)
+            _send_signal(member, signal.SIGSTOP)
             # A shell must stop before its job, or it would take the terminal from it.
             _await_stopped(member)
         stopped.update(dict.fromkeys(new))
@@ -74,10 +74,10 @@ def descendants(*pids: int) -> list[int]:
     children: dict[int, list[int]] = defaultdict(list)
     # macOS has no /proc.
     if not Path("/proc/self").exists():
-        asked = ["ps", "-A", "-o", "pid=,ppid="]
+        ps_command = ["ps", "-A", "-o", "pid=,ppid="]
         try:
             # All processes in one call: a `ps` for each would be slower than they start and end.
-            done = subprocess.run(asked, capture_output=True, timeout=5, check=True, text=True)
+            done = subprocess.run(ps_command, capture_output=True, timeout=5, check=True, text=True)
         except (OSError, subprocess.SubprocessError):
             return []
         numbers = [int(word) for word in done.stdout.split()]
@@ -108,37 +108,37 @@ def is_running(pid: int) -> bool:
     return not stat or stat[0] != "Z"
 
 
-def _end(pids: list[int], *, grace_s: float, below: bool = False) -> bool:
+def _end_processes(pids: list[int], *, grace_s: float, with_descendants: bool = False) -> bool:
     left = pids
     for by in (signal.SIGTERM, signal.SIGKILL):
-        if below:
+        if with_descendants:
             # A child started while they are listed would outlive them as an orphan that nobody
             # finds: therefore they are stopped until each has its signal.
             left = _stop_trees(left)
         for pid in left:
-            _send(pid, by)
+            _send_signal(pid, by)
         # A stopped process handles no other signal. A job before its shell, as in `signal_tree`.
         for pid in reversed(left):
-            _send(pid, signal.SIGCONT)
+            _send_signal(pid, signal.SIGCONT)
         # Polled: they are not our children, so there is nothing to wait for.
         ends_at = time.monotonic() + grace_s
         while left := [pid for pid in left if is_running(pid)]:
             if time.monotonic() >= ends_at:
                 break
-            time.sleep(LOOKS_EVERY_S)
+            time.sleep(POLL_INTERVAL_S)
         if not left:
             return True
     return False
 
 
 def _await_stopped(pid: int) -> None:
-    ends_at = time.monotonic() + STOPS_WITHIN_S
+    ends_at = time.monotonic() + STOP_TIMEOUT_S
     while (stat := process_stat(pid)) and stat[0] in "RSD" and time.monotonic() < ends_at:
         time.sleep(0.001)
 
 
-def _send(pid: int, number: int) -> None:
-    # A process that we may not signal is still there afterwards, and `_end` reports that.
+def _send_signal(pid: int, number: int) -> None:
+    # A process that we may not signal is still there afterwards, and `_end_processes` reports that.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
 
@@ -186,7 +186,7 @@ def calling_agent(program: str) -> tuple[int, list[str]]:
 
 
 def _ancestors(pid: int) -> Iterator[tuple[int, list[str]]]:
-    for _ in range(HIGHEST):
+    for _ in range(MAX_ANCESTORS):
         # Init adopts the children of an ended process.
         if pid <= 1:
             return
@@ -198,8 +198,10 @@ def _ancestors(pid: int) -> Iterator[tuple[int, list[str]]]:
                 if stat := process_stat(pid):
                     parent, command = int(stat[1]), line.rstrip("\0").split("\0")
             else:  # macOS
-                asked = ["ps", "-o", "ppid=,args=", "-p", str(pid)]
-                done = subprocess.run(asked, capture_output=True, timeout=5, check=True, text=True)
+                ps_command = ["ps", "-o", "ppid=,args=", "-p", str(pid)]
+                done = subprocess.run(
+                    ps_command, capture_output=True, timeout=5, check=True, text=True
+                )
                 first, *words = done.stdout.split()
                 parent, command = int(first), words
         yield pid, command

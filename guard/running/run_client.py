@@ -1,4 +1,4 @@
-"""A keeper's requests to the server, and their order for a run: open, follow, report."""
+"""A supervisor's requests to the server, and their order for a run: open, follow, report."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ from guard.turn import Turn
 from guard.wire import Directive, DirectiveAction
 
 # One request for the next directive; shorter than proxies' time-outs.
-WAITS_S = 25
+LONG_POLL_S = 25
 
 # Short: a restart of the server takes seconds, and nobody else asks about this run.
-AGAIN_S = 1.0
+RETRY_PAUSE_S = 1.0
 
 # How long a command stays stopped for a server that is gone, as for a `guard.Session`.
-LETS_GO_S = 300.0
+MAX_HELD_OUTAGE_S = 300.0
 
 # The command waits this long for it before it begins.
-CHECKS_WITHIN_S = 5.0
+CHECK_TIMEOUT_S = 5.0
 
 ENDED = frozenset({"completed", "failed", "terminated"})
 # What is not reported by then is dropped, and the command ends.
-LAST_WORDS_S = 10.0
+FINAL_REPORT_S = 10.0
 
 
 class RunClient:
-    """The REST calls of a keeper; safe for several threads."""
+    """The REST calls of a supervisor; safe for several threads."""
 
     def __init__(self, connection: Connection) -> None:
         self._transport = HttpTransport(connection.url, connection.key)
@@ -58,9 +58,9 @@ class RunClient:
 
     def open_run(self, opening: Mapping[str, Any]) -> dict[str, Any]:
         """Open a run, or find the one with this key."""
-        return dict(body_of(self._ask("POST", "runs/", opening)))
+        return dict(body_of(self._request("POST", "runs/", opening)))
 
-    def open_first(self, opening: Mapping[str, Any]) -> str | None:
+    def try_open_run(self, opening: Mapping[str, Any]) -> str | None:
         """Open a run before its agent starts; None: opened once the server is back, or refused.
 
         Raises:
@@ -74,35 +74,37 @@ class RunClient:
                 raise
             return None
 
-    def run(self, run_id: str) -> dict[str, Any]:
+    def read_run(self, run_id: str) -> dict[str, Any]:
         """Read a run."""
-        return dict(body_of(self._ask("GET", f"runs/{run_id}/")))
+        return dict(body_of(self._request("GET", f"runs/{run_id}/")))
 
-    def change(self, run_id: str, **fields: Any) -> None:
+    def update_run(self, run_id: str, **fields: Any) -> None:
         """Report capabilities, or the end."""
-        body_of(self._ask("PATCH", f"runs/{run_id}/", fields))
+        body_of(self._request("PATCH", f"runs/{run_id}/", fields))
 
-    def check(self) -> None:
+    def check_server(self) -> None:
         """Ask whether a server that knows our key is there."""
-        body = self._ask("POST", f"hooks/{CLIENT}/", PROBING, timeout_s=CHECKS_WITHIN_S).body
+        body = self._request("POST", f"hooks/{CLIENT}/", PROBING, timeout_s=CHECK_TIMEOUT_S).body
         # A proxy or another program at this address may answer 200, too.
         if not isinstance(body, dict) or "missioncontrol" not in body:
             raise ServerAway("it is no Mission Control")
 
-    def say_ended(self, run_id: str, status: str) -> None:
+    def report_end(self, run_id: str, status: str) -> None:
         """Report an end that the run has not reported itself."""
         # Its own hooks may have reported it, and know better how it ended.
-        if self.run(run_id)["status"] not in ENDED:
-            self.change(run_id, status=status)
+        if self.read_run(run_id)["status"] not in ENDED:
+            self.update_run(run_id, status=status)
 
-    def take_turns(self, run_id: str, turns: Sequence[Turn]) -> None:
+    def report_turns(self, run_id: str, turns: Sequence[Turn]) -> None:
         """Report turns."""
-        body_of(self._ask("POST", f"runs/{run_id}/turns/", {"turns": [*map(turn_to_json, turns)]}))
+        body_of(
+            self._request("POST", f"runs/{run_id}/turns/", {"turns": [*map(turn_to_json, turns)]})
+        )
 
-    def delivered(self, run_id: str, message_id: str) -> None:
+    def mark_delivered(self, run_id: str, message_id: str) -> None:
         """Report that a message reached the model."""
         path = f"runs/{run_id}/messages/{quote(message_id, safe='')}/delivered/"
-        self._ask("POST", path, {})
+        self._request("POST", path, {})
 
     def next_directive(
         self, run_id: str, *, after: int | None, as_agent: bool = False
@@ -110,10 +112,10 @@ class RunClient:
         """Wait for a directive newer than `after`; None: there was none within one request."""
         asked: dict[str, Any] = {} if as_agent else {"keeper": 1}
         if after is not None:
-            asked |= {"after": after, "wait": WAITS_S}
+            asked |= {"after": after, "wait": LONG_POLL_S}
         path = f"runs/{run_id}/directive/?{urlencode(asked)}"
         # Longer than the wait; otherwise each quiet one would look like a server that is away.
-        request = Request(method="GET", path=path, timeout_s=WAITS_S + 10)
+        request = Request(method="GET", path=path, timeout_s=LONG_POLL_S + 10)
         answer = checked_response(self._transport.send(request))
         # An empty object is an answer to hooks and delivery notes, but not to this request.
         if answer.body == {}:
@@ -136,7 +138,7 @@ class RunClient:
         while not until():
             ask = partial(self.next_directive, run_id, after=after, as_agent=as_agent())
             try:
-                directive = retry_while_away(ask, until=until, for_s=LETS_GO_S)
+                directive = retry_while_away(ask, until=until, for_s=MAX_HELD_OUTAGE_S)
             except ServerAway as away:
                 after = None  # after an outage, the current directive is read again
                 if as_agent() and not self._fails_closed:
@@ -155,7 +157,7 @@ class RunClient:
         """Close the idle connections."""
         self._transport.close()
 
-    def _ask(
+    def _request(
         self,
         method: str,
         path: str,
@@ -186,7 +188,7 @@ def retry_while_away(
         except ServerAway:
             if time.monotonic() >= ends_at:
                 raise
-            time.sleep(backoff(AGAIN_S))
+            time.sleep(backoff(RETRY_PAUSE_S))
     return None
 
 
@@ -196,7 +198,7 @@ class Reporter:
     Args:
         client: Asks the server.
         opening: The body of `POST runs/`.
-        obey: Called with each directive, in a thread of its own; returns once it is obeyed.
+        on_directive: Called with each directive, in a thread of its own; returns once it is obeyed.
         pauses: The agent waits in this process while it is held, not in its own hooks.
 
     Raises:
@@ -209,25 +211,30 @@ class Reporter:
         client: RunClient,
         opening: dict[str, Any],
         *,
-        obey: Callable[[Directive], None],
+        on_directive: Callable[[Directive], None],
         pauses: bool,
     ) -> None:
-        self._client, self._opening, self._obey, self._pauses = client, opening, obey, pauses
-        self._calls: queue.Queue[Callable[[], None] | None] = queue.Queue()
-        self._over = threading.Event()
-        self._run_id = client.open_first(opening)
-        self._telling = threading.Thread(target=self._tell_all, daemon=True)
-        self._telling.start()
+        self._client, self._opening, self._on_directive, self._pauses = (
+            client,
+            opening,
+            on_directive,
+            pauses,
+        )
+        self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue()
+        self._finished = threading.Event()
+        self._run_id = client.try_open_run(opening)
+        self._sender = threading.Thread(target=self._send_all, daemon=True)
+        self._sender.start()
 
-    def turn(self, turn: Turn) -> None:
+    def report_turn(self, turn: Turn) -> None:
         """Report a turn."""
-        self._calls.put(lambda: self._client.take_turns(self._run_id or "", [turn]))
+        self._queue.put(lambda: self._client.report_turns(self._run_id or "", [turn]))
 
-    def delivered(self, message_id: str) -> None:
+    def mark_delivered(self, message_id: str) -> None:
         """Report that a message reached the model."""
-        self._calls.put(lambda: self._client.delivered(self._run_id or "", message_id))
+        self._queue.put(lambda: self._client.mark_delivered(self._run_id or "", message_id))
 
-    def directive_now(self) -> Directive | None:
+    def read_directive(self) -> Directive | None:
         """Read the directive; None: the server cannot be asked."""
         if self._run_id is None:
             return None
@@ -237,41 +244,41 @@ class Reporter:
 
     def finish(self, status: str) -> None:
         """Report what is left, and the end of the run unless the server knows of it."""
-        self._calls.put(lambda: self._client.say_ended(self._run_id or "", status))
-        self._calls.put(None)
+        self._queue.put(lambda: self._client.report_end(self._run_id or "", status))
+        self._queue.put(None)
         if self._run_id is not None:
             # Without a run there is nothing to wait for: the server was away all along.
-            self._telling.join(LAST_WORDS_S)
-        self._over.set()
+            self._sender.join(FINAL_REPORT_S)
+        self._finished.set()
         self._client.close()
 
-    def _tell_all(self) -> None:
+    def _send_all(self) -> None:
         # If the first try failed, the run is opened now; its key keeps it one run.
-        run = self._insist(lambda: self._client.open_run(self._opening))
+        run = self._retry(lambda: self._client.open_run(self._opening))
         if run is None:
             return
         self._run_id = run["id"]
         # Even if a hook opened it: then its capabilities were those of the hooks alone.
-        can = self._opening["capabilities"]
-        self._insist(lambda: self._client.change(run["id"], capabilities=can))
-        threading.Thread(target=self._listen, daemon=True).start()
-        while (call := self._calls.get()) is not None:
-            self._insist(call)
+        capabilities = self._opening["capabilities"]
+        self._retry(lambda: self._client.update_run(run["id"], capabilities=capabilities))
+        threading.Thread(target=self._follow_directives, daemon=True).start()
+        while (call := self._queue.get()) is not None:
+            self._retry(call)
 
-    def _listen(self) -> None:
+    def _follow_directives(self) -> None:
         waits = False
         directives = self._client.directives(
-            self._run_id or "", as_agent=lambda: waits, until=self._over.is_set
+            self._run_id or "", as_agent=lambda: waits, until=self._finished.is_set
         )
         try:
             for directive in directives:
                 waits = self._pauses and directive.action is DirectiveAction.HOLD
-                self._obey(directive)
+                self._on_directive(directive)
         except ServerRefused as error:
             sys.stderr.write(f"guard run: {error}\n")
 
-    def _insist(self, call: Callable[[], Any]) -> Any:
+    def _retry(self, call: Callable[[], Any]) -> Any:
         try:
-            return retry_while_away(call, until=self._over.is_set)
+            return retry_while_away(call, until=self._finished.is_set)
         except ServerRefused:
             return None  # one turn that is refused must not cost the others

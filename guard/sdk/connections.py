@@ -108,7 +108,7 @@ def resolve_server(
     key: str | None,
     existing: Connection | None,
     *,
-    exchange: Callable[[str], str] | None = None,
+    exchange_code: Callable[[str], str] | None = None,
 ) -> tuple[str, str]:
     """Find address and key: from arguments, then environment, then what `connect` wrote.
 
@@ -116,14 +116,14 @@ def resolve_server(
         url: Mission Control's address, as it was given.
         key: The agent key, as it was given.
         existing: The connection that already applies here, if there is one.
-        exchange: Fetches the key at the address, in place of all these sources.
+        exchange_code: Fetches the key at the address, in place of all these sources.
 
     Raises:
         ConnectRefused: No address or no key is known, or they are unusable.
     """
     url = url or os.environ.get("MISSIONCONTROL_URL") or (existing.url if existing else "")
-    if exchange is not None and url:
-        key = exchange(url)
+    if exchange_code is not None and url:
+        key = exchange_code(url)
     # A key is a secret of the server that issued it: it is sent to no other address.
     known = existing.key if existing and existing.url.rstrip("/") == url.rstrip("/") else ""
     key = key or os.environ.get("MISSIONCONTROL_KEY") or known

@@ -91,8 +91,8 @@ class Codex(Client):
         """Trust every hook, as the person does in `/hooks`."""
         server = AppServer([str(binary()), "app-server"], env=self.env, inbox=queue.SimpleQueue())
         try:
-            server.begin()
-            (listed,) = server.ask("hooks/list", cwds=[str(self.project)])["data"]
+            server.initialize()
+            (listed,) = server.request("hooks/list", cwds=[str(self.project)])["data"]
         finally:
             server.close()
         written = "[hooks.state.{}]\ntrusted_hash = {}\n"

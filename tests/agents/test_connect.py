@@ -564,7 +564,7 @@ def test_without_git_the_listing_is_walked_and_bounded(project):
 
 
 def test_a_huge_workspace_gives_its_top(project, monkeypatch):
-    monkeypatch.setattr(hook, "MOST_FILES", 3)
+    monkeypatch.setattr(hook, "MAX_FILES", 3)
     (project / "deep").mkdir()
     for n in range(5):
         (project / "deep" / f"{n}.py").write_text("")

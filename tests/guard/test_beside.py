@@ -3,7 +3,7 @@
 import pytest
 
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.watcher import TRIES, VOUCHES_EVERY_S, Watcher, forward_from_beside
+from guard.hooks.watcher import HEARTBEAT_INTERVAL_S, MAX_TRIES, Watcher, forward_from_watcher
 from guard.sdk.connections import Connection
 from guard.sdk.flow import Response
 
@@ -47,7 +47,7 @@ class Process:
     def __init__(self, seconds):
         self.left_s, self.pauses = seconds, []
 
-    def is_there(self):
+    def is_agent_running(self):
         return self.left_s > 0
 
     def pause(self, seconds):
@@ -58,12 +58,15 @@ class Process:
 def watch(server, *, seconds=0.0, session=None):
     process = Process(seconds)
     Watcher(
-        ask=server.ask, is_there=process.is_there, pause=process.pause, session=session
-    ).stand_by()
+        ask=server.ask,
+        is_agent_running=process.is_agent_running,
+        pause=process.pause,
+        session=session,
+    ).run()
     return process
 
 
-VOUCHES = {"wait": VOUCHES_EVERY_S, "carries": False}
+VOUCHES = {"wait": HEARTBEAT_INTERVAL_S, "carries": False}
 
 
 def test_it_vouches_for_the_agent_and_says_when_it_has_gone():
@@ -119,7 +122,7 @@ def test_it_carries_what_people_say_to_a_session_it_can_speak_to():
     assert server.received[2] == {"stopped": True}
 
 
-@pytest.mark.parametrize("deaf", [TRIES - 1, TRIES, 3 * TRIES])
+@pytest.mark.parametrize("deaf", [MAX_TRIES - 1, MAX_TRIES, 3 * MAX_TRIES])
 def test_a_text_that_was_not_taken_is_said_again_until_it_is(deaf):
     session = Session(deaf=deaf)
     server = Server({"text": "look in b.py"}, {"text": "and c.py"}, {}, {}, {}, {"over": True})
@@ -177,4 +180,4 @@ def test_what_a_proxy_says_is_no_refusal_of_the_server(status, body, error):
     connection = Connection(client="codex", place="*", url="http://127.0.0.1:9", key="mc_k")
 
     with pytest.raises(error):
-        forward_from_beside(connection, {}, transport=Always(Response(status=status, body=body)))
+        forward_from_watcher(connection, {}, transport=Always(Response(status=status, body=body)))

@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from guard.running.app_server import AppServer, Notice
-from guard.running.codex_driver import Driver
-from guard.running.codex_exec import Task
+from guard.running.app_server import AppServer, Notification
+from guard.running.codex_driver import CodexDriver
+from guard.running.codex_exec import CodexTask
 from guard.running.codex_items import CodexOutput
 from guard.sdk.connections import Connection
 from tests.sdk.server import LoopbackServer, directive
@@ -84,9 +84,9 @@ def play(tmp_path, monkeypatch):
         server.start()
         codex = AppServer([sys.executable, "-c", APP_SERVER], env={}, inbox=inbox)
         connection = Connection(client="codex", place="", url=server.url, key="k")
-        task = Task(program="codex", options=(), thread={}, prompt="Work.", as_json=True)
+        task = CodexTask(program="codex", options=(), thread={}, prompt="Work.", as_json=True)
         try:
-            return Driver(task, codex, connection, inbox).run(None), server
+            return CodexDriver(task, codex, connection, inbox).run(None), server
         finally:
             codex.close()
             server.stop()
@@ -117,7 +117,7 @@ def test_an_item_of_any_depth_is_shown_and_so_is_what_comes_after_it(tmp_path, c
     codex = AppServer([sys.executable, script], env={}, inbox=inbox)
     output = CodexOutput(as_json=True, last_message=None)
 
-    for notice in iter(partial(inbox.get, timeout=60), Notice("", {})):
+    for notice in iter(partial(inbox.get, timeout=60), Notification("", {})):
         output.show(notice.method, notice.params)
 
     codex.close()

@@ -10,7 +10,7 @@ import pytest
 
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks import forwarding
-from guard.hooks.forwarding import RETURNS_WITHIN_S, ServerSilent, WatchedTransport, forward
+from guard.hooks.forwarding import MAX_OUTAGE_S, ProbingTransport, ServerSilent, forward
 from guard.sdk.connections import USER_WIDE, Connection
 from guard.sdk.flow import Request, Response
 from tests.installations import wait_for
@@ -87,7 +87,7 @@ def test_a_server_that_does_not_come_back_is_given_up():
 
     with pytest.raises(ServerAway, match="refused"):
         world.forward()
-    assert RETURNS_WITHIN_S - 2 <= world.now <= RETURNS_WITHIN_S
+    assert MAX_OUTAGE_S - 2 <= world.now <= MAX_OUTAGE_S
 
 
 def test_a_server_that_stands_still_from_the_start_is_not_waited_for():
@@ -106,7 +106,7 @@ def test_a_server_that_stood_still_while_it_held_a_call_is_asked_again():
 
 
 def test_restarts_in_a_row_are_each_waited_for():
-    away = [REFUSED] * int(RETURNS_WITHIN_S - 10)
+    away = [REFUSED] * int(MAX_OUTAGE_S - 10)
     world = World(CUT, *away, CUT, *away, YES)
 
     assert world.forward() == {"it": "ran"}
@@ -209,13 +209,13 @@ class Server(LoopbackServer):
 def test_a_server_that_keeps_its_connections_and_answers_nobody_is_given_up(
     monkeypatch, answers, early_s
 ):
-    monkeypatch.setattr(forwarding, "EARLY_LOOKS_S", (0.05, 0.1))
-    monkeypatch.setattr(forwarding, "LOOKS_EVERY_S", 0.2)
-    monkeypatch.setattr(forwarding, "EARLY_ANSWERS_WITHIN_S", early_s)
-    monkeypatch.setattr(forwarding, "ANSWERS_WITHIN_S", 0.2)
+    monkeypatch.setattr(forwarding, "EARLY_PROBES_S", (0.05, 0.1))
+    monkeypatch.setattr(forwarding, "PROBE_INTERVAL_S", 0.2)
+    monkeypatch.setattr(forwarding, "EARLY_PROBE_TIMEOUT_S", early_s)
+    monkeypatch.setattr(forwarding, "PROBE_TIMEOUT_S", 0.2)
     server = Server(answers=answers)
     server.start()
-    transport = WatchedTransport(replace(HERE, url=server.url))
+    transport = ProbingTransport(replace(HERE, url=server.url))
     body = {"hook_event_name": "PreToolUse"}
 
     with pytest.raises(ServerSilent) as raised:
@@ -230,8 +230,8 @@ def test_a_server_that_keeps_its_connections_and_answers_nobody_is_given_up(
 
 
 def test_a_held_call_is_answered_though_it_was_asked_about_meanwhile(monkeypatch):
-    monkeypatch.setattr(forwarding, "EARLY_LOOKS_S", ())
-    monkeypatch.setattr(forwarding, "LOOKS_EVERY_S", 0.05)
+    monkeypatch.setattr(forwarding, "EARLY_PROBES_S", ())
+    monkeypatch.setattr(forwarding, "PROBE_INTERVAL_S", 0.05)
     server = Server(answers=1_000)
     server.start()
     wait_for_probes = threading.Thread(target=lambda: let_go_after(server, probes=3))
@@ -260,10 +260,10 @@ class Busy(LoopbackServer):
 
 @pytest.mark.parametrize("early", [(0.05,), ()])
 def test_an_answer_does_not_wait_for_what_was_asked_beside_it(monkeypatch, early):
-    monkeypatch.setattr(forwarding, "EARLY_LOOKS_S", early)
-    monkeypatch.setattr(forwarding, "EARLY_ANSWERS_WITHIN_S", 60.0)
-    monkeypatch.setattr(forwarding, "LOOKS_EVERY_S", 0.05 if not early else 30.0)
-    monkeypatch.setattr(forwarding, "ANSWERS_WITHIN_S", 60.0)
+    monkeypatch.setattr(forwarding, "EARLY_PROBES_S", early)
+    monkeypatch.setattr(forwarding, "EARLY_PROBE_TIMEOUT_S", 60.0)
+    monkeypatch.setattr(forwarding, "PROBE_INTERVAL_S", 0.05 if not early else 30.0)
+    monkeypatch.setattr(forwarding, "PROBE_TIMEOUT_S", 60.0)
     server = Busy()
     server.start()
     connection = replace(HERE, url=server.url)

@@ -6,7 +6,13 @@ from guard.adapters import adapter_of
 from guard.adapters.claude_code.adapter import misses, rests
 from guard.adapters.hook import HookEvent, HookWiring
 from guard.errors import ServerAway, ServerRefused
-from guard.hooks.watcher import AGAIN_S, ASK_S, RESTS, wait_beside, wait_for_message
+from guard.hooks.watcher import (
+    LONG_POLL_S,
+    REST_STATUS,
+    RETRY_PAUSE_S,
+    wait_for_message,
+    wait_while_idle,
+)
 from guard.sdk.connections import Connection
 
 QUESTION = {"hook_event_name": "Idle", "session_id": "s"}
@@ -39,14 +45,17 @@ def test_it_asks_from_where_the_rest_began():
     server = Server({"since": 7}, {"over": True})
 
     assert server.message() is None
-    assert server.asked == [QUESTION | {"wait": ASK_S}, QUESTION | {"wait": ASK_S, "since": 7}]
+    assert server.asked == [
+        QUESTION | {"wait": LONG_POLL_S},
+        QUESTION | {"wait": LONG_POLL_S, "since": 7},
+    ]
 
 
 def test_a_server_that_is_away_is_asked_again_later():
     server = Server(ServerAway("restarting"), {"wake": "here I am"})
 
     assert server.message() == "here I am"
-    assert [0 < pause <= AGAIN_S for pause in server.pauses] == [True]
+    assert [0 < pause <= RETRY_PAUSE_S for pause in server.pauses] == [True]
 
 
 @pytest.mark.parametrize("answer", [ServerRefused(403, "no"), None, [], "odd"])
@@ -57,7 +66,7 @@ def test_an_answer_that_is_none_ends_the_wait(answer):
 def test_a_session_that_does_not_live_on_is_not_waited_beside():
     connection = Connection(client="codex", place="*", url="http://127.0.0.1:9", key="k")
 
-    assert wait_beside(adapter_of("codex"), connection, {}, HookWiring()) == RESTS
+    assert wait_while_idle(adapter_of("codex"), connection, {}, HookWiring()) == REST_STATUS
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,10 @@ import pytest
 
 from guard.errors import ServerAway, ServerRefused
 from guard.running import run_client
-from guard.running.command import INTERRUPTED, NOT_RUNNABLE, NOT_STARTED
-from guard.running.command import keep as keep_command
+from guard.running.command import INTERRUPTED_STATUS, NOT_RUNNABLE, NOT_STARTED, run_supervised
 from guard.running.processes import is_running
 from guard.running.run_client import Reporter, RunClient, retry_while_away
-from guard.running.supervisor import Keeper
+from guard.running.supervisor import Supervisor
 from guard.sdk.connections import Connection
 from guard.turn import Role, Turn
 from tests.installations import wait_for
@@ -29,7 +28,7 @@ OPENING = {"key": "k", "name": "work", "capabilities": {}}
 
 @pytest.fixture(autouse=True)
 def asks_again_at_once(monkeypatch):
-    monkeypatch.setattr(run_client, "AGAIN_S", 0.01)
+    monkeypatch.setattr(run_client, "RETRY_PAUSE_S", 0.01)
 
 
 class OneRun(LoopbackServer):
@@ -60,10 +59,10 @@ def server():
 
 def test_who_is_refused_a_directive_does_not_ask_again_and_again(server, capsys):
     client = RunClient(Connection(client="run", place="", url=server.url, key="k"))
-    reporter = Reporter(client, OPENING, obey=lambda _: None, pauses=False)
+    reporter = Reporter(client, OPENING, on_directive=lambda _: None, pauses=False)
     server.await_polls()
     for number in range(20):
-        reporter.turn(Turn(role=Role.ASSISTANT, content=f"{number}"))
+        reporter.report_turn(Turn(role=Role.ASSISTANT, content=f"{number}"))
     reporter.finish("completed")
 
     assert len(server.of("POST", "/turns/")) == 20
@@ -72,7 +71,7 @@ def test_who_is_refused_a_directive_does_not_ask_again_and_again(server, capsys)
 
 
 def test_an_empty_object_is_no_refusal_of_a_directive(monkeypatch):
-    monkeypatch.setattr(run_client, "AGAIN_S", 0.0)
+    monkeypatch.setattr(run_client, "RETRY_PAUSE_S", 0.0)
     server, answers = OneRun(), [{}, directive("hold")]
     server.answer_poll = lambda _: (200, answers.pop(0))
     server.start()
@@ -134,7 +133,7 @@ def test_to_fail_closed_nothing_is_driven_whose_run_is_refused():
     client = RunClient(Connection(client="codex", place="", url=server.url, key="k", fail="closed"))
 
     with pytest.raises(ServerRefused, match="not now"):
-        Reporter(client, OPENING, obey=lambda _: None, pauses=False)
+        Reporter(client, OPENING, on_directive=lambda _: None, pauses=False)
     client.close()
     server.stop()
 
@@ -183,7 +182,7 @@ class Standing:
     def pause(self):
         self.done.put("pause")
 
-    def go_on(self):
+    def resume(self):
         self.done.put("go on")
 
     def end(self):
@@ -196,22 +195,22 @@ class Standing:
 @pytest.fixture
 def keep(tmp_path):
     """Keep a command whose server gives these directives, one a poll, and then no other."""
-    keepers = []
+    supervisors = []
 
     def start(*directives, fail="open", poll=None):
         server, command = KeptRun(*directives), Standing()
         server.answer_poll = poll or server.answer_poll
         server.start()
         connection = Connection(client="run", place="", url=server.url, key="k", fail=fail)
-        keeper = Keeper(RunClient(connection), notes=tmp_path, opening=OPENING)
-        keeper.open()
-        keeper.start(command)
-        keepers.append((keeper, server))
+        supervisor = Supervisor(RunClient(connection), notes=tmp_path, opening=OPENING)
+        supervisor.open()
+        supervisor.start(command)
+        supervisors.append((supervisor, server))
         return server, command
 
     yield start
-    for keeper, server in keepers:
-        keeper.finish(1)
+    for supervisor, server in supervisors:
+        supervisor.finish(1)
         server.stop()
 
 
@@ -276,7 +275,7 @@ def test_a_page_that_stands_between_does_not_end_a_paused_command(keep, page):
 def test_to_fail_open_a_paused_command_goes_on_until_its_server_is_back(
     keep, monkeypatch, fail, then
 ):
-    monkeypatch.setattr(run_client, "LETS_GO_S", 0)
+    monkeypatch.setattr(run_client, "MAX_HELD_OUTAGE_S", 0)
     held = directive("hold", version=1)
 
     _, command = keep(fail=fail, poll=lambda asked: (503 if "after=" in asked.path else 200, held))
@@ -286,19 +285,19 @@ def test_to_fail_open_a_paused_command_goes_on_until_its_server_is_back(
 
 @pytest.fixture
 def paused(tmp_path):
-    """A command that stands still under `guard run`: its keeper, and its own number."""
+    """A command that stands still under `guard run`: its supervisor, and its own number."""
     server, pid_file = KeptRun(directive("hold", version=1)), tmp_path / "pid"
     server.start()
-    keeper = subprocess.Popen(
+    supervisor = subprocess.Popen(
         [*RUN, "--url", server.url, "--key", "mc_x", "--", "sh", "-c", PRINTS_ITS_NUMBER, pid_file],
         env=os.environ | {"HOME": str(tmp_path)},
         stdin=subprocess.DEVNULL,
     )
     # The second poll is a waiting command's.
     server.await_polls(2)
-    yield keeper, int(wait_for(lambda: pid_file.exists() and pid_file.read_text()))
-    keeper.kill()
-    keeper.wait()
+    yield supervisor, int(wait_for(lambda: pid_file.exists() and pid_file.read_text()))
+    supervisor.kill()
+    supervisor.wait()
     server.stop()
 
 
@@ -307,11 +306,11 @@ PRINTS_ITS_NUMBER = "echo $$ > $0; while :; do sleep 0.1; done"
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_paused_command_hears_a_signal_that_ends_it(paused, number):
-    keeper, pid = paused
+    supervisor, pid = paused
 
-    keeper.send_signal(number)
+    supervisor.send_signal(number)
 
-    assert keeper.wait(60) == 128 + number
+    assert supervisor.wait(60) == 128 + number
     assert not is_running(pid)
 
 
@@ -339,7 +338,7 @@ def test_a_run_whose_opening_was_interrupted_is_ended():
     opened = server.of("POST", "/runs/")
     assert len({asked.body["key"] for asked in opened}) == 1
     assert [asked.body for asked in server.of("PATCH", "/runs/run-1/")] == [{"status": "failed"}]
-    assert status == INTERRUPTED
+    assert status == INTERRUPTED_STATUS
 
 
 class CtrlC(dict[str, str]):
@@ -356,7 +355,7 @@ def test_a_run_that_was_interrupted_before_its_command_began_is_ended(monkeypatc
     monkeypatch.setattr(os, "environ", CtrlC(os.environ))
 
     with pytest.raises(KeyboardInterrupt):
-        keep_command(Namespace(command_line=["true"], name=None), connection, is_one_run=True)
+        run_supervised(Namespace(command_line=["true"], name=None), connection, is_one_run=True)
 
     assert [asked.body for asked in server.of("PATCH", "/runs/run-1/")] == [{"status": "failed"}]
     server.stop()

@@ -7,7 +7,7 @@ import pytest
 
 from guard.adapters.codex.hooks import capabilities, read
 from guard.running import codex_exec, command, session_notes
-from guard.running.codex_items import WITHOUT_TURN, Ledger, line_of, read_usage_update, turn_of
+from guard.running.codex_items import NO_TURN_TEXT, UsageLedger, line_of, read_call_usage, turn_of
 from guard.sdk.connections import Connection, save_connection
 from guard.turn import Role, Turn
 
@@ -19,8 +19,8 @@ def home(tmp_path, monkeypatch):
     for name in (
         "MISSIONCONTROL_URL",
         "MISSIONCONTROL_KEY",
-        session_notes.NOTES,
-        session_notes.STEERED,
+        session_notes.NOTES_VARIABLE,
+        session_notes.STEERED_VARIABLE,
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -34,13 +34,13 @@ def a_pipe(raw):
 
 
 def task(*words):
-    read = codex_exec.read(["codex", "exec", SKIP, *words])
-    assert isinstance(read, codex_exec.Task), read
+    read = codex_exec.read_command(["codex", "exec", SKIP, *words])
+    assert isinstance(read, codex_exec.CodexTask), read
     return read
 
 
 def refusal(*words):
-    read = codex_exec.read(["codex", *words])
+    read = codex_exec.read_command(["codex", *words])
     assert isinstance(read, str)
     return read
 
@@ -106,13 +106,13 @@ def test_what_cannot_be_driven_is_said(words):
 
 @pytest.mark.parametrize("words", [[], ["Mend it."], ["resume"]])
 def test_its_own_screen_is_left_to_it(words):
-    assert refusal(*words) == codex_exec.SCREEN
+    assert refusal(*words) == codex_exec.SCREEN_NOT_STEERED
 
 
 def test_inside_a_repository_no_flag_is_needed(home):
     (home / ".git").mkdir()
 
-    assert isinstance(codex_exec.read(["codex", "e", "x"]), codex_exec.Task)
+    assert isinstance(codex_exec.read_command(["codex", "e", "x"]), codex_exec.CodexTask)
 
 
 # --- where -----------------------------------------------------------------------
@@ -121,7 +121,7 @@ def test_inside_a_repository_no_flag_is_needed(home):
 def wanted(*words, client=None):
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    return command.wanted(parser.parse_args([*words, "--", "x"]), client)
+    return command.find_connection(parser.parse_args([*words, "--", "x"]), client)
 
 
 def test_a_connected_agents_server_and_choice_are_taken(home):
@@ -158,21 +158,21 @@ def test_to_fail_closed_it_starts_nothing_unwatched(home, capsys):
 
 def test_a_session_is_noted_where_somebody_keeps_it(home, monkeypatch):
     session_notes.note_session("codex", "unkept")
-    monkeypatch.setenv(session_notes.NOTES, str(home))
+    monkeypatch.setenv(session_notes.NOTES_VARIABLE, str(home))
     session_notes.note_session("codex", "a/../b")
     session_notes.note_session("codex", "")
 
-    assert session_notes.noted(home) == {"codex:a/../b"}
-    assert session_notes.noted(home / "nowhere") == set()
+    assert session_notes.noted_sessions(home) == {"codex:a/../b"}
+    assert session_notes.noted_sessions(home / "nowhere") == set()
 
 
 def test_a_kept_session_can_be_ended_and_a_steered_one_told_now(monkeypatch):
-    monkeypatch.setenv(session_notes.NOTES, "/somewhere")
-    monkeypatch.setenv(session_notes.STEERED, "1")
+    monkeypatch.setenv(session_notes.NOTES_VARIABLE, "/somewhere")
+    monkeypatch.setenv(session_notes.STEERED_VARIABLE, "1")
     body = {
         "hook_event_name": "PostToolUse",
         "session_id": "s",
-        "guard": session_notes.kept_facts(),
+        "guard": session_notes.guard_run_facts(),
     }
 
     event = read(body)
@@ -243,48 +243,48 @@ def a_text(text):
 
 def used(total):
     counts = {"totalTokens": total, "inputTokens": 10, "outputTokens": 1}
-    return read_usage_update({"turnId": "t", "tokenUsage": {"last": counts, "total": counts}})
+    return read_call_usage({"turnId": "t", "tokenUsage": {"last": counts, "total": counts}})
 
 
 def test_a_turn_waits_for_what_its_model_call_used():
-    ledger = Ledger()
+    ledger = UsageLedger()
 
-    assert ledger.turn(a_text("a")) == []
-    (paid,) = ledger.used(used(7))
+    assert ledger.add_turn(a_text("a")) == []
+    (paid,) = ledger.add_usage(used(7))
     assert (paid.key, paid.call_id) == ("a", "t:7")
 
 
 def test_of_two_turns_of_one_call_the_first_pays():
-    ledger = Ledger()
-    ledger.turn(a_text("a"))
-    ledger.turn(a_text("b"))
+    ledger = UsageLedger()
+    ledger.add_turn(a_text("a"))
+    ledger.add_turn(a_text("b"))
 
-    assert [turn.call_id for turn in ledger.used(used(7))] == ["t:7", None]
+    assert [turn.call_id for turn in ledger.add_usage(used(7))] == ["t:7", None]
 
 
 def test_use_that_is_told_early_is_paid_by_the_next_turn():
-    ledger = Ledger()
+    ledger = UsageLedger()
 
-    assert ledger.used(used(7)) == []
-    assert [turn.call_id for turn in ledger.turn(a_text("a"))] == ["t:7"]
+    assert ledger.add_usage(used(7)) == []
+    assert [turn.call_id for turn in ledger.add_turn(a_text("a"))] == ["t:7"]
 
 
 def test_a_persons_turn_waits_for_nothing():
     asked = Turn(role=Role.USER, content="Go.")
 
-    assert Ledger().turn(asked) == [asked]
-    assert Ledger().turn(None) == []
+    assert UsageLedger().add_turn(asked) == [asked]
+    assert UsageLedger().add_turn(None) == []
 
 
 def test_at_the_end_nothing_is_left_untold():
-    ledger = Ledger()
-    ledger.turn(a_text("a"))
-    ledger.used(used(7))
-    ledger.used(used(8))
-    ledger.used(used(9))
+    ledger = UsageLedger()
+    ledger.add_turn(a_text("a"))
+    ledger.add_usage(used(7))
+    ledger.add_usage(used(8))
+    ledger.add_usage(used(9))
 
-    assert [(turn.content, turn.call_id) for turn in ledger.rest()] == [
-        (WITHOUT_TURN, "t:8"),
-        (WITHOUT_TURN, "t:9"),
+    assert [(turn.content, turn.call_id) for turn in ledger.flush()] == [
+        (NO_TURN_TEXT, "t:8"),
+        (NO_TURN_TEXT, "t:9"),
     ]
-    assert ledger.rest() == []
+    assert ledger.flush() == []

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from guard.running.command import ENDED
+from guard.running.command import ENDED_STATUS
 from tests.guard.test_run_client import KeptRun
 from tests.sdk.server import directive
 
@@ -119,7 +119,7 @@ def test_a_stop_ends_the_command_and_guard_run_with_it(terminal):
 
     person = terminal("sh", "-c", "while :; do sleep 0.1; done", url=server.url)
 
-    assert person.status() == ENDED
+    assert person.status() == ENDED_STATUS
     server.stop()
 
 

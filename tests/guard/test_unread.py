@@ -9,8 +9,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 WATCHER = """
 import os, sys
-from guard.hooks.watcher import end_when_unread
-end_when_unread()
+from guard.hooks.watcher import exit_when_unread
+exit_when_unread()
 print("watching", flush=True)
 sys.stdin.read()
 sys.exit(3)

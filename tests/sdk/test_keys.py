@@ -29,7 +29,7 @@ def test_a_key_is_exchanged_at_the_address_that_was_found():
         asked.append(url)
         return "mc_exchanged"
 
-    assert resolve_server(None, "mc_given", EXISTING, exchange=exchange)[1] == "mc_exchanged"
+    assert resolve_server(None, "mc_given", EXISTING, exchange_code=exchange)[1] == "mc_exchanged"
     assert asked == ["http://existing"]
 
 

@@ -29,7 +29,7 @@ from guard.adapters.hook import PROBING
 from guard.adapters.parsing import mapping, rows_at_end, text
 from guard.errors import GuardError
 from guard.running.processes import session_process
-from guard.running.session_notes import kept_facts
+from guard.running.session_notes import guard_run_facts
 from guard.sdk.connections import HOOK_HOLD_S, REPORT_HOOK_S
 
 TRIES_S = 30
@@ -96,7 +96,7 @@ def ask_trust() -> Finding:
         inbox = queue.SimpleQueue[object]()
         server = AppServer([program, "app-server"], env=os.environ, inbox=inbox, quiet=True)
         with closing(server):
-            server.begin()
+            server.initialize()
             hooks = server.our_hooks(str(Path.cwd()))
     except (GuardError, OSError) as error:
         return Finding("review", False, f"Codex does not say: {error}")
@@ -145,7 +145,7 @@ def look_up(body: dict[str, Any]) -> dict[str, Any]:
     # Codex's own screen uses a shared server, through which a session can be reached.
     if rpc.socket_of_daemon():
         found["daemon"] = True
-    return {"guard": rollout_facts(body) | found | kept_facts()}
+    return {"guard": rollout_facts(body) | found | guard_run_facts()}
 
 
 def abilities(hooks: Hooks) -> tuple[Finding, ...]:

@@ -22,16 +22,16 @@ from guard.adapters.parsing import mapping, text
 from guard.errors import GuardError
 from guard.running.processes import calling_agent
 
-CLIENT = {"name": "missioncontrol", "title": "Mission Control", "version": "1"}
-SERVES = "app-server"
-LISTENS_ON = "unix://"
-SOCKET = Path("app-server-control") / "app-server-control.sock"
+CLIENT_INFO = {"name": "missioncontrol", "title": "Mission Control", "version": "1"}
+APP_SERVER = "app-server"
+SOCKET_SCHEME = "unix://"
+DEFAULT_SOCKET = Path("app-server-control") / "app-server-control.sock"
 
-ANSWERS_WITHIN_S = 10.0
+ANSWER_TIMEOUT_S = 10.0
 
-TEXT, CLOSE = 1, 8
+TEXT_FRAME, CLOSE_FRAME = 1, 8
 # A frame's first length byte: the length itself follows, in 2 or 8 bytes (RFC 6455, 5.2).
-MEDIUM, LONG = 126, 127
+LENGTH_IN_16_BITS, LENGTH_IN_64_BITS = 126, 127
 
 
 class AppServerFailed(GuardError):
@@ -41,27 +41,27 @@ class AppServerFailed(GuardError):
 
 
 # The daemon has gone, speaks another protocol, or refuses.
-FAILURES = (OSError, ValueError, AppServerFailed)
+DAEMON_ERRORS = (OSError, ValueError, AppServerFailed)
 
 
 class AppServerClient(abc.ABC):
     """A conversation with an app-server; subclasses transport the messages."""
 
     def __init__(self) -> None:
-        self._numbers = itertools.count(1)
+        self._ids = itertools.count(1)
 
-    def begin(self) -> None:
+    def initialize(self) -> None:
         """Introduce us to the server."""
-        self.ask("initialize", clientInfo=CLIENT)
+        self.request("initialize", clientInfo=CLIENT_INFO)
         self._send({"method": "initialized"})
 
-    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+    def request(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a request, and wait for the answer.
 
         Raises:
             AppServerFailed: It refused, has gone, or does not answer.
         """
-        message = {"id": next(self._numbers), "method": method, "params": params}
+        message = {"id": next(self._ids), "method": method, "params": params}
         answer = self._exchange(message)
         if "error" in answer:
             reason = mapping(answer["error"]).get("message", "no reason given")
@@ -73,18 +73,18 @@ class AppServerClient(abc.ABC):
         """Send a message."""
 
     @abc.abstractmethod
-    def _exchange(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _exchange(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send a request, and return the message that answers it."""
 
 
 def socket_of_daemon() -> Path | None:
     """Return the socket of the daemon that called our hook; None: it was not a daemon."""
     _, command = calling_agent("codex")
-    address = next((word for word in command if word.startswith(LISTENS_ON)), None)
-    if SERVES not in command or address is None:
+    address = next((word for word in command if word.startswith(SOCKET_SCHEME)), None)
+    if APP_SERVER not in command or address is None:
         return None
     home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
-    path = Path(address.removeprefix(LISTENS_ON) or home / SOCKET)
+    path = Path(address.removeprefix(SOCKET_SCHEME) or home / DEFAULT_SOCKET)
     # Resolved: a socket's own address must be short, however long Codex's home is.
     return path.resolve() if path.exists() else None
 
@@ -103,42 +103,42 @@ class DaemonSession:
 
     def stop(self) -> bool:
         """Interrupt the running turn; return whether the session is at rest."""
-        with contextlib.suppress(*FAILURES), self._conversation() as codex:
+        with contextlib.suppress(*DAEMON_ERRORS), self._connect() as codex:
             turn = self._running_turn(codex)
             if turn:
-                codex.ask("turn/interrupt", threadId=self._thread, turnId=turn)
+                codex.request("turn/interrupt", threadId=self._thread, turnId=turn)
             return True
         return False
 
     def say(self, words: str) -> bool:
         """Put a text into the running turn, or begin a turn with it; True: it was taken."""
         given = [{"type": "text", "text": words}]
-        with contextlib.suppress(*FAILURES), self._conversation() as codex:
+        with contextlib.suppress(*DAEMON_ERRORS), self._connect() as codex:
             turn = self._running_turn(codex)
             if turn:
-                codex.ask("turn/steer", threadId=self._thread, expectedTurnId=turn, input=given)
+                codex.request("turn/steer", threadId=self._thread, expectedTurnId=turn, input=given)
             else:
-                codex.ask("turn/start", threadId=self._thread, input=given)
+                codex.request("turn/start", threadId=self._thread, input=given)
             return True
         return False
 
-    def _running_turn(self, codex: _Conversation) -> str:
-        listed = codex.ask("thread/turns/list", threadId=self._thread, limit=1)
+    def _running_turn(self, codex: _WebSocketClient) -> str:
+        listed = codex.request("thread/turns/list", threadId=self._thread, limit=1)
         newest = mapping(next(iter(listed.get("data") or ()), None))
         return text(newest, "id") if newest.get("status") == "inProgress" else ""
 
     @contextlib.contextmanager
-    def _conversation(self) -> Iterator[_Conversation]:
+    def _connect(self) -> Iterator[_WebSocketClient]:
         with socket.socket(socket.AF_UNIX) as link:
-            link.settimeout(ANSWERS_WITHIN_S)
+            link.settimeout(ANSWER_TIMEOUT_S)
             link.connect(str(self._path))
             with link.makefile("rwb") as stream:
-                conversation = _Conversation(stream)
-                conversation.begin()
+                conversation = _WebSocketClient(stream)
+                conversation.initialize()
                 yield conversation
 
 
-class _Conversation(AppServerClient):
+class _WebSocketClient(AppServerClient):
     """Messages over a WebSocket (RFC 6455), as a client: its frames are masked."""
 
     def __init__(self, stream: Any) -> None:
@@ -162,49 +162,51 @@ class _Conversation(AppServerClient):
         while stream.readline().strip():
             pass
 
-    def _exchange(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._send(question)
+    def _exchange(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._send(message)
         while True:
             # Messages to the person's screen may come in between.
             message = self._receive()
-            if message.get("id") == question["id"] and "method" not in message:
+            if message.get("id") == message["id"] and "method" not in message:
                 return message
 
     def _send(self, message: Mapping[str, Any]) -> None:
         data, mask = json.dumps(message).encode(), os.urandom(4)
         length = len(data)
         # The length in seven bits, or a mark and 16 or 64 bits (RFC 6455, 5.2).
-        if length < MEDIUM:
+        if length < LENGTH_IN_16_BITS:
             head = bytes([0x80 | length])
         elif length < 1 << 16:
-            head = bytes([0x80 | MEDIUM]) + length.to_bytes(2, "big")
+            head = bytes([0x80 | LENGTH_IN_16_BITS]) + length.to_bytes(2, "big")
         else:
-            head = bytes([0x80 | LONG]) + length.to_bytes(8, "big")
+            head = bytes([0x80 | LENGTH_IN_64_BITS]) + length.to_bytes(8, "big")
         # A server must close the connection if a client's frame is not masked (RFC 6455, 5.1).
         masked = bytes(byte ^ mask[place % 4] for place, byte in enumerate(data))
-        self._stream.write(bytes([0x80 | TEXT]) + head + mask + masked)
+        self._stream.write(bytes([0x80 | TEXT_FRAME]) + head + mask + masked)
         self._stream.flush()
 
     def _receive(self) -> Mapping[str, Any]:
         """Read the next message; control frames (such as a ping) are skipped."""
         data = b""
         while True:
-            first, length = self._exactly(2)
+            first, length = self._read_exactly(2)
             length &= 0x7F
-            if length >= MEDIUM:
-                length = int.from_bytes(self._exactly(2 if length == MEDIUM else 8), "big")
-            part, kind = self._exactly(length), first & 0x0F
-            if kind == CLOSE:
+            if length >= LENGTH_IN_16_BITS:
+                length = int.from_bytes(
+                    self._read_exactly(2 if length == LENGTH_IN_16_BITS else 8), "big"
+                )
+            part, kind = self._read_exactly(length), first & 0x0F
+            if kind == CLOSE_FRAME:
                 raise ConnectionResetError("Codex's daemon closed the conversation")
             # Control frames may come between the fragments of a message (RFC 6455, 5.4).
-            if kind > TEXT:
+            if kind > TEXT_FRAME:
                 continue
             data += part
             # The last fragment of a message.
             if first & 0x80:
                 return mapping(json.loads(data))
 
-    def _exactly(self, count: int) -> bytes:
+    def _read_exactly(self, count: int) -> bytes:
         read: bytes = self._stream.read(count)
         if len(read) < count:
             raise ConnectionResetError("Codex's daemon has gone")
