@@ -23,7 +23,7 @@ from django.db.models.functions import Cast
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit import heads, signing
-from missioncontrol.costs.ledger import HIGHEST_SUM, JUDGE
+from missioncontrol.costs.ledger import JUDGE, MAX_SUM
 from missioncontrol.proof import (
     COST_EVENT,
     TURN_FIELDS,
@@ -265,7 +265,7 @@ def _row_faults(run: Run, replayed: Replayed, last: Link) -> Iterator[Fault]:
 
 def _capped(cost: Decimal) -> Decimal:
     # The column's maximum; a run may report more.
-    return min(cost, HIGHEST_SUM).quantize(MICRO)
+    return min(cost, MAX_SUM).quantize(MICRO)
 
 
 def _turn_faults(run: Run, replayed: Replayed, erased: ErasedExtent, last: Link) -> Iterator[Fault]:

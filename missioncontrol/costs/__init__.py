@@ -6,5 +6,5 @@ source of a call counts (`ledger`), what it costs (`prices`), what a turn adds
 a parent, because the run's use then counts towards the runs above. May import `runs`; never
 opens a card.
 
-Begin with `counting.count`, then `spending.Spending`.
+Begin with `counting.count_turn`, then `spending.SharedCounters`.
 """

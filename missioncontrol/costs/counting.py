@@ -14,18 +14,18 @@ from django.db.models.functions import Coalesce, NullIf
 from guard.budget import Budget, Spent
 from guard.turn import Role, Turn, Usage
 from missioncontrol.costs.ledger import (
-    HIGHEST_SUM,
     JUDGE,
+    MAX_SUM,
     Call,
-    Pricer,
-    enter,
+    PricedBy,
+    enter_call,
     is_best_source,
-    row_of,
-    take_back,
-    to_the_micro,
+    ledger_row,
+    remove_worse_calls,
+    round_to_micro,
 )
-from missioncontrol.costs.prices import own_price
-from missioncontrol.costs.spending import Spending, Use
+from missioncontrol.costs.prices import project_price
+from missioncontrol.costs.spending import SharedCounters, Use
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Run
@@ -38,14 +38,14 @@ from missioncontrol.wire.events import CostAttributed
 # Every token once: output includes reasoning.
 TOTAL_COLUMNS = tuple(column for name, column in USAGE_COLUMNS.items() if name != "reasoning")
 # Agents of one run that are counted separately without being named in its ceilings.
-AGENTS_REMEMBERED = 256
-NOTHING = Spent()
-RUNS_AT_ONCE = 64
+MAX_UNNAMED_AGENTS = 256
+NO_SPENDING = Spent()
+RUNS_PER_BATCH = 64
 
 
-def with_counted(turns: QuerySet[TurnModel]) -> QuerySet[TurnModel]:
+def with_counted_calls(turns: QuerySet[TurnModel]) -> QuerySet[TurnModel]:
     """Annotate each turn with `counted`: the ledger row of its own model call, if any."""
-    # The same rule as `_name`, in the database: one query for all turns of a batch.
+    # The same rule as `_call_name`, in the database: one query for all turns of a batch.
     name = Coalesce(NullIf(OuterRef("call_id"), Value("")), OuterRef("key"))
     own = ModelCall.objects.filter(run_id=OuterRef("run_id"), call_id=name)
     # Not `Exists`, for which PostgreSQL may read the whole ledger once, into a hash table.
@@ -59,20 +59,20 @@ class CostTotals:
     """
 
     def __init__(self, turns: Iterable[TurnModel], runs: Iterable[Run], *, at: datetime) -> None:
-        """`turns` must come from `with_counted`."""
+        """`turns` must come from `with_counted_calls`."""
         seen = list(turns)
-        self.spending = Spending(runs, agents={turn.agent for turn in seen}, at=at)
+        self.counters = SharedCounters(runs, agents={turn.agent for turn in seen}, at=at)
         self._counted = {
             (turn.run_id, turn.call_id or turn.key) for turn in seen if cast(Any, turn).counted
         }
         # Collected, so that they are written by one statement.
-        self._new: list[ModelCall] = []
+        self._new_calls: list[ModelCall] = []
         self.costs: dict[UUID, Decimal | None] = {}
         """By turn, the cost of its call, for turns whose call was counted in this transaction."""
 
-    def claims(self, run: Run, turn: Turn) -> bool:
+    def claim_call(self, run: Run, turn: Turn) -> bool:
         """Claim a turn's model call; several turns may carry the same one."""
-        name = _name(turn)
+        name = _call_name(turn)
         if (run.id, name) in self._counted or not is_best_source(run, "turns"):
             return False
         # A call without a name cannot be told from another: it is counted each time.
@@ -80,19 +80,19 @@ class CostTotals:
             self._counted.add((run.id, name))
         return True
 
-    def keep(self, call: ModelCall, row: TurnModel) -> None:
+    def add_call(self, call: ModelCall, row: TurnModel) -> None:
         """Collect a newly counted call, and its cost for its turn."""
-        self._new.append(call)
+        self._new_calls.append(call)
         self.costs[row.id] = call.cost_usd
 
     def write(self, tx: RunTransaction) -> None:
         """Store the new calls; the shared sums are added to at the transaction's very end."""
-        insert_rows(ModelCall, self._new)
+        insert_rows(ModelCall, self._new_calls)
         # All runs of a project add to the same rows: they are locked last, for the commit alone.
-        tx.before_commit.append(self.spending.write)
+        tx.before_commit.append(self.counters.write)
 
 
-def count(
+def count_turn(
     tx: RunTransaction, run: Run, row: TurnModel, turn: Turn, cost_totals: CostTotals
 ) -> None:
     """Add a turn's call, failure, tokens and dollars to its run and to what runs share."""
@@ -111,14 +111,14 @@ def count(
             use.calls = 1
             meters.tool_calls += 1
             meters.failures = meters.failures + 1 if turn.error else 0
-    if is_paid and cost_totals.claims(run, turn):
+    if is_paid and cost_totals.claim_call(run, turn):
         # The ledger needs a name for each call: without one, the turn's row id.
-        paid = Call.of_turn(turn, row, call_id=_name(turn) or str(row.id), source="turns")
-        call, spent = enter(tx, run, paid)
+        paid = Call.of_turn(turn, row, call_id=_call_name(turn) or str(row.id), source="turns")
+        call, spent = enter_call(tx, run, paid)
         use.add(spent)
-        cost_totals.keep(call, row)
-    cost_totals.spending.add(run, row.agent, use)
-    count_agent(run, row.agent, use, obs=row.obs, failed=bool(turn.error))
+        cost_totals.add_call(call, row)
+    cost_totals.counters.add(run, row.agent, use)
+    count_agent_use(run, row.agent, use, obs=row.obs, failed=bool(turn.error))
 
 
 def charge_judge(
@@ -137,17 +137,17 @@ def charge_judge(
     """
     if ModelCall.objects.filter(run=run, call_id=call_id).exists():
         return
-    pricer: Pricer | None = None if cost is None else "price list"
+    pricer: PricedBy | None = None if cost is None else "price list"
     # A judge that reports its own cost is believed, as an agent is.
-    if cost is None and (mine := own_price(run.project.prices, model, usage)) is not None:
-        cost, pricer = to_the_micro(mine), "project"
+    if cost is None and (own_cost := project_price(run.project.prices, model, usage)) is not None:
+        cost, pricer = round_to_micro(own_cost), "project"
     # The shared counters are only added to, so none is read.
-    spending = Spending((), at=tx.at)
-    spending.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
-    run.meters.judge_cost_usd = min(run.meters.judge_cost_usd + (cost or 0), HIGHEST_SUM)
+    counters = SharedCounters((), at=tx.at)
+    counters.add(run, agent, Use(usd=cost or Decimal(0), tokens=usage.total))
+    run.meters.judge_cost_usd = min(run.meters.judge_cost_usd + (cost or 0), MAX_SUM)
     run.meters.unpriced_calls += cost is None
     call = Call(call_id=call_id, source=JUDGE, agent=agent, model=model, usage=usage)
-    row_of(tx, run, call, cost).save(force_insert=True)
+    ledger_row(tx, run, call, cost).save(force_insert=True)
     tx.record(
         run,
         CostAttributed,
@@ -160,10 +160,10 @@ def charge_judge(
         usage=usage,
         priced_by=pricer,
     )
-    tx.before_commit.append(spending.write)
+    tx.before_commit.append(counters.write)
 
 
-def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
+def spent_by(run: Run, *, at: datetime, below: Spent = NO_SPENDING) -> Spent:
     """Return what a run, including its judge, and the runs below it have used so far.
 
     The time in which the agent was asked to wait does not count.
@@ -188,12 +188,12 @@ def spent_by(run: Run, *, at: datetime, below: Spent = NOTHING) -> Spent:
     )
 
 
-def _name(turn: Turn) -> str | None:
+def _call_name(turn: Turn) -> str | None:
     """Return the call's id, otherwise the turn's key: a completion repeats its proposal's usage."""
     return turn.call_id or turn.key
 
 
-def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = False) -> None:
+def count_agent_use(run: Run, agent: str, use: Use, *, obs: int, failed: bool = False) -> None:
     """Add to what one agent of the run used, if ceilings apply to it."""
     agents = ceilings_of(run).get("agents")
     if not agents or not agent or Budget.from_mapping({"agents": agents}).of_agent(agent) is None:
@@ -212,29 +212,29 @@ def count_agent(run: Run, agent: str, use: Use, *, obs: int, failed: bool = Fals
     ]
     spent = {**run.meters.agents_spent, agent: used}
     unnamed = spent.keys() - agents
-    if len(unnamed) > AGENTS_REMEMBERED:
+    if len(unnamed) > MAX_UNNAMED_AGENTS:
         # Clients name agents: there is no limit to names if each call has a new one.
         del spent[min(unnamed, key=lambda name: spent[name][5:])]
     run.meters.agents_spent = spent
 
 
-def take_over(
-    tx: RunTransaction, run: Run, *, source: str, since: datetime | None, spending: Spending
+def switch_source(
+    tx: RunTransaction, run: Run, *, source: str, since: datetime | None, counters: SharedCounters
 ) -> None:
     """Count a run from a better source from now on, replacing what worse ones reported since.
 
     Calls before `since` stay counted, because this source will not report them; None: all are
     replaced. If the source later reports an earlier call, more is replaced.
 
-    The caller holds the run's row lock; shared sums change when `spending` is written.
+    The caller holds the run's row lock; shared sums change when `counters` is written.
     """
-    for call in take_back(tx, run, better=source, since=since):
+    for call in remove_worse_calls(tx, run, better=source, since=since):
         tokens = sum(getattr(call, column) for column in TOTAL_COLUMNS)
-        less = Use(usd=-(call.cost_usd or Decimal(0)), tokens=-tokens)
-        spending.add(run, call.agent, less, at=call.at)
+        removed = Use(usd=-(call.cost_usd or Decimal(0)), tokens=-tokens)
+        counters.add(run, call.agent, removed, at=call.at)
         # For an agent that is not counted separately, there is nothing to take back.
         if call.agent in run.meters.agents_spent:
-            count_agent(run, call.agent, less, obs=run.meters.last_obs)
+            count_agent_use(run, call.agent, removed, obs=run.meters.last_obs)
     run.meters.usage_source = source
 
 
@@ -267,36 +267,36 @@ def set_price(
     if table is not None:
         unpriced = ModelCall.objects.filter(project_id=project_id, model=model, cost_usd=None)
         runs = sorted(set(unpriced.values_list("run_id", flat=True)))
-        for first in range(0, len(runs), RUNS_AT_ONCE):
-            with journal.lock_runs(runs[first : first + RUNS_AT_ONCE], at=at) as tx:
-                priced += _count_again(tx, model, by=by)
+        for first in range(0, len(runs), RUNS_PER_BATCH):
+            with journal.lock_runs(runs[first : first + RUNS_PER_BATCH], at=at) as tx:
+                priced += _price_calls(tx, model, by=by)
     return PriceSet(model=model, calls=len(priced), usd=sum(priced, Decimal(0)))
 
 
-def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
+def _price_calls(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
     """Price these runs' unpriced calls of a model; the caller holds their row locks."""
     unpriced = ModelCall.objects.filter(run_id__in=tx.runs, model=model, cost_usd=None)
     # No counter is read: the calls belong to days long past.
-    spending = Spending((), at=tx.at)
+    counters = SharedCounters((), at=tx.at)
     priced = []
     for call in unpriced.order_by("pk"):
         run = tx.run(call.run_id)
-        cost = own_price(run.project.prices, call.model, usage_of(call))
+        cost = project_price(run.project.prices, call.model, usage_of(call))
         # The price may have been removed while earlier runs were counted.
         if cost is None:
             continue
-        call.cost_usd = to_the_micro(cost)
+        call.cost_usd = round_to_micro(cost)
         priced.append(call)
         is_judges = call.source == JUDGE
         column = "judge_cost_usd" if is_judges else "cost_usd"
         counted = getattr(run.meters, column) + call.cost_usd
-        setattr(run.meters, column, min(counted, HIGHEST_SUM))
+        setattr(run.meters, column, min(counted, MAX_SUM))
         run.meters.unpriced_calls -= 1
         use = Use(usd=call.cost_usd)
         # On the day of the call, as if its price had been known then.
-        spending.add(run, call.agent, use, at=call.at)
+        counters.add(run, call.agent, use, at=call.at)
         if not is_judges:
-            count_agent(run, call.agent, use, obs=run.meters.last_obs)
+            count_agent_use(run, call.agent, use, obs=run.meters.last_obs)
             if call.turn_seq is not None:
                 # Only if the turn shows no cost: the agent's own figure is not overwritten.
                 shown = TurnModel.objects.filter(run=run, seq=call.turn_seq, cost_usd=None)
@@ -314,5 +314,5 @@ def _count_again(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
             turn_seq=call.turn_seq,
         )
     update_columns(ModelCall, ("cost_usd",), priced)
-    spending.write()
+    counters.write()
     return [call.cost_usd for call in priced if call.cost_usd is not None]

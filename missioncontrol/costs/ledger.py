@@ -14,22 +14,22 @@ from guard.pricing import price
 from guard.turn import Turn as GuardTurn
 from guard.turn import Usage
 from missioncontrol.columns import new_row
-from missioncontrol.costs.prices import own_price
+from missioncontrol.costs.prices import project_price
 from missioncontrol.costs.spending import Use
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Run, Turn
 from missioncontrol.runs.rows import BURN_MINUTES, MICRO, USAGE_COLUMNS
 from missioncontrol.wire.events import CostAttributed
 
-Pricer = Literal["agent", "price list", "project"]
+PricedBy = Literal["agent", "price list", "project"]
 
 # Who reports what a run used, the worst first. The last two are the agent's own events; only one
 # of them is counted, because both report the same calls.
 SOURCES = ("turns", "transcript", "spans", "logs")
 JUDGE = "judge"
 # The most that the column holds; no honest run reaches it.
-HIGHEST_SUM = Decimal(9999999999)
-UNSPENT = Decimal(0).quantize(MICRO)
+MAX_SUM = Decimal(9999999999)
+ZERO_COST = Decimal(0).quantize(MICRO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ def is_best_source(run: Run, source: str) -> bool:
     return SOURCES.index(source) >= SOURCES.index(run.meters.usage_source or SOURCES[0])
 
 
-def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
+def enter_call(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     """Add a call to its run; return the row to store, and what it used.
 
     The caller holds the run's row lock, and has not entered the call before.
@@ -89,14 +89,14 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     if cost is None:
         meters.unpriced_calls += 1
     else:
-        meters.cost_usd = min(meters.cost_usd + cost, HIGHEST_SUM)
+        meters.cost_usd = min(meters.cost_usd + cost, MAX_SUM)
         minute = int(tx.at.timestamp()) // 60
         # The burn rate covers the last minutes: older entries are dropped at the next call.
         known = [entry for entry in meters.recent_costs if minute - entry[0] < BURN_MINUTES]
         recent: dict[int, Decimal] = {entry[0]: Decimal(entry[1]) for entry in known}
         recent[minute] = recent.get(minute, Decimal(0)) + cost
         meters.recent_costs = [[when, str(total)] for when, total in sorted(recent.items())]
-    row = row_of(tx, run, call, cost)
+    row = ledger_row(tx, run, call, cost)
     tx.record(
         run,
         CostAttributed,
@@ -114,7 +114,7 @@ def enter(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use]:
     return row, Use(usd=cost or Decimal(0), tokens=usage.total)
 
 
-def take_back(
+def remove_worse_calls(
     tx: RunTransaction, run: Run, *, better: str, since: datetime | None
 ) -> list[ModelCall]:
     """Delete what worse sources reported of a run since a time; return the calls.
@@ -131,7 +131,7 @@ def take_back(
         name: -sum(getattr(call, column) for call in calls)
         for name, column in USAGE_COLUMNS.items()
     }
-    cost = sum((call.cost_usd or UNSPENT for call in calls), UNSPENT)
+    cost = sum((call.cost_usd or ZERO_COST for call in calls), ZERO_COST)
     tx.record(
         run,
         CostAttributed,
@@ -147,7 +147,7 @@ def take_back(
         setattr(run.meters, column, getattr(run.meters, column) + total[name])
     run.meters.unpriced_calls -= sum(call.cost_usd is None for call in calls)
     # A capped sum would fall below zero.
-    run.meters.cost_usd = max(run.meters.cost_usd - cost, UNSPENT)
+    run.meters.cost_usd = max(run.meters.cost_usd - cost, ZERO_COST)
     recent = {entry[0]: Decimal(entry[1]) for entry in run.meters.recent_costs}
     for call in calls:
         minute = int(call.at.timestamp()) // 60 if call.at else None
@@ -163,7 +163,7 @@ def take_back(
     return calls
 
 
-def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> ModelCall:
+def ledger_row(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> ModelCall:
     """Return a call as a row of the ledger."""
     usage = call.usage or Usage()
     tokens = {column: getattr(usage, name) for name, column in USAGE_COLUMNS.items()}
@@ -186,24 +186,24 @@ def row_of(tx: RunTransaction, run: Run, call: Call, cost: Decimal | None) -> Mo
 
 
 def cost_of(
-    call: Call, own: Mapping[str, Any] | None = None
-) -> tuple[Decimal | None, Pricer | None]:
+    call: Call, project_prices: Mapping[str, Any] | None = None
+) -> tuple[Decimal | None, PricedBy | None]:
     """Return a call's cost and who priced it; None: no price is known.
 
     The source's own figure wins, then the project's price, then the price list.
     """
     if call.cost_usd is not None:
-        return to_the_micro(call.cost_usd), "agent"
+        return round_to_micro(call.cost_usd), "agent"
     if call.usage is None:
         return None, None
     # Before the public list: a project may pay less, or run the model itself.
-    if (mine := own_price(own or {}, call.model, call.usage)) is not None:
-        return to_the_micro(mine), "project"
+    if (own_cost := project_price(project_prices or {}, call.model, call.usage)) is not None:
+        return round_to_micro(own_cost), "project"
     found = price(call.usage, model=call.model, provider=call.provider, at=call.made_at)
-    return (None, None) if found is None else (to_the_micro(found), "price list")
+    return (None, None) if found is None else (round_to_micro(found), "price list")
 
 
-def to_the_micro(cost: Decimal) -> Decimal:
+def round_to_micro(cost: Decimal) -> Decimal:
     """Round a cost to what the columns hold."""
     rounded = cost.quantize(MICRO)
     # Unchanged if nothing is lost: the event shows the figure as its source wrote it.

@@ -14,12 +14,14 @@ from guard.turn import Usage
 from missioncontrol.errors import InvalidRequest
 
 MILLION = Decimal(1_000_000)
-HIGHEST = Decimal(100_000)
-LONGEST_NAME = 100
+MAX_PRICE = Decimal(100_000)
+MAX_NAME_LENGTH = 100
 FIELDS = ("input", "output", "cache_read", "cache_write")
 
 
-def own_price(prices: Mapping[str, Any], model: str | None, usage: Usage | None) -> Decimal | None:
+def project_price(
+    prices: Mapping[str, Any], model: str | None, usage: Usage | None
+) -> Decimal | None:
     """Price a call by a project's own table; None: it has no price for this model.
 
     >>> own_price({"house": {"input": "2", "output": "10"}}, "house", Usage(input=500_000))
@@ -41,15 +43,15 @@ def own_price(prices: Mapping[str, Any], model: str | None, usage: Usage | None)
     return (total / MILLION).normalize() + Decimal(0)
 
 
-def read_price(model: str, entered: Mapping[str, str | None]) -> tuple[str, dict[str, str]]:
+def check_price(model: str, entered: Mapping[str, str | None]) -> tuple[str, dict[str, str]]:
     """Validate what a person entered: return the model's name, and its price as stored.
 
     Raises:
         InvalidRequest: a field is wrong; the error names it and what was expected.
     """
     name = model.strip()
-    if not 0 < len(name) <= LONGEST_NAME:
-        raise InvalidRequest(f"model: expected 1 to {LONGEST_NAME} signs.", field="model")
+    if not 0 < len(name) <= MAX_NAME_LENGTH:
+        raise InvalidRequest(f"model: expected 1 to {MAX_NAME_LENGTH} signs.", field="model")
     table: dict[str, str] = {}
     for field in FIELDS:
         if not (text := entered.get(field)):
@@ -59,9 +61,9 @@ def read_price(model: str, entered: Mapping[str, str | None]) -> tuple[str, dict
         except InvalidOperation:
             amount = Decimal(-1)
         # Finite first: "NaN" is a decimal too, and cannot be compared.
-        if not (amount.is_finite() and 0 <= amount <= HIGHEST):
+        if not (amount.is_finite() and 0 <= amount <= MAX_PRICE):
             raise InvalidRequest(
-                f"{field}: expected dollars from 0 to {HIGHEST}, got {text!r}.", field=field
+                f"{field}: expected dollars from 0 to {MAX_PRICE}, got {text!r}.", field=field
             )
         table[field] = format(amount, "f")  # never "1E+2"
     for field in ("input", "output"):

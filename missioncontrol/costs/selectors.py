@@ -32,17 +32,17 @@ SUMS: Mapping[str, Any] = {
     "judge_cost": Sum("cost_usd", filter=JUDGES),
     **{f"sum_{name}": Sum(column, filter=~JUDGES) for name, column in USAGE_COLUMNS.items()},
 }
-LOOKS_BACK = timedelta(days=30)
+LOOK_BACK = timedelta(days=30)
 # A shorter run says little about an hour.
-SHORTEST = timedelta(minutes=2)
+MIN_DURATION = timedelta(minutes=2)
 # The median of fewer runs would be chance.
-LEAST_RUNS = 5
-MOST_RUNS = 2000
+MIN_RUNS = 5
+MAX_RUNS = 2000
 CENT = Decimal("0.01")
 HOUR = timedelta(hours=1)
 
 
-def costs(
+def list_costs(
     *,
     projects: Collection[UUID],
     group_by: str,
@@ -54,7 +54,7 @@ def costs(
     From `since` on, before `until`. Days in order, other groups by cost, highest first.
     """
     listed = Project.objects.filter(pk__in=projects).order_by("id")
-    found = [row for one in listed for row in _costs_in(one, group_by, since, until)]
+    found = [row for one in listed for row in _project_costs(one, group_by, since, until)]
     if group_by == "day":
         return sorted(found, key=lambda row: row.key)
     return sorted(
@@ -62,7 +62,7 @@ def costs(
     )
 
 
-def _costs_in(
+def _project_costs(
     project: Project, group_by: str, since: datetime | None, until: datetime | None
 ) -> Iterator[CostRow]:
     calls = ModelCall.objects.filter(project=project, **non_empty(at__gte=since, at__lt=until))
@@ -76,7 +76,7 @@ def _costs_in(
         runs=Count("run", distinct=True),
         **SUMS,
     )
-    names = names_of(project, group_by, [one["key"] for one in sums])
+    names = group_names(project, group_by, [one["key"] for one in sums])
     for one in sums:
         key = str(one["key"] or "")
         yield CostRow(
@@ -86,14 +86,14 @@ def _costs_in(
             calls=one["calls"],
             unpriced_calls=one["unpriced_calls"],
             usage=Usage(**{name: one[f"sum_{name}"] or 0 for name in USAGE_COLUMNS}),
-            cost_usd=_known(one["cost"], calls=one["calls"]),
+            cost_usd=_sum_or_none(one["cost"], calls=one["calls"]),
             judge_calls=one["judge_calls"],
-            judge_cost_usd=_known(one["judge_cost"], calls=one["judge_calls"]),
+            judge_cost_usd=_sum_or_none(one["judge_cost"], calls=one["judge_calls"]),
             runs=one["runs"],
         )
 
 
-def names_of(project: Project, group_by: str, keys: Collection[Any]) -> dict[str, str]:
+def group_names(project: Project, group_by: str, keys: Collection[Any]) -> dict[str, str]:
     """Return the names of what calls are grouped by; agents and models are their own names."""
     if group_by == "run":
         runs = Run.objects.filter(pk__in=keys).values_list("id", "name")
@@ -101,7 +101,7 @@ def names_of(project: Project, group_by: str, keys: Collection[Any]) -> dict[str
     return {str(project.id): project.name} if group_by == "project" else {}
 
 
-def _known(summed: Decimal | None, *, calls: int) -> Decimal | None:
+def _sum_or_none(summed: Decimal | None, *, calls: int) -> Decimal | None:
     """Return a sum of money; None if there are calls but no price for any: that is not 0."""
     return None if summed is None and calls else round_dollars(summed)
 
@@ -117,7 +117,7 @@ def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[Usual
     ended = Run.objects.filter(
         ~RECORDED,  # nothing was spent on them here
         project_id__in=projects,
-        ended_at__gte=at - LOOKS_BACK,
+        ended_at__gte=at - LOOK_BACK,
         meters__cost_usd__gt=0,
         meters__last_turn_at__isnull=False,
         # A sub-agent's time is part of its parent's.
@@ -126,9 +126,9 @@ def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[Usual
     rows: Any = ended.values_list(
         "project_id", "agent", "meters__cost_usd", "started_at", "meters__last_turn_at"
     )
-    for project, agent, cost, began, last_turn_at in rows.order_by("-id")[:MOST_RUNS]:
+    for project, agent, cost, began, last_turn_at in rows.order_by("-id")[:MAX_RUNS]:
         known = rates[project, agent]
-        if last_turn_at - began >= SHORTEST:
+        if last_turn_at - began >= MIN_DURATION:
             known.append(cost * Decimal(HOUR / (last_turn_at - began)))
     return [
         UsualRow(
@@ -137,7 +137,7 @@ def baseline_spending(*, projects: Collection[UUID], at: datetime) -> list[Usual
             runs=len(known),
             usd_per_hour=(
                 # Not the mean, which one runaway run would double.
-                statistics.median(known).quantize(CENT) if len(known) >= LEAST_RUNS else None
+                statistics.median(known).quantize(CENT) if len(known) >= MIN_RUNS else None
             ),
         )
         for (project, agent), known in sorted(rates.items())

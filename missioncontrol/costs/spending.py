@@ -30,18 +30,18 @@ from missioncontrol.runs.statements import insert_rows
 # the rows are added up if a ceiling is set: with one row, all projects would wait for each other.
 ORGANISATION = "organisation"
 # Scopes that runs share, in the order in which crossed ceilings are announced.
-SHARED = ("agent", "project", "day", ORGANISATION)
+SHARED_SCOPES = ("agent", "project", "day", ORGANISATION)
 # The scope of what the runs below a run used; its name is that run's id.
 TREE = "tree"
 # The units counted across runs; run time and failures in a row belong to one run.
 SHARED_UNITS = ("usd", "tokens", "calls", "turns")
-ADDED = ", ".join(
+_ADDITIONS = ", ".join(
     f"{unit} = {Spend._meta.db_table}.{unit} + excluded.{unit}" for unit in SHARED_UNITS
 )
-ADD = f"(project_id, scope, name) DO UPDATE SET {ADDED}"
+_ON_CONFLICT = f"(project_id, scope, name) DO UPDATE SET {_ADDITIONS}"
 
 # Project, scope, name.
-Key = tuple[UUID, str, str]
+CounterKey = tuple[UUID, str, str]
 
 
 @dataclass(slots=True)
@@ -61,12 +61,12 @@ class Use:
         self.turns += more.turns
 
     @property
-    def is_nothing(self) -> bool:
+    def is_zero(self) -> bool:
         """Tell whether nothing was counted."""
         return not (self.usd or self.tokens or self.calls or self.turns)
 
 
-class Spending:
+class SharedCounters:
     """The shared counters as one transaction sees them, its own additions included."""
 
     def __init__(
@@ -79,8 +79,8 @@ class Spending:
     ) -> None:
         """Read what these runs and projects share; of all agents, only these."""
         self._at = at
-        self._known: dict[Key, Use] = {}
-        self._added: dict[Key, Use] = defaultdict(Use)
+        self._known: dict[CounterKey, Use] = {}
+        self._added: dict[CounterKey, Use] = defaultdict(Use)
         runs = list(runs)
         concerned = {run.project_id: run.project for run in runs}
         concerned |= {project.id: project for project in projects}
@@ -98,19 +98,19 @@ class Spending:
         for row in Spend.objects.filter(wanted) if wanted else ():
             use = Use(row.usd, row.tokens, row.calls, row.turns)
             self._known[row.project_id, row.scope, row.name] = use
-        self._everywhere = Decimal(0)
+        self._all_projects_usd = Decimal(0)
         # Summed over all projects only if there is a ceiling to compare with.
         if any(project.organisation_budget for project in concerned.values()):
-            self._everywhere = spent_everywhere(utc_day(at))
+            self._all_projects_usd = spent_by_all_projects(utc_day(at))
 
     def add(self, run: Run, agent: str, use: Use, *, at: datetime | None = None) -> None:
         """Count what an agent of a run used, on the day of `at`."""
-        if use.is_nothing:
+        if use.is_zero:
             return
         project, at = run.project, at or self._at
         # Counted even without a ceiling: one that is set later finds the whole sum.
-        for scope in SHARED:
-            name = name_in(scope, project, agent, at=at)
+        for scope in SHARED_SCOPES:
+            name = counter_name(scope, project, agent, at=at)
             self._added[project.id, scope, name].add(use)
         if run.lineage:
             self.add_to_ancestors(run, use)
@@ -120,14 +120,14 @@ class Spending:
         for above in run.lineage:
             self._added[run.project_id, TREE, above].add(use)
 
-    def below(self, run: Run) -> Spent:
+    def spent_below(self, run: Run) -> Spent:
         """Return what the runs below this one have used so far."""
-        return self._sum((run.project_id, TREE, str(run.id)))
+        return self._total((run.project_id, TREE, str(run.id)))
 
     def spent(self, project: Project, scope: str, name: str) -> Spent:
         """Return what has been used in a scope so far."""
         if scope != ORGANISATION:
-            return self._sum((project.id, scope, name))
+            return self._total((project.id, scope, name))
         if name != utc_day(self._at):
             return Spent()  # a past day's ceiling holds nobody any more
         added = [
@@ -135,9 +135,9 @@ class Spending:
             for (_, added_in, day), use in self._added.items()
             if (added_in, day) == (ORGANISATION, name)
         ]
-        return Spent(usd=self._everywhere + sum(added, Decimal(0)))
+        return Spent(usd=self._all_projects_usd + sum(added, Decimal(0)))
 
-    def _sum(self, key: Key) -> Spent:
+    def _total(self, key: CounterKey) -> Spent:
         total = Use()
         for part in (self._known.get(key), self._added.get(key)):
             if part is not None:
@@ -146,7 +146,7 @@ class Spending:
 
     def write(self) -> None:
         """Add to the counters; the last thing a transaction does."""
-        used = sorted((key, use) for key, use in self._added.items() if not use.is_nothing)
+        used = sorted((key, use) for key, use in self._added.items() if not use.is_zero)
         # In key order: two transactions that add to the same counters wait, and never deadlock.
         # A new counter starts with what is added; a known one keeps its id.
         counters = [
@@ -159,7 +159,7 @@ class Spending:
             )
             for (project, scope, name), use in used
         ]
-        insert_rows(Spend, counters, on_conflict=ADD)
+        insert_rows(Spend, counters, on_conflict=_ON_CONFLICT)
 
 
 def day_of(project: Project, at: datetime) -> str:
@@ -172,13 +172,13 @@ def utc_day(at: datetime) -> str:
     return at.astimezone(UTC).date().isoformat()
 
 
-def spent_everywhere(day: str) -> Decimal:
+def spent_by_all_projects(day: str) -> Decimal:
     """Return the dollars that all projects used on a day in UTC."""
     rows = Spend.objects.filter(scope=ORGANISATION, name=day)
     return rows.aggregate(usd=Sum("usd"))["usd"] or Decimal(0)
 
 
-def name_in(scope: str, project: Project, agent: str, *, at: datetime) -> str:
+def counter_name(scope: str, project: Project, agent: str, *, at: datetime) -> str:
     """Return the name of the counter that an agent's use adds to in a scope."""
     if scope == "day":
         return day_of(project, at)

@@ -20,7 +20,7 @@ from guard.errors import PolicyInvalid
 from guard.signals import Signal
 from missioncontrol.accounts.models import Project
 from missioncontrol.costs import counting
-from missioncontrol.costs.spending import SHARED_UNITS, TREE, Spending, Use
+from missioncontrol.costs.spending import SHARED_UNITS, TREE, SharedCounters, Use
 from missioncontrol.errors import InvalidRequest, NotFound, ensure_found
 from missioncontrol.runs import journal, lineage
 from missioncontrol.runs.lineage import ancestor_ids
@@ -31,7 +31,7 @@ from missioncontrol.wire.events import RunLinked
 logger = logging.getLogger(__name__)
 
 # How long after a run's start its parent is looked for.
-PATIENCE = timedelta(days=1)
+LINK_WITHIN = timedelta(days=1)
 
 
 def link_run(
@@ -69,21 +69,21 @@ def link_run(
             others = [run for run in members if run is not parent]
             lineage.move_tree(others, child, parent, relation=relation)
             # The runs above also count what the child and its tree used before they were linked.
-            spending = Spending([child], at=at)
-            spent = counting.spent_by(child, at=at, below=spending.below(child))
+            counters = SharedCounters([child], at=at)
+            spent = counting.spent_by(child, at=at, below=counters.spent_below(child))
             use = Use(usd=spent.usd, tokens=spent.tokens, calls=spent.calls, turns=spent.turns)
-            spending.add_to_ancestors(child, use)
-            spending.write()
+            counters.add_to_ancestors(child, use)
+            counters.write()
             for run in (child, *members):
                 above, root = run.parent_id, run.root
                 tx.record(run, RunLinked, by=by, parent=above, relation=run.relation, root=root)
             return child
 
 
-def link_awaited(*, at: datetime) -> None:
+def link_waiting_runs(*, at: datetime) -> None:
     """Link the runs whose named parent has become known since."""
     # Unlocked: most of them still wait, and `link_run` checks again under the locks.
-    for run_id, project_id, key in lineage.runs_awaiting_parent(since=at - PATIENCE):
+    for run_id, project_id, key in lineage.runs_awaiting_parent(since=at - LINK_WITHIN):
         parent = lineage.find_parent(Project(pk=project_id), key)
         if parent is None:
             continue
@@ -112,30 +112,30 @@ class Ancestors:
             found = Run.objects.select_related("project", "meters").filter(pk__in=missing)
             self._known |= {run.id: run for run in found}
 
-    def of(self, run: Run) -> list[Run]:
+    def above(self, run: Run) -> list[Run]:
         """Return the runs above this one, outermost first, without deleted ones."""
         return [self._known[one] for one in ancestor_ids(run) if one in self._known]
 
-    def named(self, run_id: UUID) -> Run | None:
+    def get(self, run_id: UUID) -> Run | None:
         """Return one of them or of the transaction's runs, None: it is neither."""
         return self._known.get(run_id)
 
 
-def weigh_ancestors(
-    run: Run, ancestors: Ancestors, spending: Spending, *, seq: int, at: datetime
+def ancestor_signals(
+    run: Run, ancestors: Ancestors, counters: SharedCounters, *, seq: int, at: datetime
 ) -> tuple[Signal, ...]:
     """Return the signals of the ceilings above this run, the nearest run's first."""
     found = []
-    for one in reversed(ancestors.of(run)):
-        if (ceilings := ceilings_over_tree(one)) is not None:
-            spent, whose = spent_by_tree(one, spending, at=at), str(one.id)
+    for one in reversed(ancestors.above(run)):
+        if (ceilings := tree_ceilings(one)) is not None:
+            spent, whose = spent_by_tree(one, counters, at=at), str(one.id)
             found.append(
                 weigh(ceilings, spent, seq=seq, scope=TREE, whose=whose, known_as=one.name)
             )
     return tuple(signal for signal in found if signal is not None)
 
 
-def ceilings_over_tree(run: Run) -> Budget | None:
+def tree_ceilings(run: Run) -> Budget | None:
     """Return a run's ceilings in the units that its tree adds up, None: it has none."""
     # Seconds and failures in a row are not added up over a tree.
     limits = {unit: value for unit, value in ceilings_of(run).items() if unit in SHARED_UNITS}
@@ -147,7 +147,7 @@ def ceilings_over_tree(run: Run) -> Budget | None:
         return None
 
 
-def spent_by_tree(run: Run, spending: Spending, *, at: datetime) -> Spent:
+def spent_by_tree(run: Run, counters: SharedCounters, *, at: datetime) -> Spent:
     """Return what a run and all runs below it used."""
-    below = counting.NOTHING if run.root is None else spending.below(run)
+    below = counting.NO_SPENDING if run.root is None else counters.spent_below(run)
     return counting.spent_by(run, at=at, below=below)

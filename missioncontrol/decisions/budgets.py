@@ -23,18 +23,18 @@ from guard.signals import Assessment, Kind, Signal
 from missioncontrol.accounts.models import Project
 from missioncontrol.costs.spending import (
     ORGANISATION,
-    SHARED,
+    SHARED_SCOPES,
     SHARED_UNITS,
     TREE,
-    Spending,
+    SharedCounters,
+    counter_name,
     day_of,
-    name_in,
 )
 from missioncontrol.costs.trees import (
     Ancestors,
-    ceilings_over_tree,
+    ancestor_signals,
     spent_by_tree,
-    weigh_ancestors,
+    tree_ceilings,
 )
 from missioncontrol.decisions import cards, holding
 from missioncontrol.decisions.models import Decision
@@ -111,21 +111,21 @@ def ceilings_of_scope(project: Project, scope: str, name: str, *, at: datetime) 
 def add_shared_signals(
     run: Run,
     assessment: Assessment,
-    spending: Spending,
+    counters: SharedCounters,
     ancestors: Ancestors,
     *,
     agent: str,
     at: datetime,
 ) -> Assessment:
     """Add the signals of shared ceilings after the run's own ceilings and before loops."""
-    shared = [*weigh_ancestors(run, ancestors, spending, seq=assessment.seq, at=at)]
-    for scope in SHARED:
-        name = name_in(scope, run.project, agent, at=at)
+    shared = [*ancestor_signals(run, ancestors, counters, seq=assessment.seq, at=at)]
+    for scope in SHARED_SCOPES:
+        name = counter_name(scope, run.project, agent, at=at)
         ceilings = ceilings_of_scope(run.project, scope, name, at=at)
         # Most projects share no ceiling: then nothing more is read.
         if ceilings is None:
             continue
-        spent = spending.spent(run.project, scope, name)
+        spent = counters.spent(run.project, scope, name)
         signal = weigh(ceilings, spent, seq=assessment.seq, scope=scope, whose=name or None)
         if signal is not None and scope == ORGANISATION:
             # Only the ceiling: not everybody here may know what other projects spent.
@@ -166,7 +166,7 @@ def raise_run_ceilings(
     run: Run, more: Ceilings, *, whose: str | None, at: datetime
 ) -> CeilingChanges:
     """Raise ceilings of a run, or of one agent in it; return them before and after."""
-    now, spent = ceilings_of(run), spent_by_tree(run, Spending([run], at=at), at=at)
+    now, spent = ceilings_of(run), spent_by_tree(run, SharedCounters([run], at=at), at=at)
     if whose:
         agents = dict(now.get("agents") or {})
         before = agents.get(whose) or agents.get(ANY_AGENT) or {}
@@ -202,7 +202,7 @@ def raise_shared_ceilings(
         return
     agents = {name} if scope == "agent" else set()
     # Start from what was spent, not only from the old ceiling, which may be far below.
-    spent = Spending([], agents=agents, at=at, projects=[project]).spent(project, scope, name)
+    spent = SharedCounters([], agents=agents, at=at, projects=[project]).spent(project, scope, name)
     ceilings = ceilings_of_scope(project, scope, name, at=at)
     for unit in more:
         if ceilings is None or unit not in SHARED_UNITS or getattr(ceilings, unit) is None:
@@ -236,7 +236,7 @@ def apply_new_ceilings(tx: RunTransaction, *, by: str, of: Run | None = None) ->
     shown = Decision.objects.filter(pk__in=[run.open_decision for run in runs], kind=Kind.BUDGET)
     evidences = shown.values_list("evidence", flat=True)
     agents = {one.get("whose") or "" for one in evidences if one.get("scope") == "agent"}
-    spending, ancestors = Spending(runs, agents=agents, at=tx.at), Ancestors(runs)
+    counters, ancestors = SharedCounters(runs, agents=agents, at=tx.at), Ancestors(runs)
     for run in runs:
         states = run.meters.notified_budgets
         if of is None or run is of or any(one["whose"] == str(of.id) for one in states):
@@ -245,7 +245,7 @@ def apply_new_ceilings(tx: RunTransaction, *, by: str, of: Run | None = None) ->
             run.meters.notified_budgets = []
             tx.record_state(run, by="policy", reason="budget changed", budget=ceilings_of(run))
         if run.open_decision is not None:
-            _release_if_below(tx, run, spending, ancestors, by=by)
+            _release_if_below(tx, run, counters, ancestors, by=by)
 
 
 def release_for_new_day(*, at: datetime) -> None:
@@ -254,7 +254,7 @@ def release_for_new_day(*, at: datetime) -> None:
     held = of_days.filter(status__in=OPEN_STATUSES, kind=Kind.BUDGET)
     for decision in held.select_related("run__project"):
         evidence = decision.evidence
-        if evidence["whose"] == name_in(evidence["scope"], decision.run.project, "", at=at):
+        if evidence["whose"] == counter_name(evidence["scope"], decision.run.project, "", at=at):
             continue
         with journal.lock_run(decision.run_id, at=at) as (tx, run):
             # It was answered while this waited for the run's lock.
@@ -268,7 +268,7 @@ def release_for_new_day(*, at: datetime) -> None:
 
 
 def _release_if_below(
-    tx: RunTransaction, run: Run, spending: Spending, ancestors: Ancestors, *, by: str
+    tx: RunTransaction, run: Run, counters: SharedCounters, ancestors: Ancestors, *, by: str
 ) -> None:
     """Close a budget's card whose ceiling is no longer reached; a pause stays."""
     decision = run.decisions.get(pk=cast(UUID, run.open_decision))
@@ -277,18 +277,18 @@ def _release_if_below(
     evidence = decision.evidence
     scope, whose = evidence.get("scope") or "run", evidence.get("whose") or ""
     if scope == TREE:
-        owner = ancestors.named(UUID(whose))
-        budget = ceilings_over_tree(owner) if owner else None
-        spent = spent_by_tree(owner, spending, at=tx.at) if owner else Spent()
+        owner = ancestors.get(UUID(whose))
+        budget = tree_ceilings(owner) if owner else None
+        spent = spent_by_tree(owner, counters, at=tx.at) if owner else Spent()
     elif scope == "run":
         budget = Budget.from_mapping(ceilings_of(run))
-        spent = spent_by_tree(run, spending, at=tx.at)
+        spent = spent_by_tree(run, counters, at=tx.at)
         if whose:
             # The card was about one agent's ceiling within the run.
             budget, spent = budget.of_agent(whose), spent.agents.get(whose, Spent())
     else:
         budget = ceilings_of_scope(run.project, scope, whose, at=tx.at)
-        spent = spending.spent(run.project, scope, whose)
+        spent = counters.spent(run.project, scope, whose)
     limit = getattr(budget, evidence["unit"], None)
     if limit is not None and getattr(spent, evidence["unit"]) >= limit:
         return

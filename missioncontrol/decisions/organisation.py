@@ -17,7 +17,12 @@ from django.db import transaction
 
 from guard.budget import Budget
 from missioncontrol.accounts.models import Installation, Project
-from missioncontrol.costs.spending import ORGANISATION, Spending, spent_everywhere, utc_day
+from missioncontrol.costs.spending import (
+    ORGANISATION,
+    SharedCounters,
+    spent_by_all_projects,
+    utc_day,
+)
 from missioncontrol.decisions import budgets
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs import journal
@@ -47,7 +52,7 @@ def show_day_budget(*, at: datetime) -> OrganisationBudget:
     return OrganisationBudget(
         day_usd=Decimal(known.day_budget["usd"]) if known.day_budget else None,
         extra_usd=Decimal(budgets.extra_of_day(day, known.day_extra).get("usd", 0)),
-        spent_usd=spent_everywhere(day),
+        spent_usd=spent_by_all_projects(day),
         day=day,
     )
 
@@ -90,7 +95,7 @@ def raise_day_ceiling(
     if ceilings is None or ceilings.usd is None or set(more) != {"usd"}:
         raise InvalidRequest("amount: the budget of all projects is in dollars only.")
     step = Decimal(str(more["usd"]))
-    spent = Spending([run], at=tx.at).spent(project, ORGANISATION, day)
+    spent = SharedCounters([run], at=tx.at).spent(project, ORGANISATION, day)
     raised = max(ceilings.usd, spent.usd) + step
     if spent.usd > ceilings.usd:  # to the dollar: the new ceiling must not reveal the sum
         raised = raised.quantize(Decimal(1), rounding=ROUND_UP)

@@ -25,7 +25,7 @@ from guard.signals import Assessment
 from guard.turn import Turn
 from missioncontrol import memory
 from missioncontrol.compiled_queries import CompiledQuery
-from missioncontrol.costs.counting import with_counted
+from missioncontrol.costs.counting import with_counted_calls
 from missioncontrol.runs import rows
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run
@@ -180,12 +180,12 @@ def _read(lags: dict[UUID, int]) -> Iterable[TurnModel]:
     wanted = Q(run_id__in=near, obs__gt=F("run__meters__detected_obs") - reach)
     for run_id in lags.keys() - set(near):
         wanted |= Q(run_id=run_id, obs__gt=KEPT[run_id].seen_obs)
-    return with_counted(TurnModel.objects.filter(wanted))
+    return with_counted_calls(TurnModel.objects.filter(wanted))
 
 
 # What no process has judged: nothing else needs reading if this process judged the runs last.
 _NEW = CompiledQuery(
-    lambda runs: with_counted(
+    lambda runs: with_counted_calls(
         TurnModel.objects.filter(run_id__in=runs, obs__gt=F("run__meters__detected_obs"))
     ).annotate(event_seq=F("run__meters__event_seq"), streak_obs=F("run__meters__streak_obs")),
     # PostgreSQL estimates that a third of a run's turns are new, and would read them all. OFFSET

@@ -163,12 +163,12 @@ def _judge(
         # A new observation since the answer shows that the agent acted on it.
         directives.confirm_followed(tx, run, agent=row.agent)
     # Cost first: the ceilings that the engine checks must count this turn too.
-    counting.count(tx, run, row, seen.turn, batch.cost_totals)
+    counting.count_turn(tx, run, row, seen.turn, batch.cost_totals)
     assessment = _observe(run, cached, seen, batch, at=tx.at)
     if run.project.budgets or run.lineage or run.project.organisation_budget:
-        spending = batch.cost_totals.spending
+        counters = batch.cost_totals.counters
         assessment = budgets.add_shared_signals(
-            run, assessment, spending, batch.ancestors, agent=row.agent, at=tx.at
+            run, assessment, counters, batch.ancestors, agent=row.agent, at=tx.at
         )
     if meters.corrected and not is_past and not cached.engine.is_correcting:
         meters.corrected = []  # something new was done: it may have been the cure
@@ -187,7 +187,7 @@ def _judge(
         is_past=is_past,
         completes="ralph" in cached.policy.detectors and ticks_complete(seen.turn),
     )
-    parent = batch.ancestors.named(run.parent_id) if run.parent_id else None
+    parent = batch.ancestors.get(run.parent_id) if run.parent_id else None
     state = state_of(run, turn, seq=row.seq, parent=parent)
     # Tells whether people allowed everything that a signal rests on, and counts that as a hit.
     allows = partial(allowlist.is_allowlisted, run, hit_totals=batch.hit_totals, at=tx.at)
@@ -249,8 +249,8 @@ class LinkedRuns:
         self._tx, self._batch = tx, batch
         runs = [run for run in tx.runs.values() if run.root is not None]
         self._judged = {run.id: run.meters.detected_obs for run in runs}
-        named = batch.ancestors.named
-        policies = {run.root: policy_of(named(run.root) or run) for run in runs if run.root}
+        get = batch.ancestors.get
+        policies = {run.root: policy_of(get(run.root) or run) for run in runs if run.root}
         self._trees = tree_engines.TreeEngines(tx.runs.values(), policies)
 
     def look(self, observations: dict[UUID, list[Observation]]) -> None:
@@ -296,6 +296,6 @@ def _observe(
     ahead, cached.ahead = cached.ahead, None
     if ahead is not None and ahead[0] == seen.obs:
         return ahead[1]
-    spending = batch.cost_totals.spending
-    spent = spent_by_tree(run, spending, at=at) if cached.looks_at_use else None
+    counters = batch.cost_totals.counters
+    spent = spent_by_tree(run, counters, at=at) if cached.looks_at_use else None
     return cached.observe(seen, spent=spent)

@@ -217,7 +217,7 @@ def _enter(
     form, file, count = recording.form, recording.file, len(turns)
     tx.record(run, RunImported, by=by, file=file, form=form, sha256=sha256, turns=count)
     numbered: Sequence[Numbered] = number_recording(tx, run, turns)
-    # As `counting.count` does: a proposal counts once, with its outcome.
+    # As `counting.count_turn` does: a proposal counts once, with its outcome.
     done = [turn for turn, _ in numbered if not turn.is_proposed]
     run.meters.done_turns += len(done)
     run.meters.tool_calls += sum(bool(turn.tool) for turn in done)
@@ -232,7 +232,7 @@ def _enter(
         paid.add(call)
         source = "transcript" if run.agent in AGENTS else "turns"
         model_call = Call.of_turn(turn, row, call_id=call, source=source)
-        entered = ledger.enter(tx, run, model_call)[0]
+        entered = ledger.enter_call(tx, run, model_call)[0]
         # A proposal and its outcome share a row: either shows what the call cost.
         run.meters.model, row.cost_usd = entered.model, entered.cost_usd
     run.meters.recent_costs = []  # nothing is being spent
@@ -253,10 +253,10 @@ def _enter_apart(
         row = by_call.get(given.call_id) or by_key.get(given.turn_key or "")
         agent = masked_name(given.agent, 100, run.project.redaction)
         call = replace(given, agent=agent, turn_seq=None if row is None else row.seq)
-        entered = ledger.enter(tx, run, call)[0]
+        entered = ledger.enter_call(tx, run, call)[0]
         run.meters.model = entered.model
         if row is not None:
-            telemetry.mark_turn(row, entered)
+            telemetry.set_turn_cost(row, entered)
             turn = found[index_of[row.seq]][0]
             paid = replace(turn, call_id=call.call_id, usage=call.usage, cost_usd=call.cost_usd)
             model, provider = call.model or turn.model, call.provider or turn.provider

@@ -193,7 +193,7 @@ def sweep() -> None:
         judging.rule_late,
         _take_up_backtests,
         _tell_controllers,
-        trees.link_awaited,
+        trees.link_waiting_runs,
     ):
         try:
             step(at=at)

@@ -16,7 +16,7 @@ from django.db.models.functions import TruncDate, TruncMinute
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.clock import zone_of
-from missioncontrol.costs.selectors import COLUMNS, SUMS, names_of
+from missioncontrol.costs.selectors import COLUMNS, SUMS, group_names
 from missioncontrol.reports import loops
 from missioncontrol.reports.loops import Loop
 from missioncontrol.reports.periods import (
@@ -155,7 +155,7 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
         stops=chosen(loops.stopped(project.id, since=period.since, until=period.until), asked),
         lasted=loops.lasted(project.id, at=min(at, period.until)),
         budget=None,
-        names=names_of(project, asked.group_by, list(groups)),
+        names=group_names(project, asked.group_by, list(groups)),
     )
     # A budget is for a day and all agents: beside one agent's costs it would mislead.
     if asked.kind == "day" and asked.agent is None and asked.model is None:

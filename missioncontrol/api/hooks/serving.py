@@ -258,7 +258,7 @@ async def store_event(event: HookEvent, run: Run, *, size: int, own: Redaction) 
 
 def _count_new_calls(event: HookEvent, run: Run) -> None:
     """Count the calls not counted yet: each hook reports the last calls again."""
-    known = telemetry.counted(run.id, [call.call_id for call in event.calls])
+    known = telemetry.counted_call_ids(run.id, [call.call_id for call in event.calls])
     new = [
         Call(
             call_id=used.call_id,
@@ -276,12 +276,12 @@ def _count_new_calls(event: HookEvent, run: Run) -> None:
     # Leave out what another session paid: a fork's transcript begins with a copy.
     copied = {call.call_id for call in new if call.made_at and call.made_at < run.started_at}
     if copied and run.relation != FORKED:
-        copied = telemetry.counted_elsewhere(run, copied)
+        copied = telemetry.call_ids_counted_elsewhere(run, copied)
     new = [call for call in new if call.call_id not in copied]
     if new:
         telemetry.count_calls({run.id: new}, at=now())
         # Placed now: the turn of this hook may be the result of the call.
-        telemetry.place_calls([run.id], at=now())
+        telemetry.attach_calls_to_turns([run.id], at=now())
 
 
 async def _store_turns(

@@ -35,7 +35,7 @@ from missioncontrol.api.otlp.session_records import (
 from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import SOURCES, Call
-from missioncontrol.costs.telemetry import Began, led_to
+from missioncontrol.costs.telemetry import TimedStart, match_calls_to_tools
 from missioncontrol.detection.dispatcher import in_pool
 from missioncontrol.errors import (
     BodyTooLarge,
@@ -269,14 +269,14 @@ def _model_calls(session_records: Sequence[SessionRecord], agent: str) -> list[C
     # If a call is reported twice, the first counts.
     by_id = {call.call_id: call for call in reversed(calls) if call.source == best}
     begun = [
-        Began(name=call.call_id, agent=call.agent, at=call.began_at)
+        TimedStart(name=call.call_id, agent=call.agent, at=call.began_at)
         for call in by_id.values()
         if call.began_at is not None
     ]
     tools = [
-        Began(name=one.facts.tool_key, agent=one.facts.agent or agent, at=one.record.began_at)
+        TimedStart(name=one.facts.tool_key, agent=one.facts.agent or agent, at=one.record.began_at)
         for one in session_records
         if one.facts.tool_key and one.record.began_at is not None
     ]
-    keys = led_to(begun, tools)
+    keys = match_calls_to_tools(begun, tools)
     return [replace(call, turn_key=keys.get(name)) for name, call in reversed(by_id.items())]

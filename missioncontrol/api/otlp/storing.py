@@ -149,7 +149,7 @@ def finish_batches(run_batches: Iterable[RunBatch], *, at: datetime) -> None:
     if records := [row for run_batch in run_batches for row in run_batch.records]:
         with transaction.atomic():
             insert_rows(TelemetryRecord, records, on_conflict="DO NOTHING")
-    telemetry.place_calls(calls, at=at)
+    telemetry.attach_calls_to_turns(calls, at=at)
 
 
 _STORED_KEYS = CompiledQuery(

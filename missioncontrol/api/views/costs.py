@@ -17,7 +17,7 @@ from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.costs import selectors
 from missioncontrol.costs.counting import set_price
-from missioncontrol.costs.prices import read_price
+from missioncontrol.costs.prices import check_price
 from missioncontrol.costs.selectors import baseline_spending
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.reports import accounting, daily
@@ -83,7 +83,7 @@ def costs_list(
     projects: Projects, group_by: CostGroup, since: datetime | None, until: datetime | None
 ) -> list[CostRow]:
     """Get the totals of model calls by day (default), agent, model, project or run."""
-    return selectors.costs(projects=projects, group_by=group_by, since=since, until=until)
+    return selectors.list_costs(projects=projects, group_by=group_by, since=since, until=until)
 
 
 @api.get("costs/usual/")
@@ -154,7 +154,7 @@ def prices_list(project: FoundProject) -> list[PriceRow]:
 def prices_set(project_id: UUID, asked: NewPrice, by: By) -> PriceSet:
     """Set a model's price and apply it to its unpriced calls; owners only."""
     # Calls without a price are counted with it at once, against budgets too.
-    model, table = read_price(asked.model, asdict(asked))
+    model, table = check_price(asked.model, asdict(asked))
     return set_price(project_id, model, table, by=by, at=now())
 
 

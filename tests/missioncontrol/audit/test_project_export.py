@@ -19,7 +19,7 @@ from missioncontrol.audit.project_file import (
     export_lines,
     import_project,
 )
-from missioncontrol.costs.spending import ORGANISATION, spent_everywhere, utc_day
+from missioncontrol.costs.spending import ORGANISATION, spent_by_all_projects, utc_day
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.actions import Tap
 from missioncontrol.errors import InvalidRequest
@@ -109,16 +109,16 @@ def test_what_was_spent_there_today_is_nothing_that_the_organisation_here_spent(
     lived, export, settings, owner
 ):
     today, key = utc_day(after(70)), signing.public_key()
-    assert spent_everywhere(today) == 4
+    assert spent_by_all_projects(today) == 4
     heads.path_of(lived.id).unlink()
     lived.delete()
     settings.SECRET_KEY = ELSEWHERE
 
     done = import_project(export, owner=owner, trust=key, at=after(100))
 
-    assert spent_everywhere(today) == 0
+    assert spent_by_all_projects(today) == 0
     report(a_run(done.project), a_call("ls", cost_usd="2"), at=after(170))
-    assert spent_everywhere(today) == 2
+    assert spent_by_all_projects(today) == 2
 
 
 def before_meters_were_rows(lines):

@@ -24,7 +24,7 @@ def attributed(run):
 
 
 def costs_of(project, group_by, **fields):
-    found = selectors.costs(projects=[project.id], group_by=group_by, **fields)
+    found = selectors.list_costs(projects=[project.id], group_by=group_by, **fields)
     return {row.name: (row.calls, str(row.cost_usd)) for row in found}
 
 
@@ -107,7 +107,7 @@ def test_costs_add_up_by_run(month):
 
 
 def test_the_judges_cost_and_unpriced_calls_stand_apart(month):
-    by_day = selectors.costs(projects=[month.id], group_by="day")
+    by_day = selectors.list_costs(projects=[month.id], group_by="day")
 
     assert [(row.judge_calls, str(row.judge_cost_usd)) for row in by_day] == [(1, "0.04"), (0, "0")]
     assert [row.unpriced_calls for row in by_day] == [0, 1]
@@ -120,4 +120,4 @@ def test_costs_are_counted_from_since_on_and_before_until(month):
 
 
 def test_another_projects_costs_are_not_ours(month):
-    assert selectors.costs(projects=[a_project("elsewhere").id], group_by="day") == []
+    assert selectors.list_costs(projects=[a_project("elsewhere").id], group_by="day") == []

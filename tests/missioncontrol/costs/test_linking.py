@@ -101,11 +101,11 @@ def test_a_run_of_another_project_is_no_parent(project):
 
 def test_a_parent_named_before_it_is_known_is_linked_once_it_is(project):
     child = a_run(project, parent_key="claude-code:one", relation="resumed")
-    trees.link_awaited(at=NOON)
+    trees.link_waiting_runs(at=NOON)
     assert fresh(child).parent_id is None
     parent = a_run(project, key="claude-code:one")
 
-    trees.link_awaited(at=after(2))
+    trees.link_waiting_runs(at=after(2))
 
     assert (fresh(child).parent_id, fresh(child).relation) == (parent.id, "resumed")
 
@@ -120,7 +120,7 @@ def test_a_parent_that_never_comes_is_not_asked_for_for_ever(project):
     child = a_run(project, parent_key="claude-code:one")
     a_run(project, key="claude-code:one")
 
-    trees.link_awaited(at=after(2 * 24 * 3600))
+    trees.link_waiting_runs(at=after(2 * 24 * 3600))
 
     assert fresh(child).parent_id is None
 
@@ -130,7 +130,7 @@ def test_a_parent_key_names_no_run_of_another_project(project):
 
     child = a_run(project, parent_key="claude-code:one")
     by_id = a_run(project, parent_key=str(elsewhere.id))
-    trees.link_awaited(at=after(2))
+    trees.link_waiting_runs(at=after(2))
 
     assert {fresh(child).parent_id, fresh(by_id).parent_id} == {None}
 
@@ -139,7 +139,7 @@ def test_whoever_opens_a_run_again_may_bring_its_parent(project):
     parent, child = a_run(project), a_run(project, key="worker")
 
     a_run(project, key="worker", parent=parent.id)
-    trees.link_awaited(at=after(2))
+    trees.link_waiting_runs(at=after(2))
 
     assert fresh(child).parent_id == parent.id
 
@@ -147,8 +147,8 @@ def test_whoever_opens_a_run_again_may_bring_its_parent(project):
 def test_a_run_that_names_itself_stays_alone(project):
     child = a_run(project, key="worker", parent_key="worker")
 
-    trees.link_awaited(at=after(2))
-    trees.link_awaited(at=after(4))
+    trees.link_waiting_runs(at=after(2))
+    trees.link_waiting_runs(at=after(4))
 
     assert (fresh(child).parent_id, fresh(child).parent_key) == (None, "")
 
@@ -174,7 +174,7 @@ def test_a_run_deleted_meanwhile_leaves_the_others_to_be_linked(project, who):
     parents = [a_run(project, key=f"claude-code:{name}") for name in ("one", "two")]
 
     with gone_meanwhile(first if who == "the child" else parents[0]):
-        trees.link_awaited(at=after(2))
+        trees.link_waiting_runs(at=after(2))
 
     assert fresh(second).parent_id == parents[1].id
 

@@ -11,10 +11,10 @@ pytestmark = pytest.mark.django_db
 def test_where_no_call_was_told_nothing_is_locked(project, django_assert_num_queries):
     run = a_run(project)
     put(run, a_call("ls"))
-    telemetry.place_calls([run.id], at=NOON)  # compiles what it asks
+    telemetry.attach_calls_to_turns([run.id], at=NOON)  # compiles what it asks
 
     with django_assert_num_queries(1) as asked:
-        telemetry.place_calls([run.id], at=NOON)
+        telemetry.attach_calls_to_turns([run.id], at=NOON)
 
     assert "FOR UPDATE" not in asked.captured_queries[0]["sql"]
 

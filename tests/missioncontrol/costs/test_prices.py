@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from guard.turn import Usage
 from missioncontrol.costs.counting import set_price
 from missioncontrol.costs.models import Spend
-from missioncontrol.costs.prices import own_price, read_price
+from missioncontrol.costs.prices import check_price, project_price
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import JournalRow, ModelCall, Turn
 from tests.build import NOON, a_call, a_project, a_run, after, judged, report
@@ -137,8 +137,8 @@ def test_a_price_that_is_removed_leaves_what_was_counted(project, unpriced):
 
 
 def test_a_call_without_tokens_stays_unpriced():
-    assert own_price({"house": HOUSE}, "house", Usage()) is None
-    assert own_price({"house": HOUSE}, "house", None) is None
+    assert project_price({"house": HOUSE}, "house", Usage()) is None
+    assert project_price({"house": HOUSE}, "house", None) is None
 
 
 @given(one=USAGES, other=USAGES)
@@ -150,9 +150,9 @@ def test_calls_priced_apart_cost_as_much_as_together(one, other):
         output=one.output + other.output,
     )
     prices = {"house": {**HOUSE, "cache_read": "0.2", "cache_write": "2.5"}}
-    apart = [own_price(prices, "house", used) or 0 for used in (one, other)]
+    apart = [project_price(prices, "house", used) or 0 for used in (one, other)]
 
-    assert (own_price(prices, "house", both) or 0) == sum(apart)
+    assert (project_price(prices, "house", both) or 0) == sum(apart)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_calls_priced_apart_cost_as_much_as_together(one, other):
 )
 def test_what_is_no_price_is_refused_by_name(model, price, field):
     with pytest.raises(InvalidRequest) as refused:
-        read_price(model, price)
+        check_price(model, price)
 
     assert refused.value.fields == {"field": field}
 

@@ -10,7 +10,12 @@ from guard.turn import Usage
 from missioncontrol.costs import selectors
 from missioncontrol.costs.ledger import Call
 from missioncontrol.costs.models import Spend
-from missioncontrol.costs.telemetry import Began, count_calls, led_to, place_calls
+from missioncontrol.costs.telemetry import (
+    TimedStart,
+    attach_calls_to_turns,
+    count_calls,
+    match_calls_to_tools,
+)
 from missioncontrol.detection import engine_cache, pipeline
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, judged, put, report
@@ -230,7 +235,7 @@ def test_costs_by_model_are_those_of_the_counted_source():
     run = report(a_run(), a_call("ls", call_id="m1", **{**SONNET, "model": "gpt-5.1"}))
     tell(run, a_model_call())
 
-    found = selectors.costs(projects=[run.project_id], group_by="model")
+    found = selectors.list_costs(projects=[run.project_id], group_by="model")
 
     assert [(row.name, str(row.cost_usd)) for row in found] == [("claude-sonnet-4-5", "0.008055")]
 
@@ -239,27 +244,27 @@ def test_costs_by_model_are_those_of_the_counted_source():
 
 
 def began(name, seconds, agent="coder"):
-    return Began(name=name, agent=agent, at=after(seconds))
+    return TimedStart(name=name, agent=agent, at=after(seconds))
 
 
 def test_a_call_led_to_the_first_tool_that_began_after_it():
     calls = [began("c1", 0), began("c2", 10), began("c3", 20)]
     tools = [began("t1", 1), began("t2", 2), began("t3", 12)]
 
-    assert led_to(calls, tools) == {"c1": "t1", "c2": "t3"}
+    assert match_calls_to_tools(calls, tools) == {"c1": "t1", "c2": "t3"}
 
 
 def test_a_call_led_to_no_tool_of_another_agent():
     calls = [began("c1", 0), began("s1", 5, agent="critic")]
 
-    assert led_to(calls, [began("t1", 6)]) == {"c1": "t1"}
+    assert match_calls_to_tools(calls, [began("t1", 6)]) == {"c1": "t1"}
 
 
 def test_a_turn_shows_the_tokens_and_the_cost_of_the_call_it_came_from():
     run = report(a_run(), a_call("ls", key="toolu_1"))
     tell(run, a_model_call(turn_key="toolu_1"), a_model_call("c2"))
 
-    place_calls([run.id], at=NOON)
+    attach_calls_to_turns([run.id], at=NOON)
 
     turn = Turn.objects.get(run=run)
     assert (turn.cost_usd, turn.usage["cache_read"]) == (Decimal("0.008055"), 9000)
@@ -268,10 +273,10 @@ def test_a_turn_shows_the_tokens_and_the_cost_of_the_call_it_came_from():
 
 def test_a_call_told_before_its_turn_is_placed_once_the_turn_is_there():
     run = tell(a_run(), a_model_call(turn_key="toolu_1"))
-    place_calls([run.id], at=NOON)
+    attach_calls_to_turns([run.id], at=NOON)
 
     run = report(run, a_call("ls", key="toolu_1"))
-    place_calls([run.id], at=NOON)
+    attach_calls_to_turns([run.id], at=NOON)
 
     assert Turn.objects.get(run=run).cost_usd == Decimal("0.008055")
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
@@ -281,10 +286,10 @@ def test_a_call_that_a_better_source_places_elsewhere_is_shown_at_one_turn():
     """Of two tools asked for at once, the second may begin first: a hook held up the other."""
     run = report(a_run(), a_call("ls", key="toolu_1"), a_call("id", key="toolu_2"))
     tell(run, a_model_call("msg_1", source="transcript", turn_key="toolu_1"))
-    place_calls([run.id], at=NOON)
+    attach_calls_to_turns([run.id], at=NOON)
 
     tell(run, a_model_call("c1", turn_key="toolu_2"))
-    place_calls([run.id], at=NOON)
+    attach_calls_to_turns([run.id], at=NOON)
 
     turns = Turn.objects.filter(run=run).order_by("seq")
     assert [turn.cost_usd for turn in turns] == [None, Decimal("0.008055")]
@@ -298,7 +303,7 @@ def test_a_cost_that_is_placed_after_the_look_ahead_stays(monkeypatch):
 
     def place_after(run_ids):
         ahead = look_ahead(run_ids)
-        place_calls(run_ids, at=NOON)
+        attach_calls_to_turns(run_ids, at=NOON)
         return ahead
 
     monkeypatch.setattr(engine_cache, "look_ahead", place_after)

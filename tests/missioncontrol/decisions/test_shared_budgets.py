@@ -9,7 +9,7 @@ from guard.errors import PolicyInvalid
 from guard.turn import Usage
 from missioncontrol.costs import counting
 from missioncontrol.costs.models import Spend
-from missioncontrol.costs.spending import Spending
+from missioncontrol.costs.spending import SharedCounters
 from missioncontrol.decisions import budgets, interventions
 from missioncontrol.decisions.actions import Amount
 from missioncontrol.decisions.models import Decision
@@ -375,7 +375,7 @@ def test_judging_reads_the_counters_of_the_agents_that_acted_and_of_no_others(
     report(a_run(project), *[a_call("ls", agent=f"worker-{n}") for n in range(20)])
 
     with django_assert_num_queries(1):
-        seen = Spending([], agents={"worker-3"}, at=NOON, projects=[project])
+        seen = SharedCounters([], agents={"worker-3"}, at=NOON, projects=[project])
 
     with django_assert_num_queries(0):
         assert seen.spent(project, "agent", "worker-3").calls == 1
@@ -384,7 +384,7 @@ def test_judging_reads_the_counters_of_the_agents_that_acted_and_of_no_others(
 
 def test_a_run_remembers_its_latest_agents_and_every_one_that_its_ceilings_name():
     run = a_run(budget={"agents": {"critic": {"calls": 500}, "*": {"calls": 500}}})
-    workers = [f"worker-{n}" for n in range(counting.AGENTS_REMEMBERED + 1)]
+    workers = [f"worker-{n}" for n in range(counting.MAX_UNNAMED_AGENTS + 1)]
     run = report(run, a_call("ls", agent="critic"), a_call("ls", agent=workers[0]))
 
     run = report(run, *[a_call("ls", agent=name) for name in workers[1:-1]])

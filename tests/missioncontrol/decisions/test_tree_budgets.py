@@ -6,7 +6,7 @@ import pytest
 
 from guard.turn import Usage
 from missioncontrol.costs import trees
-from missioncontrol.costs.spending import Spending
+from missioncontrol.costs.spending import SharedCounters
 from missioncontrol.costs.trees import spent_by_tree
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.actions import Amount
@@ -26,7 +26,7 @@ def a_tree(project, *, children=2, **parents):
 
 def spent(run):
     run = Run.objects.get(pk=run.pk)
-    return spent_by_tree(run, Spending([run], at=NOON), at=NOON)
+    return spent_by_tree(run, SharedCounters([run], at=NOON), at=NOON)
 
 
 def test_what_children_use_adds_up_in_every_run_above(project):

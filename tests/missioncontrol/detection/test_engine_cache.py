@@ -7,7 +7,7 @@ import pytest
 from guard.engine import Engine
 from guard.policy import DETECTOR_NAMES, Policy
 from guard.turn import Usage
-from missioncontrol.costs.ledger import Call, enter
+from missioncontrol.costs.ledger import Call, enter_call
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import engine_cache, pipeline
 from missioncontrol.runs import journal
@@ -141,7 +141,7 @@ def test_a_call_that_was_counted_after_the_look_ahead_is_not_counted_twice():
     paid = a_call("pwd", usage=Usage(input=1000), model="claude-sonnet-4-5", call_id="one")
     ahead = seen_ahead(run, paid)
     with journal.lock_runs([run.id], at=NOON) as tx:
-        call, _ = enter(tx, tx.run(run.id), Call(call_id="one", source="turns"))
+        call, _ = enter_call(tx, tx.run(run.id), Call(call_id="one", source="turns"))
         call.save()
     run = Run.objects.select_related("meters").get(pk=run.id)
 

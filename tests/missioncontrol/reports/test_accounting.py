@@ -268,7 +268,7 @@ class TestMoneyAddsUp(TestCase):
 
         whole = sum((cost or 0 for _, _, cost, *_ in calls), Decimal(0))
         for group in ("day", "agent", "model", "project", "run"):
-            rows = selectors.costs(projects=[project.id], group_by=group)
+            rows = selectors.list_costs(projects=[project.id], group_by=group)
             assert sum(known(one.cost_usd, one.judge_cost_usd) for one in rows) == whole
             assert sum(one.calls + one.judge_calls for one in rows) == len(calls)
         for kind in ("day", "week", "month"):
