@@ -31,7 +31,7 @@ class WheelHook(BuildHookInterface[Any]):
         from missioncontrol.up import frontend
 
         cache = Path(self.directory) / "cache"
-        frontend.ensure_built(cache=cache, say=self.app.display_info)
+        frontend.ensure_built(cache=cache, report=self.app.display_info)
         build_data["force_include"][str(frontend.BUILT)] = "missioncontrol/frontend_dist"
 
     def _name_the_folder_of_guard(self) -> None:

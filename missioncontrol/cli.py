@@ -41,7 +41,7 @@ def _run_django_command() -> None:
             sys.exit(f"mission control: {reason}")
         # An older backup was restored, and nothing was started since. If `migrate` itself fails,
         # its own error says why.
-        if sys.argv[1:2] != ["migrate"] and database.is_behind():
+        if sys.argv[1:2] != ["migrate"] and database.needs_migration():
             sys.exit(
                 "mission control: The database is one of an older Mission Control:"
                 " run `manage.py migrate` first."

@@ -59,7 +59,7 @@ def recipe(language: str) -> str:
 @contextmanager
 def a_proxy(kind: str, folder: Path, backend: str):
     """Run a proxy by its recipe: only ports and the certificate are of this test."""
-    files = tls.ensure(folder, names=[NAME], at=now())
+    files = tls.ensure_certificate(folder, names=[NAME], at=now())
     ports = {"port": a_free_port(), "plain": a_free_port()}
     write = {"nginx": nginx, "caddy": caddy}[kind]
     command = write(folder, files, backend, **ports)
@@ -75,7 +75,9 @@ def a_proxy(kind: str, folder: Path, backend: str):
         running.wait(timeout=30)
 
 
-def nginx(folder: Path, files: tls.Served, backend: str, *, port: int, plain: int) -> list[str]:
+def nginx(
+    folder: Path, files: tls.CertificateFiles, backend: str, *, port: int, plain: int
+) -> list[str]:
     ours = (
         recipe("nginx")
         .replace("listen 443 ssl", f"listen 127.0.0.1:{port} ssl")
@@ -90,7 +92,9 @@ def nginx(folder: Path, files: tls.Served, backend: str, *, port: int, plain: in
     return [str(program("nginx")), "-p", str(folder), "-c", str(folder / "nginx.conf")]
 
 
-def caddy(folder: Path, files: tls.Served, backend: str, *, port: int, plain: int) -> list[str]:
+def caddy(
+    folder: Path, files: tls.CertificateFiles, backend: str, *, port: int, plain: int
+) -> list[str]:
     ours = recipe("caddy").replace("127.0.0.1:8765", backend.removeprefix("http://"))
     ours = ours.replace("{\n", f"{{\n    tls {files.chain} {files.key}\n", 1)
     caddyfile = CADDY.format(folder=folder, recipe=ours, port=port, plain=plain)

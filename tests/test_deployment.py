@@ -207,10 +207,10 @@ def test_the_health_check_asks_our_own_address_and_tells_what_it_heard(status, c
 def test_limits_are_those_that_up_sets():
     web = READ_UNITS["missioncontrol-web@.service"]
 
-    assert SERVICES["web"]["ulimits"]["nofile"] == processes.MOST_OPEN_FILES
-    assert web["LimitNOFILE"] == str(processes.MOST_OPEN_FILES)
+    assert SERVICES["web"]["ulimits"]["nofile"] == processes.MAX_OPEN_FILES
+    assert web["LimitNOFILE"] == str(processes.MAX_OPEN_FILES)
     for name in ("web", "missioncontrol-web@.service"):
-        assert str(processes.MOST_SENT) in COMMANDS[name]
+        assert str(processes.MAX_MESSAGE_BYTES) in COMMANDS[name]
     for name in ("judge", "missioncontrol-judge@.service"):
         assert COMMANDS[name][COMMANDS[name].index("-c") + 1] == str(processes.JUDGE_THREADS)
 

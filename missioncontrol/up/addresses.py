@@ -18,11 +18,11 @@ BACKLOG = 4096
 # A host name of our own, so that no other program shares its cookies (`page_url`).
 OWN_HOST = "mission-control.localhost"
 # After `kill -9` of a Mission Control its children need a moment to end.
-PATIENCE_S = 1.0
+PORT_WAIT_S = 1.0
 _SIOCGIFADDR = 0x8915
 
 
-def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
+def open_listener(host: str, port: int, *, option: str = "--port") -> socket.socket:
     """Open the socket that the web process will serve, so that the port is chosen only once.
 
     `option` names the option that chooses another port, for the error about a taken one.
@@ -31,7 +31,7 @@ def listen(host: str, port: int, *, option: str = "--port") -> socket.socket:
         PortTaken: Somebody listens there already.
         AddressUnknown: The host is no address of this machine.
     """
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + PORT_WAIT_S
     while True:
         try:
             family, kind, proto, _, address = socket.getaddrinfo(
@@ -79,25 +79,25 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def accepted_hosts(*, asked: str, public_url: str) -> list[str]:
+def accepted_hosts(*, listen_host: str, public_url: str) -> list[str]:
     """Return every Host header we answer: loopback, own names and addresses."""
     public = urlsplit(public_url).hostname
-    names = [OWN_HOST, *certified_names(asked), *([public] if public else [])]
+    names = [OWN_HOST, *certified_names(listen_host), *([public] if public else [])]
     # In the form in which Host headers are compared; each once.
     return list(dict.fromkeys(map(bracketed, names)))
 
 
-def certified_names(asked: str) -> list[str]:
+def certified_names(listen_host: str) -> list[str]:
     """Return the names that a certificate of this machine needs: those a phone may type."""
     name = socket.gethostname()
     short = name.split(".", 1)[0]
     # Other devices find it by mDNS under the last one.
     own = [name, short, f"{short}.local"]
-    names = ["localhost", *own, "127.0.0.1", "::1", *own_addresses(), asked]
+    names = ["localhost", *own, "127.0.0.1", "::1", *own_addresses(), listen_host]
     with contextlib.suppress(ValueError):  # a host name
         # The unspecified address stands for all addresses, and names none.
-        if ipaddress.ip_address(asked).is_unspecified:
-            names.remove(asked)
+        if ipaddress.ip_address(listen_host).is_unspecified:
+            names.remove(listen_host)
     return list(dict.fromkeys(name.lower() for name in names if name))
 
 

@@ -1,6 +1,6 @@
 """Back up a whole installation into one file, and restore it elsewhere.
 
-A backup is a zip file: `manifest.json`, the database (`dump`), the audit log's files of
+A backup is a zip file: `manifest.json`, the database (`dump_database`), the audit log's files of
 heads, the public keys it trusts and, unless they are left out, the secrets. SQLite is copied by its
 online backup, PostgreSQL with its own client programs `pg_dump` and `pg_restore`.
 """
@@ -28,15 +28,15 @@ from django.db.migrations.loader import MigrationLoader
 from missioncontrol import env
 from missioncontrol.accounts.models import Project
 from missioncontrol.audit import signing
-from missioncontrol.up.data_dir import PRIVATE_DIR, PRIVATE_FILE, DataDir, forget_schema_stamp
+from missioncontrol.up.data_dir import PRIVATE_DIR, PRIVATE_FILE, DataDir, clear_schema_stamp
 from missioncontrol.up.errors import BackupFailed, NotBackedUp, RestoreRefused, first_line
 
 FORMAT = 1
-MANIFEST = "manifest.json"
+MANIFEST_NAME = "manifest.json"
 # Left out on request. Without the first, the audit log cannot be signed any further.
 SECRETS = ("secret.key", "secret.key.old", "vapid.key", "agent.key", "https/ca.key", "https/ca.crt")
 # What reading a file raises if it is not a complete backup.
-UNREADABLE = (
+READ_ERRORS = (
     OSError,
     EOFError,
     zipfile.BadZipFile,
@@ -50,13 +50,13 @@ UNREADABLE = (
 # In the data directory: backups made before a migration.
 FOLDER = "backups"
 # The dump's file name, by kind of database.
-NAMES = {"sqlite": "database.sqlite3", "postgresql": "database.pgdump"}
+DUMP_NAMES = {"sqlite": "database.sqlite3", "postgresql": "database.pgdump"}
 # How long a restoration waits for others who use the database.
 LOCK_TIMEOUT = "5s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backup:
+class Manifest:
     """The content of a backup's manifest."""
 
     made_at: str
@@ -68,10 +68,10 @@ class Backup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Restored:
+class RestoreResult:
     """The result of a restoration."""
 
-    backup: Backup
+    backup: Manifest
     replaced: Path | None = None
     """Where the former data was moved."""
     has_older_heads: bool = False
@@ -80,7 +80,7 @@ class Restored:
     """Whether the audit log was signed with another secret than the one here."""
 
 
-def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
+def write_backup(path: Path, *, at: datetime, with_secrets: bool = True) -> Manifest:
     """Write a backup, readable by its owner only; Mission Control may be running.
 
     Raises:
@@ -97,7 +97,7 @@ def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
     except DatabaseError as fault:
         raise BackupFailed(f"The database does not answer: {fault}.") from None
     applied = [list(key) for key in loader.applied_migrations if key[0] in loader.migrated_apps]
-    backup = Backup(
+    backup = Manifest(
         made_at=at.isoformat(),
         version=settings.VERSION,
         vendor=connection.vendor,
@@ -109,21 +109,21 @@ def make(path: Path, *, at: datetime, with_secrets: bool = True) -> Backup:
         path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as place:
             copy, made = Path(place, "copy"), Path(place, "made")
-            dump(copy)
+            dump_database(copy)
             # Made private while it is empty, and in the target's folder, where a move is atomic.
             made.touch(PRIVATE_FILE)
             with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+                archive.writestr(MANIFEST_NAME, json.dumps(manifest, indent=1))
                 for name, text in kept:
                     archive.writestr(name, text)
-                archive.write(copy, NAMES[connection.vendor])
+                archive.write(copy, DUMP_NAMES[connection.vendor])
             made.replace(path)
     except OSError as fault:
         raise BackupFailed(f"{path} could not be written: {fault.strerror or fault}.") from None
     return backup
 
 
-def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
+def restore_backup(path: Path, *, at: datetime, replace: bool = False) -> RestoreResult:
     """Replace this installation's database and files with a backup's.
 
     Files of heads that are here stay: they may know more. With `replace`, the former data
@@ -135,22 +135,22 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
             replace somebody's data.
         BackupFailed: it cannot be read.
     """
-    backup = _read_whole(path)
+    backup = _read_manifest(path)
     try:
-        with zipfile.ZipFile(path) as archive, DataDir(settings.DATA_DIR).held():
+        with zipfile.ZipFile(path) as archive, DataDir(settings.DATA_DIR).locked():
             if not replace:
-                _check_free(archive)
-            replaced = _load(archive, at=at)
+                _check_nothing_is_lost(archive)
+            replaced = _load_dump(archive, at=at)
             has_older_heads = _restore_files(archive, at=at)
     except OSError as fault:
         raise BackupFailed(f"{path} could not be restored: {fault.strerror or fault}.") from None
     # Otherwise the next start would take the restored database for the one it last migrated.
-    forget_schema_stamp(settings.DATA_DIR)
+    clear_schema_stamp(settings.DATA_DIR)
     # The secret that the next start signs with.
     here = env.text("MISSIONCONTROL_SECRET_KEY") or DataDir(settings.DATA_DIR).read_secret(
         "secret.key"
     )
-    return Restored(
+    return RestoreResult(
         backup=backup,
         replaced=replaced,
         has_older_heads=has_older_heads,
@@ -158,40 +158,40 @@ def restore(path: Path, *, at: datetime, replace: bool = False) -> Restored:
     )
 
 
-def keep_before_migrating(*, at: datetime, most: int) -> Path | None:
-    """Back up a database before it is migrated; keep the last `most`. None if it is new.
+def back_up_before_migrating(*, at: datetime, max_kept: int) -> Path | None:
+    """Back up a database before it is migrated; keep the last `max_kept`. None if it is new.
 
     Raises:
         NotBackedUp: it could not be backed up.
     """
     # A database without projects contains nobody's data.
-    if not most or not has_projects():
+    if not max_kept or not has_projects():
         return None
     # Beside the data: where another copy should go, only the operator knows.
     folder = settings.DATA_DIR / FOLDER
     path = folder / f"before-migrating-{at:%Y%m%dT%H%M%SZ}.zip"
     try:
-        make(path, at=at)
+        write_backup(path, at=at)
     except BackupFailed as fault:
         raise NotBackedUp(str(fault)) from None
     # Their names sort by time.
-    for old in sorted(folder.glob("before-migrating-*.zip"))[:-most]:
+    for old in sorted(folder.glob("before-migrating-*.zip"))[:-max_kept]:
         old.unlink()
     return path
 
 
-def _read_whole(path: Path) -> Backup:
+def _read_manifest(path: Path) -> Manifest:
     """Read a whole file before anything is changed because of it; return its manifest."""
     try:
         with zipfile.ZipFile(path) as archive:
-            manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
+            manifest: dict[str, Any] = json.loads(archive.read(MANIFEST_NAME))
             if manifest.pop("format", None) != FORMAT:
                 raise RestoreRefused("This version does not support backups of this kind.")
-            backup = Backup(**manifest)
+            backup = Manifest(**manifest)
             # An intact file without a database is no backup either.
-            archive.getinfo(NAMES[backup.vendor])
+            archive.getinfo(DUMP_NAMES[backup.vendor])
             damaged = archive.testzip()
-    except UNREADABLE as fault:
+    except READ_ERRORS as fault:
         raise RestoreRefused(f"{path} cannot be read as a backup: {fault}.") from None
     if damaged:
         raise RestoreRefused(f"{path} cannot be read as a backup: {damaged} in it is damaged.")
@@ -210,7 +210,7 @@ def _read_whole(path: Path) -> Backup:
     return backup
 
 
-def _check_free(archive: zipfile.ZipFile) -> None:
+def _check_nothing_is_lost(archive: zipfile.ZipFile) -> None:
     """Refuse to replace data that somebody may want back."""
     if has_projects():
         raise RestoreRefused("There is data here already: use --replace to move it aside.")
@@ -222,8 +222,8 @@ def _check_free(archive: zipfile.ZipFile) -> None:
             )
 
 
-def _load(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:
-    name = NAMES[connection.vendor]
+def _load_dump(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:
+    name = DUMP_NAMES[connection.vendor]
     saved = None
     # Beside the database, because a move within a file system is atomic.
     with tempfile.TemporaryDirectory(dir=settings.DATA_DIR, prefix=".restore-") as place:
@@ -233,8 +233,8 @@ def _load(archive: zipfile.ZipFile, *, at: datetime) -> Path | None:
         # SQLite's file is moved aside; what PostgreSQL drops is saved in a backup first.
         if connection.vendor == "postgresql" and has_projects():
             saved = settings.DATA_DIR / FOLDER / f"before-restore-{at:%Y%m%dT%H%M%SZ}.zip"
-            make(saved, at=at)
-        return load(copy, at=at) or saved
+            write_backup(saved, at=at)
+        return load_database(copy, at=at) or saved
 
 
 def _restore_files(archive: zipfile.ZipFile, *, at: datetime) -> bool:
@@ -246,7 +246,7 @@ def _restore_files(archive: zipfile.ZipFile, *, at: datetime) -> bool:
             if here.is_file():
                 has_older_heads |= not text.startswith(here.read_bytes())
             else:
-                _write(here, text)
+                _write_private(here, text)
         elif name == signing.KEYS_FILE:
             signing.trust(archive.read(name).decode().split())
         elif name in SECRETS:
@@ -254,24 +254,26 @@ def _restore_files(archive: zipfile.ZipFile, *, at: datetime) -> bool:
             if place.is_file() and place.read_bytes() != archive.read(name):
                 # Another secret than the dump's: what it signed or sealed may be needed again.
                 place.rename(place.with_name(f"{place.name}.before-restore-{at:%Y%m%dT%H%M%SZ}"))
-            _write(settings.DATA_DIR / name, archive.read(name))
+            _write_private(settings.DATA_DIR / name, archive.read(name))
     return has_older_heads
 
 
-def _write(path: Path, text: bytes) -> None:
+def _write_private(path: Path, text: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
     path.touch(PRIVATE_FILE)
     path.write_bytes(text)
 
 
-def dump(to: Path) -> None:
+def dump_database(to: Path) -> None:
     """Write a consistent copy of the database; others may write meanwhile.
 
     Raises:
         BackupFailed: it cannot be read or written, or a program is missing.
     """
     if connection.vendor == "postgresql":
-        _run("pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={to}")
+        _run_postgresql_program(
+            "pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={to}"
+        )
         return
     # By SQLite itself, page by page: a copy of the file would lack what is still in its log.
     connection.ensure_connection()
@@ -285,7 +287,7 @@ def dump(to: Path) -> None:
         copy.close()
 
 
-def load(path: Path, *, at: datetime) -> Path | None:
+def load_database(path: Path, *, at: datetime) -> Path | None:
     """Load a dump into the database's place; return where a replaced SQLite file was moved.
 
     Nobody may be using the database.
@@ -295,11 +297,13 @@ def load(path: Path, *, at: datetime) -> Path | None:
         RestoreRefused: somebody uses the database.
     """
     if connection.vendor == "postgresql":
-        _run("pg_restore", "--list", str(path))  # before anything is dropped for it
-        _empty()
+        _run_postgresql_program(
+            "pg_restore", "--list", str(path)
+        )  # before anything is dropped for it
+        _drop_tables()
         # In one transaction: a dump that fails leaves an empty database, not half of one.
         connection.close()
-        _run(
+        _run_postgresql_program(
             "pg_restore",
             "--no-owner",
             "--no-privileges",
@@ -353,7 +357,7 @@ def check_sqlite(path: Path) -> None:
         raise BackupFailed(f"The copy of the database is damaged: {verdict}.")
 
 
-def _empty() -> None:
+def _drop_tables() -> None:
     """Drop our tables and functions, also those of a newer version: a dump creates its own."""
     # By prefix, because the schema may contain tables of others.
     labels = (*(f"{config.label}_" for config in apps.get_app_configs()), "django_")
@@ -379,7 +383,7 @@ def _empty() -> None:
             ) from None
 
 
-def _run(program: str, *arguments: str) -> None:
+def _run_postgresql_program(program: str, *arguments: str) -> None:
     """Run one of PostgreSQL's programs on the configured database."""
     if shutil.which(program) is None:
         raise BackupFailed(

@@ -18,16 +18,16 @@ from missioncontrol.up import addresses, frontend, options, processes, valkey
 from missioncontrol.up.data_dir import (
     DataDir,
     is_schema_current,
-    keep_schema_stamp,
     runtime_dir,
+    write_schema_stamp,
 )
 from missioncontrol.up.errors import BrokerUnreachable, CannotStart, ChildSilent
 from missioncontrol.up.options import EVERYWHERE, LOOPBACK, Options
 from missioncontrol.up.supervisor import Supervisor
 
 if TYPE_CHECKING:
-    from missioncontrol.up.invitation import Banner
-    from missioncontrol.up.tls import Served
+    from missioncontrol.up.banner import Banner
+    from missioncontrol.up.tls import CertificateFiles
 
 INTERRUPTED = 130
 VALKEY_START_S = 30.0
@@ -37,18 +37,18 @@ START_LIMIT_S = 300.0
 
 def main(argv: list[str]) -> int:
     """Start Mission Control and run until somebody ends it; return the exit code."""
-    asked = options.parse(argv)
+    chosen = options.parse(argv)
     try:
-        Start(asked).run()
+        Start(chosen).run()
     except CannotStart as error:
-        say(str(error))
+        report(str(error))
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
     return 0
 
 
-def say(line: str) -> None:
+def report(line: str) -> None:
     """Print a line for the person at the terminal; stdout is for the result."""
     print(f"mission control: {line}", file=sys.stderr, flush=True)
 
@@ -56,34 +56,38 @@ def say(line: str) -> None:
 class Start:
     """The state of one start: the data directory, the socket, the processes."""
 
-    reserved: socket.socket | None
-    served: Served | None
+    https_listener: socket.socket | None
+    certificate_files: CertificateFiles | None
 
-    def __init__(self, asked: Options) -> None:
-        self.asked = asked
-        self.data = DataDir(asked.data)
-        self.https_port = options.https_port(asked)
+    def __init__(self, chosen: Options) -> None:
+        self.options = chosen
+        self.data = DataDir(chosen.data)
+        self.https_port = options.https_port(chosen)
 
     def run(self) -> None:
         """Start everything, print where it is, and keep it running."""
         # First of all: if two start on one directory, the second is refused and touches nothing.
-        self.data.hold()
-        self.data.announce("starting")
-        listener = addresses.listen(self.asked.host, self.asked.port)
+        self.data.acquire_lock()
+        self.data.write_status("starting")
+        listener = addresses.open_listener(self.options.host, self.options.port)
         self.url = addresses.url_of(listener)
         # Scripts cannot resolve the name that browsers resolve by themselves.
-        self.page_url = self.url if self.asked.json else addresses.page_url(self.url)
+        self.page_url = self.url if self.options.json else addresses.page_url(self.url)
         # HTTPS has its own port and certificate; the port too is opened before anything is started.
-        self.reserved = self.served = None
-        if self.asked.https:
+        self.https_listener = self.certificate_files = None
+        if self.options.https:
             from missioncontrol.up import tls
 
-            self.reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
-            names = addresses.certified_names(self.asked.host)
-            self.served = tls.ensure(self.data.path, names=names, at=clock.now())
+            self.https_listener = addresses.open_listener(
+                EVERYWHERE, self.https_port, option="--https-port"
+            )
+            names = addresses.certified_names(self.options.host)
+            self.certificate_files = tls.ensure_certificate(
+                self.data.path, names=names, at=clock.now()
+            )
         # Before the children, which serve it; after the ports, so that a taken one is reported at
         # once.
-        frontend.ensure_built(cache=self.data.path / "cache", say=say)
+        frontend.ensure_built(cache=self.data.path / "cache", report=report)
         # From here on: others may read the built front end, but not data and logs.
         os.umask(0o077)
         self._set_environment()
@@ -91,46 +95,50 @@ class Start:
             self.data.path
         ):  # it was open before this start, but is not yet
             extras.record_phone_status(self.data.path, extras.PhoneStatus())
-        processes.allow_open_files()
-        supervisor = Supervisor(lock_fd=self.data.lock_fd, say=say)
+        processes.raise_open_files_limit()
+        supervisor = Supervisor(lock_fd=self.data.lock_fd, report=report)
         supervisor.catch_signals()
         try:
             self._start_broker(supervisor)
             # If there is nothing to migrate, web need not wait for the check.
             if is_schema_current(self.data.path):
                 self._launch_web(supervisor, listener)
-            banner = self._prepare()
-            keep_schema_stamp(self.data.path)
+            banner = self._prepare_database()
+            write_schema_stamp(self.data.path)
             self._launch_web(supervisor, listener)
             self._serve(supervisor, banner)
         finally:
             # A start that finds this one ending waits longer.
-            self.data.announce("stopping", self.url)
+            self.data.write_status("stopping", self.url)
             supervisor.stop()
 
     def _set_environment(self) -> None:
         """Decide the settings of this process and of every child."""
-        self.data.kept_secret("secret.key")
-        keep_vapid_key(self.data)
+        self.data.ensure_secret("secret.key")
+        ensure_vapid_key(self.data)
         # Where a phone in the same network reaches this; empty if nowhere.
         address = addresses.lan_address()
-        if self.asked.public_url:
-            self.phone_url = self.asked.public_url
-        elif self.reserved is not None:
-            self.phone_url = addresses.url_of(self.reserved, address or LOOPBACK, scheme="https")
-        elif self.asked.lan and address:
+        if self.options.public_url:
+            self.phone_url = self.options.public_url
+        elif self.https_listener is not None:
+            self.phone_url = addresses.url_of(
+                self.https_listener, address or LOOPBACK, scheme="https"
+            )
+        elif self.options.lan and address:
             self.phone_url = f"http://{address}:{self.url.rsplit(':', 1)[-1]}"
         else:
             self.phone_url = ""
-        hosts = addresses.accepted_hosts(asked=self.asked.host, public_url=self.asked.public_url)
+        hosts = addresses.accepted_hosts(
+            listen_host=self.options.host, public_url=self.options.public_url
+        )
         os.environ.update(
             MISSIONCONTROL_DATA=str(self.data.path),
             MISSIONCONTROL_HOSTS=",".join(hosts),
-            MISSIONCONTROL_PUBLIC_URL=self.asked.public_url,
+            MISSIONCONTROL_PUBLIC_URL=self.options.public_url,
             MISSIONCONTROL_PHONE_URL=self.phone_url,
             MISSIONCONTROL_HTTPS_PORT=str(self.https_port),
             MISSIONCONTROL_SUPERVISED="1",
-            MISSIONCONTROL_DURABLE="1" if self.asked.durable else "0",
+            MISSIONCONTROL_DURABLE="1" if self.options.durable else "0",
             PYTHONPATH=processes.import_path(os.environ.get("PYTHONPATH", "")),
             # A child's last words must be in its log, however it ends.
             PYTHONUNBUFFERED="1",
@@ -144,17 +152,17 @@ class Start:
             check_broker(given)
             return
         server = valkey.find_valkey()
-        say(f"broker: {server.origin}")
+        report(f"broker: {server.origin}")
         socket_path = runtime_dir(self.data.fingerprint) / "valkey.sock"
         # A socket left by a killed broker would keep the new one from listening.
         socket_path.unlink(missing_ok=True)
         supervisor.start(processes.broker(self.data, server, socket_path))
         if not valkey.wait_until_answering(socket_path, timeout_s=VALKEY_START_S):
-            supervisor.must_run("valkey")
+            supervisor.check_running("valkey")
             raise ChildSilent("valkey", supervisor.log_of("valkey"), VALKEY_START_S)
         os.environ["REDIS_URL"] = valkey.url_of(socket_path)
 
-    def _prepare(self) -> Banner:
+    def _prepare_database(self) -> Banner:
         """Set up Django in this process: the database, the first project, the links."""
         import django
 
@@ -162,13 +170,13 @@ class Start:
         from django.db import connections
 
         from missioncontrol.up import database
-        from missioncontrol.up.invitation import invite
+        from missioncontrol.up.banner import make_banner
 
-        database.make_ready(say)
+        database.ensure_migrated(report)
         # The children have their own connections; ours would stay open as long as they run.
         try:
-            return invite(
-                self.data, self.asked, self.url, page_url=self.page_url, phone_url=self.phone_url
+            return make_banner(
+                self.data, self.options, self.url, page_url=self.page_url, phone_url=self.phone_url
             )
         finally:
             connections.close_all()
@@ -176,10 +184,10 @@ class Start:
     def _launch_web(self, supervisor: Supervisor, listener: socket.socket) -> None:
         if supervisor.has("web"):
             return
-        port = self.reserved.getsockname()[1] if self.reserved else 0
-        supervisor.start(processes.web(self.data, listener, self.served, port))
-        if self.reserved is not None:
-            self.reserved.close()  # web opens it itself in a moment
+        port = self.https_listener.getsockname()[1] if self.https_listener else 0
+        supervisor.start(processes.web(self.data, listener, self.certificate_files, port))
+        if self.https_listener is not None:
+            self.https_listener.close()  # web opens it itself in a moment
         if listener.family != socket.AF_INET:
             listener.close()
 
@@ -191,24 +199,24 @@ class Start:
         judging = [processes.judge(self.data)] if env.text("MISSIONCONTROL_JUDGE_URL") else []
         for command in (processes.beat(self.data), *judging):
             supervisor.start(command)
-        self.data.announce("serving", self.page_url)
-        if self.asked.json:
-            print(banner.as_line(), flush=True)
+        self.data.write_status("serving", self.page_url)
+        if self.options.json:
+            print(banner.as_json(), flush=True)
         else:
             banner.write_for_person(sys.stdout)
-        on_request = OnRequest(
+        extras_runner = ExtrasRunner(
             supervisor=supervisor,
             data=self.data,
-            asked=self.asked,
+            options=self.options,
             url=self.url,
             https_port=self.https_port,
             serves_phones=bool(self.phone_url),
         )
-        supervisor.run(also=on_request.tend)
-        say("stopping")
+        supervisor.run(each_tick=extras_runner.update)
+        report("stopping")
 
 
-def keep_vapid_key(data: DataDir) -> None:
+def ensure_vapid_key(data: DataDir) -> None:
     """Make the key that signs pushes at the first start; it is never in the database."""
     if os.environ.get("VAPID_PRIVATE_KEY") or data.read_secret("vapid.key"):
         return
@@ -237,7 +245,7 @@ def check_broker(url: str) -> None:
 
 
 def wait_until_serving(supervisor: Supervisor, url: str, *, limit_s: float = START_LIMIT_S) -> bool:
-    """Wait for the first answer; False if somebody asked to stop meanwhile.
+    """Wait for the first answer; False if somebody request to stop meanwhile.
 
     The listening socket is open already, so the first request waits in its queue
     and is answered the moment the web process takes over: no polling delay.
@@ -249,7 +257,7 @@ def wait_until_serving(supervisor: Supervisor, url: str, *, limit_s: float = STA
     deadline = time.monotonic() + limit_s
     while not is_serving(url):
         # A wrong setting may end web: report that at once, not after minutes.
-        supervisor.must_run("web")
+        supervisor.check_running("web")
         if supervisor.is_stopping:
             return False
         if time.monotonic() > deadline:
@@ -260,18 +268,18 @@ def wait_until_serving(supervisor: Supervisor, url: str, *, limit_s: float = STA
 def is_serving(url: str) -> bool:
     """Say whether the liveness probe answers 200."""
     target = urlsplit(url)
-    asked = http.client.HTTPConnection(target.hostname or "", target.port or 80, timeout=3)
+    probe = http.client.HTTPConnection(target.hostname or "", target.port or 80, timeout=3)
     try:
-        asked.request("GET", "/healthz")
-        return asked.getresponse().status == http.HTTPStatus.OK
+        probe.request("GET", "/healthz")
+        return probe.getresponse().status == http.HTTPStatus.OK
     except (TimeoutError, OSError, http.client.HTTPException):
         return False
     finally:
-        asked.close()
+        probe.close()
 
 
 @dataclass(slots=True, kw_only=True)
-class OnRequest:
+class ExtrasRunner:
     """What is started on request, and which part of it runs now.
 
     `https_port`: 0 finds a free one. `serves_phones`: HTTPS was on from the start.
@@ -279,54 +287,54 @@ class OnRequest:
 
     supervisor: Supervisor
     data: DataDir
-    asked: Options
+    options: Options
     url: str
     https_port: int
     serves_phones: bool
     _demo: DemoRequest | None = None
     _phone_url: str = ""
 
-    def tend(self) -> None:
-        """Start what is asked for, and end what no longer is."""
-        asked = extras.requested_demo(self.data.path)
-        if asked != self._demo:
+    def update(self) -> None:
+        """Start what is requested, and end what no longer is."""
+        request = extras.requested_demo(self.data.path)
+        if request != self._demo:
             if self._demo is not None:
                 # Its keys are those of another demo, whose agents must not go on.
-                self.supervisor.end("demo")
-            self._demo = asked
-            if asked is not None:
-                model = self.asked.demo_model
-                demo = processes.demo(self.data, url=self.url, keys=asked.keys, model_url=model)
+                self.supervisor.stop_child("demo")
+            self._demo = request
+            if request is not None:
+                model = self.options.demo_model
+                demo = processes.demo(self.data, url=self.url, keys=request.keys, model_url=model)
                 self.supervisor.start(demo)
         if not self.serves_phones:
             wanted, runs = extras.is_phone_requested(self.data.path), self.supervisor.has("phone")
             if wanted and not runs:
-                self._open()
+                self._open_phone_access()
             elif runs and not wanted:
-                self.supervisor.end("phone")
+                self.supervisor.stop_child("phone")
             elif runs and not extras.phone_status(self.data.path).url:
                 port = int(self._phone_url.rsplit(":", 1)[1])
                 # Reported only once it answers: before that, a phone's connection would be refused.
                 with suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
                     extras.record_phone_status(self.data.path, PhoneStatus(url=self._phone_url))
 
-    def _open(self) -> None:
+    def _open_phone_access(self) -> None:
         """Serve HTTPS on every address of this machine, and record what prevents it."""
         from missioncontrol.up import tls
 
         try:
-            reserved = addresses.listen(EVERYWHERE, self.https_port, option="--https-port")
+            listener = addresses.open_listener(EVERYWHERE, self.https_port, option="--https-port")
         except CannotStart as error:
             # Otherwise every tick would try again and report the problem again.
             extras.request_phone(self.data.path, on=False)
             extras.record_phone_status(self.data.path, PhoneStatus(problem=str(error)))
             return
         # Opened to learn its number, and closed: web opens the address itself.
-        with reserved:
-            port = reserved.getsockname()[1]
+        with listener:
+            port = listener.getsockname()[1]
             at = addresses.lan_address() or LOOPBACK
-            self._phone_url = addresses.url_of(reserved, at, scheme="https")
-        names = addresses.certified_names(self.asked.host)
-        served = tls.ensure(self.data.path, names=names, at=clock.now())
+            self._phone_url = addresses.url_of(listener, at, scheme="https")
+        names = addresses.certified_names(self.options.host)
+        served = tls.ensure_certificate(self.data.path, names=names, at=clock.now())
         extras.record_phone_status(self.data.path, PhoneStatus())
         self.supervisor.start(processes.phone_web(self.data, served, port))

@@ -26,17 +26,17 @@ from missioncontrol.up.errors import DataInUse, DataUnusable
 PRIVATE_DIR = 0o700
 PRIVATE_FILE = 0o600
 # A socket's path has at most 104 bytes; ours adds about 40.
-LONGEST_BASE = 60
+MAX_BASE_LENGTH = 60
 # How long a start waits for one that is dying: its watchdog holds the lock until
 # every process is gone, which takes milliseconds after `kill -9` of the parent.
-PATIENCE_S = 1.5
-STOPPING_PATIENCE_S = 20.0
+LOCK_WAIT_S = 1.5
+STOPPING_WAIT_S = 20.0
 STAMP = "migrated.stamp"
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class LockHolder:
     """Who holds a data directory, as written into its lock file."""
 
     pid: int | None = None
@@ -61,7 +61,7 @@ class DataDir:
         # Resolved, so that a directory has one name, whatever link leads to it.
         return hashlib.sha256(str(self.path.resolve()).encode()).hexdigest()[:8]
 
-    def hold(self) -> None:
+    def acquire_lock(self) -> None:
         """Make the directory and lock it.
 
         Raises:
@@ -84,26 +84,26 @@ class DataDir:
                 fcntl.flock(self.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
             # It is empty for a moment while the other one begins to write.
-            holder = Holder()
+            holder = LockHolder()
             with contextlib.suppress(ValueError, TypeError):
-                holder = Holder(**json.loads(os.pread(self.lock_fd, 4096, 0)))
-            patience = STOPPING_PATIENCE_S if holder.state == "stopping" else PATIENCE_S
+                holder = LockHolder(**json.loads(os.pread(self.lock_fd, 4096, 0)))
+            patience = STOPPING_WAIT_S if holder.state == "stopping" else LOCK_WAIT_S
             if time.monotonic() - began > patience:
                 raise DataInUse(self.path, holder.pid, holder.url)
             time.sleep(0.05)
 
     @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the directory within this context; raises as `hold` does."""
-        self.hold()
+    def locked(self) -> Iterator[None]:
+        """Lock the directory within this context; raises as `acquire_lock` does."""
+        self.acquire_lock()
         try:
             yield
         finally:
             os.close(self.lock_fd)
 
-    def announce(self, state: str, url: str = "") -> None:
+    def write_status(self, state: str, url: str = "") -> None:
         """Write into the lock file who holds it and what it is doing."""
-        text = json.dumps(asdict(Holder(pid=os.getpid(), state=state, url=url)))
+        text = json.dumps(asdict(LockHolder(pid=os.getpid(), state=state, url=url)))
         # In place: a lock belongs to the file, so a new file of this name would not be locked.
         os.ftruncate(self.lock_fd, 0)
         os.pwrite(self.lock_fd, text.encode(), 0)
@@ -117,7 +117,7 @@ class DataDir:
         """Store a secret in DIR, in a file (0600) of its own."""
         write_private(self.path / name, f"{secret}\n".encode())
 
-    def kept_secret(self, name: str) -> str:
+    def ensure_secret(self, name: str) -> str:
         """Return a secret stored in DIR; make it if there is none."""
         if kept := self.read_secret(name):
             return kept
@@ -130,7 +130,7 @@ class DataDir:
 def runtime_dir(fingerprint: str) -> Path:
     """Return a short private directory for sockets; their paths are limited to 104 bytes."""
     for base in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):  # noqa: S108
-        if not base or len(base) > LONGEST_BASE:
+        if not base or len(base) > MAX_BASE_LENGTH:
             continue
         path = Path(base) / f"missioncontrol-{os.getuid()}-{fingerprint}"
         with contextlib.suppress(OSError):
@@ -159,12 +159,12 @@ def is_schema_current(data: Path) -> bool:
         return False
 
 
-def keep_schema_stamp(data: Path) -> None:
+def write_schema_stamp(data: Path) -> None:
     """Note that the database has the shape that this code expects."""
     (data / STAMP).write_text(_stamp_of(data))
 
 
-def forget_schema_stamp(data: Path) -> None:
+def clear_schema_stamp(data: Path) -> None:
     """Have the next start check again, because the database was replaced."""
     (data / STAMP).unlink(missing_ok=True)
 

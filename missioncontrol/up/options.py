@@ -11,7 +11,7 @@ from missioncontrol import env
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - only with --lan, which warns
 PORT = 8765
-LAST_PORT = 65535
+MAX_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,15 +32,15 @@ class Options:
     public_url: str
 
 
-def https_port(asked: Options) -> int:
+def https_port(options: Options) -> int:
     """Return the port of HTTPS, such that two installations on one machine do not collide.
 
     0 finds a free one, as it does for `--port`.
     """
-    if asked.https_port is not None:
-        return asked.https_port
+    if options.https_port is not None:
+        return options.https_port
     # Next to `--port`, so that only one number has to be remembered.
-    return asked.port + 1 if 0 < asked.port < LAST_PORT else 0
+    return options.port + 1 if 0 < options.port < MAX_PORT else 0
 
 
 def default_data_dir() -> Path:
@@ -50,18 +50,18 @@ def default_data_dir() -> Path:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options on a parser."""
-    say = parser.add_argument
-    say("--host", default=None, help=f"address to listen on (default {LOOPBACK})")
-    say("--lan", action="store_true", help="listen on all addresses and print a QR code")
-    say("--https", action="store_true", help="serve phones over HTTPS, with a local certificate")
-    say("--https-port", type=_port, metavar="N", help="default: the one after --port")
-    say("--port", type=_port, default=PORT, help=f"default {PORT}; 0 finds a free one")
-    say("--data", type=Path, default=None, metavar="DIR", help=f"default {default_data_dir()}")
-    say("--json", action="store_true", help="print one line of JSON once it serves")
-    say("--demo", action="store_true", help="start three demo agents")
-    say("--demo-model", metavar="URL", help="OpenAI-compatible endpoint for the demo agents")
-    say("--durable", action="store_true", help="survive power cuts too (SQLite, slower writes)")
-    say(
+    add = parser.add_argument
+    add("--host", default=None, help=f"address to listen on (default {LOOPBACK})")
+    add("--lan", action="store_true", help="listen on all addresses and print a QR code")
+    add("--https", action="store_true", help="serve phones over HTTPS, with a local certificate")
+    add("--https-port", type=_port, metavar="N", help="default: the one after --port")
+    add("--port", type=_port, default=PORT, help=f"default {PORT}; 0 finds a free one")
+    add("--data", type=Path, default=None, metavar="DIR", help=f"default {default_data_dir()}")
+    add("--json", action="store_true", help="print one line of JSON once it serves")
+    add("--demo", action="store_true", help="start three demo agents")
+    add("--demo-model", metavar="URL", help="OpenAI-compatible endpoint for the demo agents")
+    add("--durable", action="store_true", help="survive power cuts too (SQLite, slower writes)")
+    add(
         "--public-url",
         type=_web_address,
         default="",
@@ -87,8 +87,8 @@ def parse(argv: list[str]) -> Options:
 
 def _port(value: str) -> int:
     # `int` would also accept "1_0" and other scripts' digits.
-    if not (value.isascii() and value.isdecimal()) or int(value) > LAST_PORT:
-        raise argparse.ArgumentTypeError(f"a port is a number from 0 to {LAST_PORT}")
+    if not (value.isascii() and value.isdecimal()) or int(value) > MAX_PORT:
+        raise argparse.ArgumentTypeError(f"a port is a number from 0 to {MAX_PORT}")
     return int(value)
 
 

@@ -18,27 +18,30 @@ from missioncontrol.up.supervisor import Command
 JUDGE_THREADS = 8
 # Bytes. Daphne closes a socket that sends more than a megabyte in one message; a board of a
 # thousand runs is two. Incoming messages have their own limit (`api.daphne_requests`).
-MOST_SENT = 64 * 1024 * 1024
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 # What macOS allows a process, whatever limit it reports; it and many shells begin with 256 or
 # 1,024.
-MOST_OPEN_FILES = 10_240
-SAFELY = [sys.executable, "-P", "-m", "missioncontrol.safe_path"]
+MAX_OPEN_FILES = 10_240
+SAFE_PYTHON = [sys.executable, "-P", "-m", "missioncontrol.safe_path"]
 # The system checks would import every address and serializer, which no worker uses.
-CELERY = [*SAFELY, "celery", "-A", "missioncontrol.celery", "--skip-checks"]
+CELERY = [*SAFE_PYTHON, "celery", "-A", "missioncontrol.celery", "--skip-checks"]
 # One process, without a parent that hands each message to a child and back.
-SOLO = "--pool=solo"
+SOLO_POOL = "--pool=solo"
 
 
-def allow_open_files() -> None:
+def raise_open_files_limit() -> None:
     """Let this process and its children hold many connections: each waiting agent is one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = MOST_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_OPEN_FILES)
+    most = MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_OPEN_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def web(
-    data: DataDir, listener: socket.socket, secure: tls.Served | None = None, secure_port: int = 0
+    data: DataDir,
+    listener: socket.socket,
+    secure: tls.CertificateFiles | None = None,
+    secure_port: int = 0,
 ) -> Command:
     """Serve on a socket that is already open; without an access log, because links are secrets.
 
@@ -61,7 +64,7 @@ def web(
     )
 
 
-def phone_web(data: DataDir, secure: tls.Served, port: int) -> Command:
+def phone_web(data: DataDir, secure: tls.CertificateFiles, port: int) -> Command:
     """Serve phones over HTTPS, on every address, while the other web process goes on."""
     return Command(
         name="phone",
@@ -74,8 +77,8 @@ def phone_web(data: DataDir, secure: tls.Served, port: int) -> Command:
 
 def _daphne(*endpoints: str) -> list[str]:
     return [
-        *(*SAFELY, "daphne", "--verbosity", "0", "--no-server-name"),
-        *("--websocket-max-message-size", str(MOST_SENT)),
+        *(*SAFE_PYTHON, "daphne", "--verbosity", "0", "--no-server-name"),
+        *("--websocket-max-message-size", str(MAX_MESSAGE_BYTES)),
         *(word for endpoint in endpoints for word in ("--endpoint", endpoint)),
         "missioncontrol.asgi:application",
     ]
@@ -86,7 +89,7 @@ def _is_adoptable(listener: socket.socket) -> bool:
     return listener.family == socket.AF_INET
 
 
-def _secure_endpoint(served: tls.Served, port: int) -> str:
+def _secure_endpoint(served: tls.CertificateFiles, port: int) -> str:
     """Twisted opens this address itself: its `fd` endpoints speak no TLS."""
     certificate = {
         "privateKey": served.key,
@@ -108,12 +111,14 @@ def detectors(data: DataDir) -> list[Command]:
     """
     # Each has its own queue: a run's turns all go to one of them, which keeps its engine.
     numbers = range(env.number("MISSIONCONTROL_WORKERS", 2))
-    return [_worker(data, f"detector-{number}", f"detect-{number}", SOLO) for number in numbers]
+    return [
+        _worker(data, f"detector-{number}", f"detect-{number}", SOLO_POOL) for number in numbers
+    ]
 
 
 def worker(data: DataDir) -> Command:
     """Do everything else; judge where the local judge is used, and detect for a silent detector."""
-    return _worker(data, "worker", "oversight", SOLO)
+    return _worker(data, "worker", "oversight", SOLO_POOL)
 
 
 def judge(data: DataDir) -> Command:
@@ -156,7 +161,7 @@ def broker(data: DataDir, server: valkey.ValkeyServer, socket_path: Path) -> Com
         argv=valkey.command(server, socket_path=socket_path),
         log=data.logs / "valkey.log",
         # It ends last: the others still send messages while they end.
-        last=True,
+        stops_last=True,
     )
 
 
@@ -170,7 +175,7 @@ def demo(data: DataDir, *, url: str, keys: dict[str, str], model_url: str | None
     }
     return Command(
         name="demo",
-        argv=[*SAFELY, "missioncontrol.demo"],
+        argv=[*SAFE_PYTHON, "missioncontrol.demo"],
         log=data.logs / "demo.log",
         # In the environment: everybody could read the keys on a command line.
         env={"MISSIONCONTROL_DEMO": json.dumps(settings)},

@@ -25,23 +25,23 @@ from missioncontrol.up.errors import ChildFailed
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 TICK_S = 0.25
 FIRST_BACKOFF_S = 0.2
-LONGEST_BACKOFF_S = 15.0
+MAX_BACKOFF_S = 15.0
 HEALTHY_AFTER_S = 20.0
-GRACE_S = 8.0
+STOP_TIMEOUT_S = 8.0
 LOG_LIMIT_BYTES = 8_000_000
 LOG_CHECK_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """How to start one child. `last` marks one that the others need until they end."""
+    """How to start one child. `stops_last` marks one that the others need until they end."""
 
     name: str
     argv: list[str]
     log: Path
     env: Mapping[str, str] = field(default_factory=dict)
     pass_fds: tuple[int, ...] = ()
-    last: bool = False
+    stops_last: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,13 +62,13 @@ class Child:
 class Supervisor:
     """Start children, restart those that die, and stop everything once."""
 
-    def __init__(self, *, lock_fd: int, say: Callable[[str], None]) -> None:
+    def __init__(self, *, lock_fd: int, report: Callable[[str], None]) -> None:
         self._children: dict[str, Child] = {}
-        self._say = say
+        self._report = report
         self._lock_fd = lock_fd
         self._alive_r, self._alive_w = os.pipe()
         self._wake_r, self._wake_w = os.pipe()
-        self._stop_asked = 0
+        self._stop_requests = 0
         self._log_checked_at = time.monotonic()
         # Read at the start: if `uv run` around us is killed, nobody forwards a signal.
         self._parent = os.getppid()
@@ -114,10 +114,10 @@ class Supervisor:
         """Say whether a child of that name is kept running."""
         return name in self._children
 
-    def end(self, name: str) -> None:
+    def stop_child(self, name: str) -> None:
         """End a child for good."""
-        # Removed first, or `tend` would start it again.
-        self._end([self._children.pop(name)])
+        # Removed first, or `restart_dead` would start it again.
+        self._terminate([self._children.pop(name)])
 
     def pid_of(self, name: str) -> int | None:
         """Return a child's process id while it runs."""
@@ -128,7 +128,7 @@ class Supervisor:
         """Return a child's log file."""
         return self._children[name].command.log
 
-    def must_run(self, name: str) -> None:
+    def check_running(self, name: str) -> None:
         """Raise ChildFailed if a child that should be starting has died."""
         child = self._children[name]
         if child.is_running:
@@ -143,41 +143,44 @@ class Supervisor:
         """Turn Ctrl-C, SIGTERM and a closed terminal into an orderly end."""
 
         # Only counted, because a handler runs between any two lines of ours.
-        def ask_to_stop(*_: object) -> None:
-            self._stop_asked += 1
+        def count_request(*_: object) -> None:
+            self._stop_requests += 1
 
         # Python writes a byte for each signal, and only to a non-blocking pipe.
         os.set_blocking(self._wake_w, False)
         signal.set_wakeup_fd(self._wake_w, warn_on_full_buffer=False)
         # Without a handler a child's death is ignored, and no byte is written for it.
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        for asked in STOP_SIGNALS:
+        for stop_signal in STOP_SIGNALS:
             # `nohup` sets a hang-up to be ignored.
-            if asked is not signal.SIGHUP or signal.getsignal(asked) is not signal.SIG_IGN:
-                signal.signal(asked, ask_to_stop)
+            if (
+                stop_signal is not signal.SIGHUP
+                or signal.getsignal(stop_signal) is not signal.SIG_IGN
+            ):
+                signal.signal(stop_signal, count_request)
 
     @property
     def is_stopping(self) -> bool:
         """Whether somebody asked for the end, or the `uv run` around us is gone."""
-        return self._stop_asked > 0 or (
+        return self._stop_requests > 0 or (
             "UV_RUN_RECURSION_DEPTH" in os.environ and os.getppid() != self._parent
         )
 
-    def run(self, *, also: Callable[[], None] = lambda: None) -> None:
-        """Watch the children until somebody asks to stop; call `also` each time."""
+    def run(self, *, each_tick: Callable[[], None] = lambda: None) -> None:
+        """Watch the children until somebody asks to stop; call `each_tick` each time."""
         while not self.is_stopping:
-            self.pause(TICK_S)
-            self.tend()
-            also()
+            self.wait(TICK_S)
+            self.restart_dead()
+            each_tick()
 
-    def pause(self, seconds: float) -> None:
+    def wait(self, seconds: float) -> None:
         """Wait, but wake at once for a signal or a child's death."""
         # A signal writes a byte into this pipe (`catch_signals`).
         readable, _, _ = select.select([self._wake_r], [], [], seconds)
         if readable:
             os.read(self._wake_r, 4096)
 
-    def tend(self) -> None:
+    def restart_dead(self) -> None:
         """Restart children that died, once their pause is over; keep the logs small."""
         for child in self._children.values():
             at = time.monotonic()
@@ -190,12 +193,12 @@ class Supervisor:
                 )
                 # Longer each time: the restarts of a child that cannot start would overload the
                 # machine.
-                wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), LONGEST_BACKOFF_S)
+                wait = min(FIRST_BACKOFF_S * 2 ** max(child.failures - 1, 0), MAX_BACKOFF_S)
                 child.process, child.due_at = None, at + wait
                 ending = f"code {code}"
                 if code is not None and code < 0:
                     ending = signal.Signals(-code).name
-                self._say(
+                self._report(
                     f"{child.command.name} ended ({ending}); again in {wait:.1f} s, "
                     f"its log is {child.command.log}"
                 )
@@ -217,23 +220,27 @@ class Supervisor:
         if self._has_ended:
             return
         self._has_ended = True
-        for last in (False, True):
-            group = [c for c in self._children.values() if c.command.last is last and c.is_running]
-            self._end(group)
+        for stops_last in (False, True):
+            group = [
+                c
+                for c in self._children.values()
+                if c.command.stops_last is stops_last and c.is_running
+            ]
+            self._terminate(group)
         # The watchdog waits for the end of this pipe.
         os.close(self._alive_w)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._watchdog.wait(timeout=5)
 
-    def _end(self, group: list[Child]) -> None:
+    def _terminate(self, group: list[Child]) -> None:
         for process in _processes(group):
             process.terminate()
-        deadline = time.monotonic() + GRACE_S
+        deadline = time.monotonic() + STOP_TIMEOUT_S
         while any(c.is_running for c in group) and time.monotonic() < deadline:
             # Asked twice: a person who presses Ctrl-C again will not wait.
-            if self._stop_asked > 1:
+            if self._stop_requests > 1:
                 break
-            self.pause(0.05)
+            self.wait(0.05)
         for process in _processes(group):
             if process.poll() is None:
                 process.kill()

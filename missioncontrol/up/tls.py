@@ -32,9 +32,9 @@ AUTHORITY_LIFE = timedelta(days=3650)
 LEAF_LIFE = timedelta(days=397)
 RENEW_BEFORE = timedelta(days=30)
 # A phone's clock may be behind.
-SKEW = timedelta(days=1)
+CLOCK_SKEW = timedelta(days=1)
 # Private, link-local, loopback, and the range shared by providers and VPNs (RFC 6598).
-PRIVATE = (
+PRIVATE_NETWORKS = (
     "10.0.0.0/8",
     "172.16.0.0/12",
     "192.168.0.0/16",
@@ -46,12 +46,12 @@ PRIVATE = (
     "::1/128",
 )
 # Names that no public authority signs, so that none of them can be somebody's site.
-LOCAL = ("localhost", "local", "lan", "home.arpa", "internal")
-_NETWORKS = tuple(ipaddress.ip_network(block) for block in PRIVATE)
+LOCAL_DOMAINS = ("localhost", "local", "lan", "home.arpa", "internal")
+_NETWORKS = tuple(ipaddress.ip_network(block) for block in PRIVATE_NETWORKS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Served:
+class CertificateFiles:
     """The files that a TLS server reads. `chain`: the leaf, then the authority."""
 
     key: Path
@@ -60,23 +60,23 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Signer:
+class Authority:
     """A certificate and its key."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
 
 
-def ensure(data: Path, *, names: list[str], at: datetime) -> Served:
+def ensure_certificate(data: Path, *, names: list[str], at: datetime) -> CertificateFiles:
     """Return a certificate for these names and addresses; make what is missing or old."""
     folder = data / FOLDER
-    files = Served(
+    files = CertificateFiles(
         key=folder / "server.key", chain=folder / "server.crt", authority=folder / "ca.crt"
     )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    authority = _authority(folder, names, at)
+    authority = _ensure_authority(folder, names, at)
     # Kept while it is valid, because a phone warns again for each new one.
-    if _is_good(files, authority.certificate, names, at):
+    if _is_usable(files, authority.certificate, names, at):
         return files
     key = ec.generate_private_key(ec.SECP256R1())
     who = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Mission Control")])
@@ -87,20 +87,20 @@ def ensure(data: Path, *, names: list[str], at: datetime) -> Served:
     issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
     purpose = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
     leaf = (
-        _begin(who, authority.certificate.subject, key, at, LEAF_LIFE)
+        _certificate_builder(who, authority.certificate.subject, key, at, LEAF_LIFE)
         .add_extension(x509.SubjectAlternativeName(named), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs=False), critical=True)
+        .add_extension(_key_usage(signs=False), critical=True)
         .add_extension(purpose, critical=False)
         .add_extension(issuer, critical=False)
         .sign(authority.key, hashes.SHA256())
     )
-    write_private(files.key, _pem(key))
-    write_private(files.chain, _text(leaf) + _text(authority.certificate))
+    write_private(files.key, _key_pem(key))
+    write_private(files.chain, _certificate_pem(leaf) + _certificate_pem(authority.certificate))
     return files
 
 
-def may_vouch_for(authority: x509.Certificate, name: str) -> bool:
+def permits_name(authority: x509.Certificate, name: str) -> bool:
     """Say whether a name or address is within the authority's name constraints."""
     limits = authority.extensions.get_extension_for_class(x509.NameConstraints).value
     allowed = [one.value for one in limits.permitted_subtrees or []]
@@ -113,7 +113,7 @@ def may_vouch_for(authority: x509.Certificate, name: str) -> bool:
     return any(network.version == address.version and address in network for network in networks)
 
 
-def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
+def _ensure_authority(folder: Path, names: list[str], at: datetime) -> Authority:
     """Return the stored authority, or a new one if it is missing, expired or another machine's.
 
     It can sign only for this machine and its private network.
@@ -124,8 +124,8 @@ def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
         # Somebody else's file in its place: replacing it silently would lose it.
         if not isinstance(read, ec.EllipticCurvePrivateKey):
             raise TypeError(f"{key_file} contains another kind of key")
-        kept = Signer(x509.load_pem_x509_certificate(certificate.read_bytes()), read)
-        is_ours = all(may_vouch_for(kept.certificate, name) for name in names)
+        kept = Authority(x509.load_pem_x509_certificate(certificate.read_bytes()), read)
+        is_ours = all(permits_name(kept.certificate, name) for name in names)
         # A start interrupted between the two files leaves a key that does not fit.
         is_whole = read.public_key() == kept.certificate.public_key()
         # It must outlive every leaf that it signs from now on.
@@ -139,12 +139,12 @@ def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
             x509.NameAttribute(NameOID.COMMON_NAME, f"Mission Control on {host}"[:64]),
         ]
     )
-    builder = _begin(who, who, key, at, AUTHORITY_LIFE)
+    builder = _certificate_builder(who, who, key, at, AUTHORITY_LIFE)
     # Path length 0: what it signs cannot sign further certificates.
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     # Limited to local names, private addresses and the names given: a phone that trusts this
     # authority must not thereby trust it for the web.
-    domains = dict.fromkeys([*LOCAL, *(name for name in names if not _address(name))])
+    domains = dict.fromkeys([*LOCAL_DOMAINS, *(name for name in names if not _address(name))])
     own = [ipaddress.ip_network(name) for name in names if _address(name)]
     networks = dict.fromkeys([*_NETWORKS, *own])
     allowed: list[x509.GeneralName] = [x509.DNSName(name) for name in domains]
@@ -152,14 +152,14 @@ def _authority(folder: Path, names: list[str], at: datetime) -> Signer:
     builder = builder.add_extension(
         x509.NameConstraints(permitted_subtrees=allowed, excluded_subtrees=None), critical=True
     )
-    builder = builder.add_extension(_usage(signs=True), critical=True)
-    made = Signer(builder.sign(key, hashes.SHA256()), key)
-    write_private(key_file, _pem(key))
-    write_private(certificate, _text(made.certificate))
+    builder = builder.add_extension(_key_usage(signs=True), critical=True)
+    made = Authority(builder.sign(key, hashes.SHA256()), key)
+    write_private(key_file, _key_pem(key))
+    write_private(certificate, _certificate_pem(made.certificate))
     return made
 
 
-def _begin(
+def _certificate_builder(
     subject: x509.Name,
     issuer: x509.Name,
     key: ec.EllipticCurvePrivateKey,
@@ -172,14 +172,14 @@ def _begin(
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(at - SKEW)
+        .not_valid_before(at - CLOCK_SKEW)
         # Shortened by the skew: phones count the whole span, and refuse one that is too long.
-        .not_valid_after(at + life - SKEW)
+        .not_valid_after(at + life - CLOCK_SKEW)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
 
 
-def _usage(*, signs: bool) -> x509.KeyUsage:
+def _key_usage(*, signs: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=not signs,
         key_cert_sign=signs,
@@ -193,7 +193,9 @@ def _usage(*, signs: bool) -> x509.KeyUsage:
     )
 
 
-def _is_good(files: Served, authority: x509.Certificate, names: list[str], at: datetime) -> bool:
+def _is_usable(
+    files: CertificateFiles, authority: x509.Certificate, names: list[str], at: datetime
+) -> bool:
     """Whether the stored leaf is this authority's, has all these names, and does not end soon."""
     if not files.key.is_file() or not files.chain.is_file():
         return False
@@ -220,9 +222,9 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
-def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
-def _text(certificate: x509.Certificate) -> bytes:
+def _certificate_pem(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(Encoding.PEM)

@@ -15,7 +15,7 @@ from pathlib import Path
 from missioncontrol.up.errors import BrokerMissing
 from missioncontrol.up.programs import version_of
 
-OLDEST_MAJOR = 7
+MIN_MAJOR_VERSION = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,11 @@ def find_valkey() -> ValkeyServer:
     """
     for name in ("valkey-server", "redis-server"):
         found = shutil.which(name)
-        if found and (version := version_of(found, timeout_s=5)) and version[0] >= OLDEST_MAJOR:
+        if (
+            found
+            and (version := version_of(found, timeout_s=5))
+            and version[0] >= MIN_MAJOR_VERSION
+        ):
             origin = f"{name} {version[0]}.{version[1]} on PATH"
             return ValkeyServer(program=Path(found), origin=origin)
     try:

@@ -265,7 +265,7 @@ def test_a_dump_that_postgresql_cannot_read_leaves_what_is_here(made, backup, tm
 
 def test_a_database_is_backed_up_before_it_is_migrated_and_the_last_few_are_kept(made):
     assert managed(made, "migrate", "history", "0001", "--verbosity", "0")[0] == 0
-    scripted(made, "from missioncontrol.up import database\ndatabase.make_ready(print)")
+    scripted(made, "from missioncontrol.up import database\ndatabase.ensure_migrated(print)")
     folder = made.data / "backups"
     (first,) = folder.glob("before-migrating-*.zip")
     with zipfile.ZipFile(first) as archive:
@@ -278,7 +278,7 @@ def test_a_database_is_backed_up_before_it_is_migrated_and_the_last_few_are_kept
         "from missioncontrol.clock import now\n"
         "from missioncontrol.up import backups\n"
         "for day in (1, 2, 3):\n"
-        "    backups.keep_before_migrating(at=now() + timedelta(days=day), most=3)\n",
+        "    backups.back_up_before_migrating(at=now() + timedelta(days=day), max_kept=3)\n",
     )
 
     assert len(list(folder.glob("before-migrating-*.zip"))) == 3
@@ -328,7 +328,7 @@ def test_a_migration_that_fails_says_why_and_not_to_migrate(elsewhere):
 def test_a_database_that_is_new_is_not_backed_up(elsewhere):
     elsewhere.data.mkdir()
 
-    scripted(elsewhere, "from missioncontrol.up import database\ndatabase.make_ready(print)")
+    scripted(elsewhere, "from missioncontrol.up import database\ndatabase.ensure_migrated(print)")
 
     assert not (elsewhere.data / "backups").exists()
 

@@ -52,10 +52,10 @@ def test_it_makes_no_secret_beside_the_one_of_the_environment(data, monkeypatch)
 
 
 def test_it_does_nothing_while_up_holds_the_directory(data, monkeypatch):
-    monkeypatch.setattr(data_dir, "PATIENCE_S", 0)
+    monkeypatch.setattr(data_dir, "LOCK_WAIT_S", 0)
     holder = DataDir(data)
-    with holder.held():
-        holder.announce("serving", "http://127.0.0.1:8765")
+    with holder.locked():
+        holder.write_status("serving", "http://127.0.0.1:8765")
 
         with pytest.raises(CommandError, match=f"process {os.getpid()}.*Stop it first"):
             call_command("prepare")

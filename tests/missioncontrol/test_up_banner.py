@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from missioncontrol.errors import SettingInvalid
-from missioncontrol.up import invitation, options
-from missioncontrol.up.invitation import Banner
+from missioncontrol.up import banner as banner_module
+from missioncontrol.up import options
+from missioncontrol.up.banner import Banner
 
 
 def a_banner(**more):
@@ -31,7 +32,7 @@ def printed(banner):
 
 
 def test_the_line_for_scripts_has_exactly_the_contracts_fields():
-    line = a_banner().as_line()
+    line = a_banner().as_json()
 
     assert "\n" not in line
     assert json.loads(line) == {
@@ -74,7 +75,7 @@ def test_https_does_not_hide_that_http_is_open_too():
 
 def test_a_line_that_is_to_be_typed_says_where(monkeypatch):
     assert "in this folder, once" in printed(a_banner())
-    monkeypatch.setattr(invitation, "is_checkout", lambda: False)
+    monkeypatch.setattr(banner_module, "is_checkout", lambda: False)
     assert f"  Connect   {Path(sys.executable).parent}/guard connect" in printed(a_banner())
     assert "anywhere, once" in printed(a_banner())
 

@@ -12,12 +12,12 @@ from missioncontrol.up.errors import DataInUse, DataUnusable
 
 @pytest.fixture(autouse=True)
 def _short_patience(monkeypatch):
-    monkeypatch.setattr(data_dir, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(data_dir, "LOCK_WAIT_S", 0.1)
 
 
 def a_held_dir(path):
     data = DataDir(path)
-    data.hold()
+    data.acquire_lock()
     return data
 
 
@@ -29,27 +29,27 @@ def test_it_is_made_for_its_owner_alone(tmp_path):
 
 def test_a_second_holder_hears_who_has_it(tmp_path):
     first = a_held_dir(tmp_path)
-    first.announce("serving", "http://127.0.0.1:1234")
+    first.write_status("serving", "http://127.0.0.1:1234")
 
     with pytest.raises(
         DataInUse, match=rf"process {os.getpid()}.*http://127.0.0.1:1234.*MISSIONCONTROL_DATA"
     ):
-        DataDir(tmp_path).hold()
+        DataDir(tmp_path).acquire_lock()
 
 
 def test_a_holder_that_is_ending_is_waited_for(tmp_path):
     first = a_held_dir(tmp_path)
-    first.announce("stopping")
+    first.write_status("stopping")
     os.close(first.lock_fd)
 
-    DataDir(tmp_path).hold()
+    DataDir(tmp_path).acquire_lock()
 
 
 def test_a_directory_that_cannot_be_made_is_said_in_one_sentence(tmp_path):
     (tmp_path / "file").write_text("in the way")
 
     with pytest.raises(DataUnusable, match="--data"):
-        DataDir(tmp_path / "file" / "data").hold()
+        DataDir(tmp_path / "file" / "data").acquire_lock()
 
 
 def test_a_directory_that_cannot_be_written_is_said_in_one_sentence(tmp_path, monkeypatch):
@@ -60,15 +60,15 @@ def test_a_directory_that_cannot_be_written_is_said_in_one_sentence(tmp_path, mo
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
 
     with pytest.raises(DataUnusable, match="Permission denied"):
-        DataDir(tmp_path).hold()
+        DataDir(tmp_path).acquire_lock()
 
 
 def test_a_secret_stays_the_same_and_private(tmp_path):
     data = a_held_dir(tmp_path)
 
-    first = data.kept_secret("secret.key")
+    first = data.ensure_secret("secret.key")
 
-    assert data.kept_secret("secret.key") == first
+    assert data.ensure_secret("secret.key") == first
     assert stat.S_IMODE((tmp_path / "secret.key").stat().st_mode) == 0o600
 
 
@@ -87,7 +87,7 @@ def test_a_planted_runtime_directory_is_not_used(monkeypatch, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     (base / f"missioncontrol-{os.getuid()}-cafe0124").symlink_to(elsewhere)
-    monkeypatch.setattr(data_dir, "LONGEST_BASE", 500)
+    monkeypatch.setattr(data_dir, "MAX_BASE_LENGTH", 500)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(base))
 
     path = data_dir.runtime_dir("cafe0124")

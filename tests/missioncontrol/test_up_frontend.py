@@ -22,17 +22,17 @@ def sources(tmp_path, monkeypatch):
 def build(sources):
     (sources / "dist.new").mkdir()
     (sources / "dist.new" / "index.html").write_text("<!doctype html>")
-    frontend._swap_in(sources / "dist.new", stamp=frontend.sources_digest())
+    frontend._replace_build(sources / "dist.new", stamp=frontend.sources_digest())
 
 
 def test_nothing_built_is_stale(sources):
-    assert not frontend.is_fresh()
+    assert not frontend.is_up_to_date()
 
 
 def test_what_was_just_built_is_fresh(sources):
     build(sources)
 
-    assert frontend.is_fresh()
+    assert frontend.is_up_to_date()
 
 
 def test_a_changed_source_makes_it_stale(sources):
@@ -40,7 +40,7 @@ def test_a_changed_source_makes_it_stale(sources):
 
     (sources / "src" / "app.ts").write_text("let a = 2;")
 
-    assert not frontend.is_fresh()
+    assert not frontend.is_up_to_date()
 
 
 def test_a_moved_source_makes_it_stale(sources):
@@ -48,7 +48,7 @@ def test_a_moved_source_makes_it_stale(sources):
 
     (sources / "src" / "app.ts").rename(sources / "src" / "main.ts")
 
-    assert not frontend.is_fresh()
+    assert not frontend.is_up_to_date()
 
 
 @pytest.mark.parametrize("name", ["src/app.test.ts", "node_modules/x.js", "coverage/i.html"])
@@ -58,7 +58,7 @@ def test_what_no_build_reads_changes_nothing(sources, name):
     (sources / name).parent.mkdir(exist_ok=True)
     (sources / name).write_text("new")
 
-    assert frontend.is_fresh()
+    assert frontend.is_up_to_date()
 
 
 def test_a_build_replaces_the_one_before(sources):
@@ -73,7 +73,7 @@ def test_a_build_replaces_the_one_before(sources):
 def test_an_installed_wheel_builds_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(frontend, "SOURCES", tmp_path / "none")
 
-    frontend.ensure_built(cache=tmp_path, say=pytest.fail)
+    frontend.ensure_built(cache=tmp_path, report=pytest.fail)
 
 
 def a_program(folder, name, body):
@@ -90,7 +90,7 @@ def test_a_failed_build_names_its_step_and_log(sources, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}")
 
     with pytest.raises(BuildFailed, match=r"npm ci.*frontend-build\.log"):
-        frontend.ensure_built(cache=tmp_path / "cache", say=lambda _: None)
+        frontend.ensure_built(cache=tmp_path / "cache", report=lambda _: None)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def wheel(tmp_path):
 
 def found_node(wheel, monkeypatch, path):
     monkeypatch.setenv("PATH", str(path))
-    return node.find_node(root=path, cache=wheel, say=lambda _: None)
+    return node.find_node(root=path, cache=wheel, report=lambda _: None)
 
 
 def test_a_node_on_path_is_used(tmp_path, wheel, monkeypatch):
@@ -145,4 +145,4 @@ def test_no_node_and_no_uv_is_said_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
 
     with pytest.raises(NodeMissing, match="install Node 20"):
-        node.find_node(root=tmp_path, cache=tmp_path / "cache", say=lambda _: None)
+        node.find_node(root=tmp_path, cache=tmp_path / "cache", report=lambda _: None)

@@ -4,7 +4,7 @@ import resource
 
 import pytest
 
-from missioncontrol.up.processes import MOST_OPEN_FILES, allow_open_files
+from missioncontrol.up.processes import MAX_OPEN_FILES, raise_open_files_limit
 
 
 @pytest.fixture
@@ -17,16 +17,16 @@ def limits():
 def test_a_shell_that_allows_few_open_files_is_no_limit(limits):
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits))
 
-    allow_open_files()
+    raise_open_files_limit()
 
-    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(limits, MOST_OPEN_FILES), limits)
+    assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(limits, MAX_OPEN_FILES), limits)
 
 
 def test_a_limit_that_is_higher_stays(limits):
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if before[0] < MOST_OPEN_FILES:
+    if before[0] < MAX_OPEN_FILES:
         pytest.skip("this machine allows fewer")
 
-    allow_open_files()
+    raise_open_files_limit()
 
     assert resource.getrlimit(resource.RLIMIT_NOFILE) == before

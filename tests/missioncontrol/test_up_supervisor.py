@@ -32,7 +32,7 @@ def lines():
 @pytest.fixture
 def supervisor(tmp_path, lines):
     lock = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
-    made = Supervisor(lock_fd=lock, say=lines.append)
+    made = Supervisor(lock_fd=lock, report=lines.append)
     yield made
     made.stop()
     os.close(lock)
@@ -68,7 +68,7 @@ def is_gone(pid):
 
 def tend_until(supervisor, claim):
     def tended():
-        supervisor.tend()
+        supervisor.restart_dead()
         return claim()
 
     wait_for(tended)
@@ -97,7 +97,7 @@ def test_a_child_that_must_run_says_its_last_line(tmp_path, supervisor):
     wait_for(lambda: supervisor.pid_of("child") is None)
 
     with pytest.raises(ChildFailed, match="no such table"):
-        supervisor.must_run("child")
+        supervisor.check_running("child")
 
 
 def test_one_that_runs_and_does_not_answer_is_not_said_to_have_died(tmp_path, supervisor):
@@ -109,7 +109,7 @@ def test_one_that_runs_and_does_not_answer_is_not_said_to_have_died(tmp_path, su
 
 def test_stopping_ends_every_child(tmp_path, supervisor):
     supervisor.start(a_command(tmp_path, "one"))
-    supervisor.start(a_command(tmp_path, "two", last=True))
+    supervisor.start(a_command(tmp_path, "two", stops_last=True))
     pids = [supervisor.pid_of("one"), supervisor.pid_of("two")]
 
     supervisor.stop()
@@ -118,7 +118,7 @@ def test_stopping_ends_every_child(tmp_path, supervisor):
 
 
 def test_a_child_deaf_to_sigterm_is_killed(tmp_path, supervisor, monkeypatch):
-    monkeypatch.setattr(module, "GRACE_S", 0.2)
+    monkeypatch.setattr(module, "STOP_TIMEOUT_S", 0.2)
     deaf = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
     )
@@ -139,7 +139,8 @@ def test_killing_the_parent_ends_children_and_grandchildren(tmp_path):
         from missioncontrol.up.supervisor import Command, Supervisor
 
         folder = Path({str(tmp_path)!r})
-        supervisor = Supervisor(lock_fd=os.open(folder / "lock", os.O_RDWR | os.O_CREAT), say=print)
+        lock_fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
+        supervisor = Supervisor(lock_fd=lock_fd, report=print)
         forks = "import os, time; os.fork(); print(os.getpid(), flush=True); time.sleep(60)"
         argv = [sys.executable, "-c", forks]
         supervisor.start(Command(name="child", argv=argv, log=folder / "log"))

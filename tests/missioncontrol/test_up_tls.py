@@ -16,7 +16,7 @@ NAMES = ["localhost", "studio", "studio.local", "127.0.0.1", "192.168.1.20", "::
 
 @pytest.fixture
 def served(tmp_path):
-    return tls.ensure(tmp_path, names=NAMES, at=NOON)
+    return tls.ensure_certificate(tmp_path, names=NAMES, at=NOON)
 
 
 def leaf_of(files):
@@ -48,17 +48,17 @@ def test_nobody_else_can_read_the_keys(served, tmp_path):
 def test_it_stays_while_it_is_good(served, tmp_path):
     before = served.chain.read_bytes()
 
-    tls.ensure(tmp_path, names=NAMES, at=NOON + timedelta(days=300))
+    tls.ensure_certificate(tmp_path, names=NAMES, at=NOON + timedelta(days=300))
 
     assert served.chain.read_bytes() == before
 
 
 @pytest.mark.parametrize(("name", "days"), [("server", 0), ("ca", 370)])
 def test_a_key_that_is_not_its_certificates_is_replaced_with_it(name, days, served, tmp_path):
-    other = tls.ensure(tmp_path / "other", names=NAMES, at=NOON).key.parent
+    other = tls.ensure_certificate(tmp_path / "other", names=NAMES, at=NOON).key.parent
     (tmp_path / "https" / f"{name}.key").write_bytes((other / f"{name}.key").read_bytes())
 
-    again = tls.ensure(tmp_path, names=NAMES, at=NOON + timedelta(days=days))
+    again = tls.ensure_certificate(tmp_path, names=NAMES, at=NOON + timedelta(days=days))
 
     ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(again.chain, again.key)
     authority = x509.load_pem_x509_certificate(again.authority.read_bytes())
@@ -68,7 +68,7 @@ def test_a_key_that_is_not_its_certificates_is_replaced_with_it(name, days, serv
 def test_it_is_renewed_before_it_ends_under_the_same_authority(served, tmp_path):
     authority, before = served.authority.read_bytes(), served.chain.read_bytes()
 
-    tls.ensure(tmp_path, names=NAMES, at=NOON + timedelta(days=370))
+    tls.ensure_certificate(tmp_path, names=NAMES, at=NOON + timedelta(days=370))
 
     assert served.authority.read_bytes() == authority
     assert served.chain.read_bytes() != before
@@ -77,7 +77,7 @@ def test_it_is_renewed_before_it_ends_under_the_same_authority(served, tmp_path)
 def test_a_new_address_is_taken_in_under_the_same_authority(served, tmp_path):
     authority = served.authority.read_bytes()
 
-    tls.ensure(tmp_path, names=[*NAMES, "10.1.2.3"], at=NOON)
+    tls.ensure_certificate(tmp_path, names=[*NAMES, "10.1.2.3"], at=NOON)
 
     assert "10.1.2.3" in names_of(served)
     assert served.authority.read_bytes() == authority
@@ -86,12 +86,12 @@ def test_a_new_address_is_taken_in_under_the_same_authority(served, tmp_path):
 def test_a_public_address_of_this_machine_needs_an_authority_that_names_it(served, tmp_path):
     before = served.authority.read_bytes()
 
-    files = tls.ensure(tmp_path, names=[*NAMES, "93.184.216.34"], at=NOON)
+    files = tls.ensure_certificate(tmp_path, names=[*NAMES, "93.184.216.34"], at=NOON)
 
     authority = x509.load_pem_x509_certificate(files.authority.read_bytes())
     assert files.authority.read_bytes() != before
     assert "93.184.216.34" in names_of(files)
-    assert not tls.may_vouch_for(authority, "93.184.216.35")
+    assert not tls.permits_name(authority, "93.184.216.35")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_public_address_of_this_machine_needs_an_authority_that_names_it(serve
 def test_its_authority_is_limited_to_this_house(served, name, allowed):
     authority = x509.load_pem_x509_certificate(served.authority.read_bytes())
 
-    assert tls.may_vouch_for(authority, name) is allowed
+    assert tls.permits_name(authority, name) is allowed
 
 
 def test_the_fingerprint_is_the_authoritys(served, tmp_path):

@@ -26,7 +26,7 @@ class Command(OwnCommand):
     def handle(self, *_: object, file: Path, without_secrets: bool, **__: object) -> None:
         is_new_folder = not file.parent.exists()
         database.check_installed()
-        backups.make(file, at=now(), with_secrets=not without_secrets)
+        backups.write_backup(file, at=now(), with_secrets=not without_secrets)
         secrets = "without the secrets" if without_secrets else "with the secrets: keep it safe"
         # Reported, because a disk that is not mounted looks like a missing folder.
         made = f" The folder {file.parent} was not there and was made." if is_new_folder else ""

@@ -17,7 +17,7 @@ class Command(migrate.Command):
         """Create what is missing; given an app, `--plan`, `--check` or `--fake`, do as Django."""
         is_djangos = any(options[name] for name in ("app_label", "plan", "check_unapplied", "fake"))
         connection = connections[options["database"]]
-        with database.one_at_a_time(connection):
+        with database.migration_lock(connection):
             if not is_djangos and database.is_empty(connection):
                 database.create_tables(connection)
                 if options["verbosity"]:

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from missioncontrol import env
 from missioncontrol.up import database
-from missioncontrol.up.command import keep_vapid_key
+from missioncontrol.up.command import ensure_vapid_key
 from missioncontrol.up.data_dir import DataDir
 from missioncontrol.up.management import OwnCommand
 
@@ -18,8 +18,8 @@ class Command(OwnCommand):
     def handle(self, *_: object, **__: object) -> None:
         data = DataDir(settings.DATA_DIR)
         # Locked, because an `up` that runs there does the same itself.
-        with data.held():
+        with data.locked():
             if not env.text("MISSIONCONTROL_SECRET_KEY"):
-                settings.SECRET_KEY = data.kept_secret("secret.key")
-            keep_vapid_key(data)
-            database.make_ready(self.stdout.write)
+                settings.SECRET_KEY = data.ensure_secret("secret.key")
+            ensure_vapid_key(data)
+            database.ensure_migrated(self.stdout.write)

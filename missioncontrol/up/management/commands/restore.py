@@ -19,7 +19,7 @@ class Command(OwnCommand):
         parser.add_argument("--replace", action="store_true", help="move aside what is here")
 
     def handle(self, *_: object, file: Path, replace: bool, **__: object) -> None:
-        restored = backups.restore(file, at=now(), replace=replace)
+        restored = backups.restore_backup(file, at=now(), replace=replace)
         self.stdout.write(f"Restored the backup of {restored.backup.made_at}.")
         if restored.replaced:
             self.stdout.write(f"What was here is in {restored.replaced}.")

@@ -32,7 +32,7 @@ class Command(OwnCommand):
             return
         data = DataDir(settings.DATA_DIR)
         # Locked, so that nothing runs meanwhile: it would sign and seal with the former one.
-        with data.held():
+        with data.locked():
             former = renew_file(data)
             self._rotate(former, by, reason)
             data.write_secret(FORMER_FILE, former)  # earlier ones are no longer needed
@@ -68,7 +68,7 @@ def renew_file(data: DataDir) -> str:
     change that fails half-way leaves the new secret in place, because its commit may have
     succeeded; so every secret before it is kept until one has succeeded.
     """
-    former = data.kept_secret("secret.key")
+    former = data.ensure_secret("secret.key")
     # What it signed must still verify when its secret half is long gone.
     signing.trust([signing.public_key_of(former)])
     kept = [former, *data.read_secret(FORMER_FILE).splitlines()]

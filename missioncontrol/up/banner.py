@@ -25,16 +25,16 @@ from missioncontrol.up.options import Options
 
 FIRST_PROJECT = "My project"
 KEY_FILE = "agent.key"
-OWN_CERTIFICATE = """
+CERTIFICATE_NOTE = """
   The certificate is this machine's own: the phone warns once. Settings,
   Devices says how to trust it; push and installing need that. Its SHA-256:
   {fingerprint}
 """
-OPEN = """
+LAN_WARNING = """
   HTTP on port {port} is open to your local network too (--lan): others in it can
   read what passes there, agents' keys included.
 """
-PLAIN = """
+PLAIN_HTTP_WARNING = """
   This is HTTP on your local network: others in it can read what passes, this
   link and the agent key included. Use it in a network you trust, or start with
   --https (docs/operating.md).
@@ -57,7 +57,7 @@ class Banner:
     https_url: str | None = None
     fingerprint: str | None = None
 
-    def as_line(self) -> str:
+    def as_json(self) -> str:
         """Return the one line of `--json`."""
         # Left out instead of null, because scripts check whether it is there.
         secure = {"https_url": self.https_url} if self.https_url else {}
@@ -99,15 +99,15 @@ class Banner:
             segno.make(self.phone_url, error="l", micro=False).terminal(out=out, compact=True)
             is_https = self.fingerprint or self.phone_url.startswith("https://")
             if self.fingerprint:
-                out.write(OWN_CERTIFICATE.format(fingerprint=self.fingerprint))
+                out.write(CERTIFICATE_NOTE.format(fingerprint=self.fingerprint))
             if not is_https:
-                out.write(PLAIN)
+                out.write(PLAIN_HTTP_WARNING)
             elif self.is_open:
-                out.write(OPEN.format(port=self.url.rsplit(":", 1)[-1]))
+                out.write(LAN_WARNING.format(port=self.url.rsplit(":", 1)[-1]))
         out.flush()
 
 
-def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, str]:
+def _ensure_agent_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, str]:
     """Return the key in DIR/agent.key; an expired one is replaced by a new one."""
     kept = data.read_secret(KEY_FILE)
     # The same key at every start, so that connected agents stay connected.
@@ -130,31 +130,31 @@ def _ensure_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, 
     return minted.row, minted.secret
 
 
-def invite(
-    data: DataDir, asked: Options, url: str, *, page_url: str, phone_url: str = ""
+def make_banner(
+    data: DataDir, options: Options, url: str, *, page_url: str, phone_url: str = ""
 ) -> Banner:
     """Return what to print; `--demo` asks for its agents as the browser does."""
     owner = services.ensure_local_owner()
-    key, secret = _ensure_key(data, owner=owner, at=clock.now())
-    if asked.demo:
+    key, secret = _ensure_agent_key(data, owner=owner, at=clock.now())
+    if options.demo:
         extras.request_demo(data.path, None)  # end anybody's: this machine's person asks for theirs
         start_demo(owner, at=clock.now())
     # A phone needs an address in the network, and a link of its own; a script needs neither.
-    is_for_phones = phone_url and (asked.lan or asked.https) and not asked.json
+    is_for_phones = phone_url and (options.lan or options.https) and not options.json
     return Banner(
         url=url,
         project=str(key.project_id),
         agent_key=secret,
-        login_url=_link(owner, asked.public_url or page_url, on_get=asked.json),
+        login_url=_login_url(owner, options.public_url or page_url, on_get=options.json),
         data=data.path,
-        demo=asked.demo,
-        is_open=asked.lan,
-        phone_url=_link(owner, phone_url) if is_for_phones else None,
-        https_url=phone_url if asked.https else None,
-        fingerprint=extras.authority_fingerprint(data.path) if asked.https else None,
+        demo=options.demo,
+        is_open=options.lan,
+        phone_url=_login_url(owner, phone_url) if is_for_phones else None,
+        https_url=phone_url if options.https else None,
+        fingerprint=extras.authority_fingerprint(data.path) if options.https else None,
     )
 
 
-def _link(owner: User, base: str, *, on_get: bool = False) -> str:
+def _login_url(owner: User, base: str, *, on_get: bool = False) -> str:
     link = services.mint_login_link(user=owner, at=clock.now(), on_get=on_get)
     return f"{base}/login/{link.secret}/"
