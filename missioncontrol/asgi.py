@@ -95,7 +95,7 @@ async def lifespan(receive: Any, send: Any) -> None:
 
 def republish_in_thread() -> None:
     """Do it in a thread: a broker that does not answer must not keep a server from serving."""
-    Thread(target=tasks.have_told_again, daemon=True).start()
+    Thread(target=tasks.request_republishing, daemon=True).start()
 
 
 # If Daphne runs us, it has not opened its sockets yet, and can still take our request classes.

@@ -96,6 +96,6 @@ def a_stuck_run(project: Project | None = None, *, judged: bool = True, **fields
         report(run, a_call("pytest -q", error=call.error))
     report(run, a_proposal())
     if judged and run.open_decision:
-        judging.judge(run.open_decision, at=NOON)
+        judging.judge_card(run.open_decision, at=NOON)
         run.refresh_from_db()
     return run

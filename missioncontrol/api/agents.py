@@ -80,7 +80,7 @@ async def post_turns(request: Request) -> Response:
         dispatcher.dispatch(run_id, root=stored.run.root)
     else:
         # After the wait the agent gets the state known so far: a missing detector never stops it.
-        control = await dispatcher.judged(
+        control = await dispatcher.wait_for_verdict(
             run_id, obs=stored.obs, timeout_s=wait_s, root=stored.run.root
         ) or await dispatcher.control_state(run_id)
     # If nothing was waited for, or the run is gone, answer the state as it was stored.
@@ -127,7 +127,7 @@ async def get_directive(request: Request) -> Response:
     if request.query("keeper") is not None and wait_s:
         for_s = wait_s + KEEPER_GRACE_S  # its open request shows that it is alive
         await dispatcher.run(lambda: _record_presence(run_id, for_s=for_s, witness="keeper"))
-    control = await dispatcher.moved(
+    control = await dispatcher.wait_for_move(
         run_id,
         # No version is below 0: without `after` the current one answers at once.
         after=-1 if after is None else after,
@@ -230,7 +230,7 @@ def delivery_callback(
     carried = [UUID(message_id) for message_id in message_ids]
 
     async def record_delivery() -> None:
-        await dispatcher.note(
+        await dispatcher.persist(
             lambda: sessions.record_answer_sent(
                 run_id, answer, texts=carried, asked_by=asked_by, at=now()
             )

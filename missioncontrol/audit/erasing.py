@@ -39,7 +39,7 @@ from missioncontrol.decisions.models import (
     Message,
 )
 from missioncontrol.detection.models import BacktestRun
-from missioncontrol.detection.recordings import forget_words
+from missioncontrol.detection.recordings import erase_texts
 from missioncontrol.errors import InvalidRequest, NoSuchMove
 from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
@@ -165,7 +165,7 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
 def _forget_beside(run: Run) -> None:
     """Delete what was stored beside the turns, once all of them have lost their words."""
     TelemetryRecord.objects.filter(run=run).delete()
-    forget_words(run)
+    erase_texts(run)
     # If the run comes back, no loop may include erased turns, which all look alike.
     run.meters.streak_obs, run.meters.corrected, run.meters.doing = run.meters.last_obs, [], ""
     if indexed := getattr(run, "indexed", None):

@@ -33,14 +33,14 @@ from missioncontrol.runs.rows import observations_of
 from missioncontrol.wire.policies import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
 from missioncontrol.wire.rows import row_of
 
-MOST_RUNS = 500
+MAX_RUNS = 500
 # Turns replayed of one run; of a longer run, the first ones.
-MOST_TURNS = 5000
+MAX_TURNS = 5000
 SLICE_S = 0.5
 # Backtests kept for a project; older ones are deleted.
-KEPT = 50
-STALLED = timedelta(seconds=60)
-MOST_TRIES = 5
+MAX_KEPT = 50
+STALLED_AFTER = timedelta(seconds=60)
+MAX_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class NewBacktest:
     project: UUID | None = None
 
 
-def ask(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backtest:
+def request_backtest(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backtest:
     """Create a backtest, which a task runs; each person has one at a time in a project.
 
     Raises:
@@ -79,7 +79,7 @@ def ask(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backt
     )
     # One fewer than are kept, as the new one is added; other people may wait for unfinished ones.
     over = earlier.exclude(finished_at=None)
-    too_old = list(over.values_list("pk", flat=True)[KEPT - 1 :])
+    too_old = list(over.values_list("pk", flat=True)[MAX_KEPT - 1 :])
     Backtest.objects.filter(pk__in=too_old).delete()
     return Backtest.objects.create(
         id=new_id(),
@@ -88,22 +88,22 @@ def ask(project: Project, asked: NewBacktest, *, by: str, at: datetime) -> Backt
         today=project.policy,
         policy_version=project.policy_version,
         since=since,
-        runs=[str(run_id) for run_id in chosen[:MOST_RUNS]],
-        left_out=max(0, len(chosen) - MOST_RUNS),
+        runs=[str(run_id) for run_id in chosen[:MAX_RUNS]],
+        left_out=max(0, len(chosen) - MAX_RUNS),
         by=by,
         at=at,
         beat_at=at,
     )
 
 
-def work(backtest_id: UUID, *, at: datetime) -> bool:
+def run_slice(backtest_id: UUID, *, at: datetime) -> bool:
     """Run one slice; True: there is more. Two workers may run the same slice at once."""
     open_now = Backtest.objects.filter(pk=backtest_id, status__in=("queued", "running"))
     # Conditional: a backtest that a newer one ended is not resumed.
     if not open_now.update(status="running", beat_at=at):
         return False
     backtest = Backtest.objects.get(pk=backtest_id)
-    left = _left(backtest)
+    left = _remaining_runs(backtest)
     started = time.monotonic()
     for run_id in left:
         run = Run.objects.filter(pk=run_id, project_id=backtest.project_id).first()
@@ -111,9 +111,11 @@ def work(backtest_id: UUID, *, at: datetime) -> bool:
             backtest.runs = [one for one in backtest.runs if one != run_id]
             backtest.save(update_fields=["runs"])
             continue
-        rows = list(Turn.objects.filter(run=run, seq__lt=MOST_TURNS).order_by("seq"))
+        rows = list(Turn.objects.filter(run=run, seq__lt=MAX_TURNS).order_by("seq"))
         # Both replay the same recording: any difference comes from the policies.
-        proposed, today = (_flag(run, rows, rules) for rules in (backtest.policy, backtest.today))
+        proposed, today = (
+            _replay_flag(run, rows, rules) for rules in (backtest.policy, backtest.today)
+        )
         # Not created twice: two workers may have taken the same slice.
         BacktestRun.objects.get_or_create(
             backtest=backtest,
@@ -124,54 +126,60 @@ def work(backtest_id: UUID, *, at: datetime) -> bool:
         if time.monotonic() - started > SLICE_S:
             break
     # Checked again: another worker may have done the rest meanwhile.
-    if _left(backtest):
+    if _remaining_runs(backtest):
         return True
-    _finish(backtest, "done", at=at)
+    _finish_backtest(backtest, "done", at=at)
     return False
 
 
-def fail(backtest_id: UUID, error: Exception, *, at: datetime) -> None:
+def fail_backtest(backtest_id: UUID, error: Exception, *, at: datetime) -> None:
     """Mark a backtest as failed; its page shows why."""
     backtest = Backtest.objects.filter(pk=backtest_id).first()
     if backtest is not None and backtest.finished_at is None:
-        _finish(backtest, "failed", at=at, error=f"{type(error).__name__}: {error}")
+        _finish_backtest(backtest, "failed", at=at, error=f"{type(error).__name__}: {error}")
 
 
-def stalled(*, at: datetime) -> list[UUID]:
+def find_stalled(*, at: datetime) -> list[UUID]:
     """Return backtests whose task was lost; mark those lost too often as failed."""
-    quiet = Backtest.objects.filter(status__in=("queued", "running"), beat_at__lt=at - STALLED)
+    quiet = Backtest.objects.filter(
+        status__in=("queued", "running"), beat_at__lt=at - STALLED_AFTER
+    )
     again = []
     for backtest in quiet:
         # `beat_at` too, or the next sweep would queue it again before a worker takes it.
         Backtest.objects.filter(pk=backtest.pk).update(tries=backtest.tries + 1, beat_at=at)
-        if backtest.tries + 1 >= MOST_TRIES:
-            _finish(backtest, "failed", at=at, error="The worker was lost again and again.")
+        if backtest.tries + 1 >= MAX_TRIES:
+            _finish_backtest(
+                backtest, "failed", at=at, error="The worker was lost again and again."
+            )
         else:
             again.append(backtest.id)
     return again
 
 
-def listed(*, projects: Collection[UUID]) -> QuerySet[Backtest]:
+def list_backtests(*, projects: Collection[UUID]) -> QuerySet[Backtest]:
     """Return backtests, newest first."""
     return Backtest.objects.filter(project_id__in=projects).order_by("-id")
 
 
-def _left(backtest: Backtest) -> list[str]:
+def _remaining_runs(backtest: Backtest) -> list[str]:
     done = {str(run_id) for run_id in backtest.results.values_list("run_id", flat=True)}
     return [run_id for run_id in backtest.runs if run_id not in done]
 
 
-def _finish(backtest: Backtest, status: str, *, at: datetime, error: str = "") -> None:
+def _finish_backtest(backtest: Backtest, status: str, *, at: datetime, error: str = "") -> None:
     # Finished only once: a running slice must not mark as done what a newer backtest ended.
     Backtest.objects.filter(pk=backtest.pk, finished_at=None).update(
         status=status, error=error[:2000], finished_at=at
     )
 
 
-def _flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, Any] | None:
+def _replay_flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, Any] | None:
     """Replay one run in the order in which it was observed; None: the policy does not flag it."""
-    seen = sorted((one for row in rows for one in observations_of(row)), key=lambda one: one[0])
-    turns = [turn for _, turn in seen]
+    observations = sorted(
+        (one for row in rows for one in observations_of(row)), key=lambda one: one[0]
+    )
+    turns = [turn for _, turn in observations]
     recording = Recording(
         run=run.name, turns=tuple(turns), workspace=tuple(run.workspace), goal=run.goal or None
     )
@@ -179,8 +187,8 @@ def _flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, An
     replayed = replay(recording, policy)
     if replayed.alarm is None or replayed.first_alarm is None:
         return None
-    alarm = _seq(turns, replayed.first_alarm)
-    stop = None if replayed.first_stop is None else _seq(turns, replayed.first_stop)
+    alarm = _seq_at(turns, replayed.first_alarm)
+    stop = None if replayed.first_stop is None else _seq_at(turns, replayed.first_stop)
     after = [row for row in rows if row.seq > alarm]
     costs = [row.cost_usd for row in after if row.cost_usd is not None]
     flag = BacktestFlag(
@@ -193,17 +201,17 @@ def _flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, An
         # No price known is not the same as no cost.
         cost_after_usd=sum(costs, Decimal(0)) if costs else None,
     )
-    return dict(flags.dump_python(flag, mode="json"))
+    return dict(flag_adapter.dump_python(flag, mode="json"))
 
 
-def _seq(turns: Sequence[GuardTurn], position: int) -> int:
+def _seq_at(turns: Sequence[GuardTurn], position: int) -> int:
     seq = turns[position].seq
     return position if seq is None else seq
 
 
 Label = Literal["loop", "healthy"]
 # What an answer to a card says about its run; other answers say nothing.
-MEANINGS: dict[str, Label] = {
+LABELS: dict[str, Label] = {
     "terminate": "loop",
     "inject": "loop",
     "autofix": "loop",
@@ -212,24 +220,24 @@ MEANINGS: dict[str, Label] = {
     "dismissed": "healthy",
 }
 
-flags: TypeAdapter[BacktestFlag] = TypeAdapter(BacktestFlag)
+flag_adapter: TypeAdapter[BacktestFlag] = TypeAdapter(BacktestFlag)
 
 
-def summary(backtest: Backtest) -> BacktestRow:
+def backtest_summary(backtest: Backtest) -> BacktestRow:
     """Return a backtest as lists show it: without its runs."""
-    return replace(row(backtest), runs=())
+    return replace(backtest_row(backtest), runs=())
 
 
-def row(backtest: Backtest) -> BacktestRow:
+def backtest_row(backtest: Backtest) -> BacktestRow:
     """Return a backtest: both sides, and every run that either policy flags."""
     # By id, which is by time: people remember the newest runs.
     results = list(backtest.results.select_related("run").order_by("-run_id"))
     run_ids = [result.run_id for result in results]
-    answered = Decision.objects.filter(run_id__in=run_ids, resolution__in=MEANINGS)
+    answered = Decision.objects.filter(run_id__in=run_ids, resolution__in=LABELS)
     labels: dict[UUID, Label] = {}
     for run_id, resolution in answered.values_list("run_id", "resolution"):
         if labels.get(run_id) != "loop":  # one loop among the answers decides
-            labels[run_id] = MEANINGS[str(resolution)]
+            labels[run_id] = LABELS[str(resolution)]
     shown = [_run_row(result, labels.get(result.run_id)) for result in results]
     return row_of(
         BacktestRow,
@@ -242,16 +250,16 @@ def row(backtest: Backtest) -> BacktestRow:
         today_version=backtest.policy_version,
         loops=sum(one.label == "loop" for one in shown),
         healthy=sum(one.label == "healthy" for one in shown),
-        proposed=_side([(one.proposed, one.label) for one in shown]),
-        today=_side([(one.today, one.label) for one in shown]),
+        proposed=_summarize_side([(one.proposed, one.label) for one in shown]),
+        today=_summarize_side([(one.today, one.label) for one in shown]),
         # Runs that neither policy flags appear only in the sums: listing them would say nothing.
         runs=tuple(one for one in shown if one.proposed or one.today),
     )
 
 
 def _run_row(result: BacktestRun, label: Label | None) -> BacktestRunRow:
-    proposed = flags.validate_python(result.proposed) if result.proposed else None
-    today = flags.validate_python(result.today) if result.today else None
+    proposed = flag_adapter.validate_python(result.proposed) if result.proposed else None
+    today = flag_adapter.validate_python(result.today) if result.today else None
     return BacktestRunRow(
         run=result.run_id,
         run_name=result.run.name,
@@ -261,16 +269,16 @@ def _run_row(result: BacktestRun, label: Label | None) -> BacktestRunRow:
         proposed=proposed,
         today=today,
         label=label,
-        differs=_place(proposed) != _place(today),
+        differs=_flag_identity(proposed) != _flag_identity(today),
     )
 
 
-def _place(flag: BacktestFlag | None) -> tuple[Any, ...] | None:
+def _flag_identity(flag: BacktestFlag | None) -> tuple[Any, ...] | None:
     # What came after it follows from these three, and need not be compared.
     return None if flag is None else (flag.alarm_turn, flag.stop_turn, flag.detector)
 
 
-def _side(judged: Sequence[tuple[BacktestFlag | None, Label | None]]) -> BacktestSide:
+def _summarize_side(judged: Sequence[tuple[BacktestFlag | None, Label | None]]) -> BacktestSide:
     labels = [label for flag, label in judged if flag is not None]
     raised = [flag for flag, _ in judged if flag is not None]
     costs = [flag.cost_after_usd for flag in raised if flag.cost_after_usd is not None]

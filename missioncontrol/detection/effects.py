@@ -43,42 +43,46 @@ OUTCOMES = {
 }
 
 
-def apply(
+def apply_effects(
     tx: RunTransaction,
     run: Run,
     effects: Iterable[Effect | FollowUp],
     *,
-    seen: Observation,
+    observation: Observation,
     cached: CachedEngine,
 ) -> list[UUID]:
     """Carry out what `guard.deciding.judge` returns, in its order; return the new questions."""
     questions = []
     for effect in effects:
         if isinstance(effect, FollowUp):
-            _follow_up(tx, run, effect, seen=seen, cached=cached)
+            _apply_follow_up(tx, run, effect, observation=observation, cached=cached)
             continue
         action, signal = effect
         if action is Action.TELL:
             budgets.record_crossing(tx, run, signal)
         elif action.is_quiet:
-            _note(tx, run, signal, row=seen.row)
+            _record_quiet_signal(tx, run, signal, row=observation.row)
         elif action is Action.QUESTION:
-            question = judging.put_question(tx, run, signal, row=seen.row, rule=cached.policy.judge)
+            question = judging.create_question(
+                tx, run, signal, row=observation.row, rule=cached.policy.judge
+            )
             questions += [question.id] if question else []
         else:
-            _answer(tx, run, action, signal, seen=seen, needs_verdict=cached.policy.judged)
+            _act_on_signal(
+                tx, run, action, signal, observation=observation, needs_verdict=cached.policy.judged
+            )
     return questions
 
 
-def _follow_up(
-    tx: RunTransaction, run: Run, what: FollowUp, *, seen: Observation, cached: CachedEngine
+def _apply_follow_up(
+    tx: RunTransaction, run: Run, what: FollowUp, *, observation: Observation, cached: CachedEngine
 ) -> None:
     """Carry out a follow-up that rests on no signal."""
     match what:
         case FollowUp.COUNT_CORRECTED:
             watched = Autofix.objects.filter(run=run, pk=cast(UUID, run.meters.recovering))
             # Set and never reset: one new thing since the correction is enough.
-            news = {"news": True} if seen.row.changed else {}
+            news = {"news": True} if observation.row.changed else {}
             watched.update(turns_after=F("turns_after") + 1, **news)
         case FollowUp.SETTLE_CORRECTION:
             cards.judge_autofix(tx, run)
@@ -102,33 +106,35 @@ def _follow_up(
             # Not `holding.reset_streaks`: forget only up to this turn; later ones are judged next.
             cached.engine.reset()
             run.meters.corrected = []
-            run.meters.streak_obs = cached.streak_obs = seen.obs
+            run.meters.streak_obs = cached.streak_obs = observation.obs
             run.meters.lineage_forgotten = lineage.observations_of_relatives(run)
 
 
-def _note(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn) -> None:
+def _record_quiet_signal(tx: RunTransaction, run: Run, signal: Signal, *, row: Turn) -> None:
     """Record a signal that asks nobody, for a detector in `observe`; send a nudge to the agent."""
     nudges = signal.severity is Severity.NUDGE
-    judging.write_down(tx, run, signal, seq=row.seq, outcome="nudged" if nudges else "observed")
+    judging.record_detection(
+        tx, run, signal, seq=row.seq, outcome="nudged" if nudges else "observed"
+    )
     # An agent that takes no text is not told; the journal still says what was raised.
     if nudges and capabilities_of(run).takes_text:
         text = nudge_text(signal, [guard_turn(turn) for turn in cards.turns_of(run, signal)])
         messages.queue_message(tx, run, text, by="guard", agent=row.agent or None)
 
 
-def _answer(
+def _act_on_signal(
     tx: RunTransaction,
     run: Run,
     action: Action,
     signal: Signal,
     *,
-    seen: Observation,
+    observation: Observation,
     needs_verdict: bool,
 ) -> None:
     """Record a signal and act on it: warn, stop, escalate or ask people."""
-    seen.row.detector = signal.detector  # written with the turn's score, once for the batch
+    observation.row.detector = signal.detector  # written with the turn's score, once for the batch
     outcome = OUTCOMES.get(action, "card")
-    judging.write_down(tx, run, signal, seq=seen.row.seq, outcome=outcome)
+    judging.record_detection(tx, run, signal, seq=observation.row.seq, outcome=outcome)
     # Recorded even so: the journal then says why no card opened.
     if action is Action.ALLOW:
         return
@@ -143,7 +149,7 @@ def _answer(
         sessions.stop_run_by_policy(tx, run, reason=signal.evidence.summary)
         notices.ended(run, summary=signal.evidence.summary, at=tx.at)
     elif action is Action.ESCALATE:
-        _escalate(tx, run, signal, row=seen.row, needs_verdict=needs_verdict)
+        _escalate(tx, run, signal, row=observation.row, needs_verdict=needs_verdict)
     else:
         # A card that asks people replaces one that only told them.
         cards.close_card(tx, run, resolution="superseded", by="guard")

@@ -34,9 +34,9 @@ from missioncontrol.runs.models import Turn as TurnModel
 logger = logging.getLogger(__name__)
 
 # Engines kept however little memory there is; a full one takes 0.3 to 0.4 MB.
-FEWEST_KEPT = 200
+MIN_ENGINES = 200
 # The most observations behind the watermark at which a run counts as nearly up to date.
-NEARLY = 8
+NEARLY_UP_TO_DATE = 8
 
 
 @dataclass(slots=True)
@@ -46,22 +46,24 @@ class CachedEngine:
     engine: Engine
     policy: Policy
     rules: tuple[Any, ...]
-    """What its policy and ceilings were read from (`unseen`): a change needs a new engine."""
+    """What its policy and ceilings were read from: a change needs a new engine."""
     seen_obs: int
     streak_obs: int
-    looks_at_use: bool
+    reads_usage: bool
     """One of its rules needs the run's usage, which is known only under the run's lock."""
     ahead: tuple[int, Assessment] | None = None
     """The observation after `seen_obs` and its assessment, if made before the run was locked."""
 
-    def observe(self, seen: Observation, *, spent: Spent | None = None) -> Assessment:
+    def observe(self, observation: Observation, *, spent: Spent | None = None) -> Assessment:
         """Ask the engine; a turn on which it fails is skipped, or the run would never be judged."""
         try:
-            return self.engine.observe(seen.turn, spent=spent)
+            return self.engine.observe(observation.turn, spent=spent)
         except Exception:
-            logger.exception("the engine failed on turn %s of %s", seen.row.seq, seen.row.run_id)
+            logger.exception(
+                "the engine failed on turn %s of %s", observation.row.seq, observation.row.run_id
+            )
             self.engine = start_engine(self.policy)
-            return Assessment(seq=seen.row.seq, score=0.0, changed=True)
+            return Assessment(seq=observation.row.seq, score=0.0, changed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Observation:
 
 
 # Ordered by use, the most recently used last.
-KEPT: OrderedDict[UUID, CachedEngine] = OrderedDict()
+ENGINES: OrderedDict[UUID, CachedEngine] = OrderedDict()
 
 
 def policy_of(run: Run) -> Policy:
@@ -94,10 +96,10 @@ def start_engine(policy: Policy) -> Engine:
     return Engine(policy, suspects=settings.JUDGE is not None)
 
 
-def forget(run_ids: Iterable[UUID]) -> None:
+def drop_engines(run_ids: Iterable[UUID]) -> None:
     """Drop engines that saw what was not committed."""
     for run_id in run_ids:
-        KEPT.pop(run_id, None)
+        ENGINES.pop(run_id, None)
 
 
 def corrections_of(run: Run) -> list[Correction]:
@@ -114,31 +116,33 @@ def look_ahead(run_ids: Collection[UUID]) -> list[Observation]:
 
     An agent that waits for its verdict has no further observation, so that the lock is held
     only for what follows from this one. What the engine says does not depend on what others
-    may write meanwhile; an engine for which it does (`looks_at_use`) is asked under the lock.
+    may write meanwhile; an engine for which it does (`policy_reads_usage`) is asked under the lock.
     """
-    new = list(_observations(_NEW.fetch(run_ids)))
-    for seen in new:
-        cached = KEPT.get(seen.row.run_id)
+    new = list(_to_observations(_UNJUDGED_TURNS.fetch(run_ids)))
+    for observation in new:
+        cached = ENGINES.get(observation.row.run_id)
         # It was asked already if its run was left out for a person: it is not asked twice.
-        if cached is None or cached.ahead is not None or cached.looks_at_use:
+        if cached is None or cached.ahead is not None or cached.reads_usage:
             continue
         # A person who steps in later does so after this turn: their reset begins after it.
-        is_next = seen.obs == cached.seen_obs + 1
-        if is_next and cached.streak_obs == cast(Any, seen.row).streak_obs:
-            cached.ahead = seen.obs, cached.observe(seen)
+        is_next = observation.obs == cached.seen_obs + 1
+        if is_next and cached.streak_obs == cast(Any, observation.row).streak_obs:
+            cached.ahead = observation.obs, cached.observe(observation)
     return new
 
 
-def unseen(runs: list[Run], ahead: Iterable[Observation] = ()) -> dict[UUID, list[Observation]]:
+def unseen_observations(
+    runs: list[Run], ahead: Iterable[Observation] = ()
+) -> dict[UUID, list[Observation]]:
     """Return what each run's engine has not seen, oldest first.
 
     What was read `ahead` of the lock is valid if nothing has happened to the run since;
     the rest is read in one query.
     """
-    make_room(memory.of_process())
+    evict_engines(memory.of_process())
     lags: dict[UUID, int] = {}
     for run in runs:
-        meters, cached = run.meters, KEPT.get(run.id)
+        meters, cached = run.meters, ENGINES.get(run.id)
         # Compared as stored: the resulting policy is read only for a fresh engine (`policy_of`).
         given = run.policy or run.project.policy, run.project.budget, run.budget, run.task_type
         rules = *given, meters.final_ceilings, run.status in ENDED
@@ -146,45 +150,49 @@ def unseen(runs: list[Run], ahead: Iterable[Observation] = ()) -> dict[UUID, lis
         lag = meters.detected_obs - (cached.seen_obs if cached else 0)
         # One that lags by more than a new engine reads is replaced as well.
         if cached is None or not 0 <= lag <= Engine.WINDOW or cached.rules != rules:
-            cached = KEPT[run.id] = _fresh_engine(run, rules)
-        # The least recently used are dropped first (`make_room`).
-        KEPT.move_to_end(run.id)
+            cached = ENGINES[run.id] = _rebuild_engine(run, rules)
+        # The least recently used are dropped first (`evict_engines`).
+        ENGINES.move_to_end(run.id)
         lags[run.id] = meters.detected_obs - cached.seen_obs
     # Whatever is stored, counted or answered has an event; what telemetry adds to a turn has
     # none, and is not written here.
     events = {run.id: run.meters.event_seq for run in runs if not lags[run.id]}
     known = [one for one in ahead if events.get(one.row.run_id) == cast(Any, one.row).event_seq]
-    unread = lags.keys() - {seen.row.run_id for seen in known}
-    read = _observations(_read({run_id: lags[run_id] for run_id in unread})) if unread else ()
+    unread = lags.keys() - {observation.row.run_id for observation in known}
+    read = (
+        _to_observations(_read_unseen({run_id: lags[run_id] for run_id in unread}))
+        if unread
+        else ()
+    )
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
-    for seen in [*known, *read]:
-        if seen.obs > KEPT[seen.row.run_id].seen_obs:
-            found[seen.row.run_id].append(seen)
+    for observation in [*known, *read]:
+        if observation.obs > ENGINES[observation.row.run_id].seen_obs:
+            found[observation.row.run_id].append(observation)
     # A row may be two observations, a proposal and its outcome, with those of others in between.
     for observations in found.values():
-        observations.sort(key=lambda seen: seen.obs)
+        observations.sort(key=lambda observation: observation.obs)
     return found
 
 
-def _observations(read: Iterable[TurnModel]) -> Iterator[Observation]:
+def _to_observations(read: Iterable[TurnModel]) -> Iterator[Observation]:
     return (Observation(obs, turn, row) for row in read for obs, turn in rows.observations_of(row))
 
 
-def _read(lags: dict[UUID, int]) -> Iterable[TurnModel]:
+def _read_unseen(lags: dict[UUID, int]) -> Iterable[TurnModel]:
     """Read what these runs' engines have not seen; `lags`: how far each is behind its watermark."""
     if not any(lags.values()):
-        return _NEW.fetch(lags.keys())
+        return _UNJUDGED_TURNS.fetch(lags.keys())
     # One condition for all runs that are nearly up to date, and one for each other run.
-    near = [run_id for run_id, lag in lags.items() if lag <= NEARLY]
+    near = [run_id for run_id, lag in lags.items() if lag <= NEARLY_UP_TO_DATE]
     reach = max((lags[run_id] for run_id in near), default=0)
     wanted = Q(run_id__in=near, obs__gt=F("run__meters__detected_obs") - reach)
     for run_id in lags.keys() - set(near):
-        wanted |= Q(run_id=run_id, obs__gt=KEPT[run_id].seen_obs)
+        wanted |= Q(run_id=run_id, obs__gt=ENGINES[run_id].seen_obs)
     return with_counted_calls(TurnModel.objects.filter(wanted))
 
 
 # What no process has judged: nothing else needs reading if this process judged the runs last.
-_NEW = CompiledQuery(
+_UNJUDGED_TURNS = CompiledQuery(
     lambda runs: with_counted_calls(
         TurnModel.objects.filter(run_id__in=runs, obs__gt=F("run__meters__detected_obs"))
     ).annotate(event_seq=F("run__meters__event_seq"), streak_obs=F("run__meters__streak_obs")),
@@ -199,24 +207,24 @@ _NEW = CompiledQuery(
 )
 
 
-def make_room(held: int) -> None:
+def evict_engines(held: int) -> None:
     """Drop the least recently used engines whenever this process, which holds `held` bytes,
     has grown beyond its share again.
 
     The process reuses their memory before it grows: it does not return freed memory.
     """
-    global _most_held  # noqa: PLW0603 - of this process
-    if held <= max(settings.DETECTOR_MEMORY, _most_held):
+    global _peak_memory  # noqa: PLW0603 - of this process
+    if held <= max(settings.DETECTOR_MEMORY, _peak_memory):
         return
-    _most_held = held
-    for _ in range(min(1 + len(KEPT) // 50, len(KEPT) - FEWEST_KEPT)):
-        KEPT.popitem(last=False)
+    _peak_memory = held
+    for _ in range(min(1 + len(ENGINES) // 50, len(ENGINES) - MIN_ENGINES)):
+        ENGINES.popitem(last=False)
 
 
-_most_held = 0
+_peak_memory = 0
 
 
-def _fresh_engine(run: Run, rules: tuple[Any, ...]) -> CachedEngine:
+def _rebuild_engine(run: Run, rules: tuple[Any, ...]) -> CachedEngine:
     """Start an engine that rebuilds itself from the last turns before the watermark."""
     policy = policy_of(run)
     remembered = (
@@ -236,11 +244,11 @@ def _fresh_engine(run: Run, rules: tuple[Any, ...]) -> CachedEngine:
         seen_obs=floor,
         # It passes the point at which a person stepped in, as the first engine did.
         streak_obs=min(floor, run.meters.streak_obs),
-        looks_at_use=looks_at_use(policy),
+        reads_usage=policy_reads_usage(policy),
     )
 
 
-def looks_at_use(policy: Policy) -> bool:
+def policy_reads_usage(policy: Policy) -> bool:
     """Tell whether a rule of this policy needs the run's usage."""
     tables = [*policy.tool.values(), *policy.agent.values()]
     named = [policy.detectors, *(table.get("detectors") or () for table in tables)]

@@ -40,21 +40,21 @@ from missioncontrol.wire.rows import row_of
 HISTORY_TURNS = 24
 
 
-def judge(decision_id: UUID, *, at: datetime) -> None:
+def judge_card(decision_id: UUID, *, at: datetime) -> None:
     """Ask the judge about a card that waits for it; a second call does nothing."""
-    decision = _waiting(decision_id)
+    decision = _find_waiting_card(decision_id)
     if decision is None:
         return
     model: LLMJudge | None = settings.JUDGE
     case = case_of(decision)
     # The local judge answers at once and costs nothing: no claim is needed.
     if model is None:
-        rule_on(decision_id, rule(case), at=at)
+        apply_verdict(decision_id, rule(case), at=at)
         return
-    if not _take_up(decision, model.name, at=at):
+    if not _claim(decision, model.name, at=at):
         return
-    ruling, answered_at = _ask(model, case, at=at)
-    rule_on(
+    ruling, answered_at = _ask_model(model, case, at=at)
+    apply_verdict(
         decision_id,
         ruling.verdict or rule(case),
         at=answered_at,
@@ -63,45 +63,45 @@ def judge(decision_id: UUID, *, at: datetime) -> None:
     )
 
 
-def rule_late(*, at: datetime) -> None:
+def rule_overdue_cards(*, at: datetime) -> None:
     """Let the local judge rule on every card whose judge is late."""
     for decision_id in deadlines.overdue_decisions(at=at):
-        stand_in(decision_id, at=at)
+        rule_locally(decision_id, at=at)
 
 
-def stand_in(decision_id: UUID, *, at: datetime) -> None:
+def rule_locally(decision_id: UUID, *, at: datetime) -> None:
     """Let the local judge rule on a card whose judge is late."""
-    decision = _waiting(decision_id)
+    decision = _find_waiting_card(decision_id)
     if decision is not None:
         late = settings.JUDGE is not None
-        rule_on(decision_id, rule(case_of(decision)), at=at, stand_in=late)
+        apply_verdict(decision_id, rule(case_of(decision)), at=at, stand_in=late)
 
 
-def answer(question_id: UUID, *, at: datetime) -> None:
+def judge_suspicion(question_id: UUID, *, at: datetime) -> None:
     """Ask the judge about a suspicion; a second call does nothing."""
     question = Question.objects.select_related("run").filter(pk=question_id).first()
     model: LLMJudge | None = settings.JUDGE
-    if question is None or model is None or not _take_up(question, model.name, at=at):
+    if question is None or model is None or not _claim(question, model.name, at=at):
         return
-    case = _case(question.run, rows.signal_adapter.validate_python(question.signal))
-    ruling, answered_at = _ask(model, case, at=at)
+    case = _make_case(question.run, rows.signal_adapter.validate_python(question.signal))
+    ruling, answered_at = _ask_model(model, case, at=at)
     with journal.lock_run(question.run_id, at=answered_at) as (tx, run):
         question.judge = ruling.verdict.judge if ruling.verdict else ruling.asked
         question.failure = ruling.failure or ""
         if ruling.verdict is not None:
-            shown = _shown(ruling.verdict)
+            shown = _verdict_row(ruling.verdict)
             question.verdict = rows.verdict_adapter.dump_python(shown, mode="json")
-            question.decision = _card_on(tx, run, question, shown)
+            question.decision = _rule_on_suspicion(tx, run, question, shown)
         question.save(update_fields=["judge", "failure", "verdict", "decision"])
-        _charge(tx, run, question, ruling.calls)
+        _charge_calls(tx, run, question, ruling.calls)
 
 
 def case_of(decision: Decision) -> Case:
     """Return what the judge may know of a card."""
-    return _case(decision.run, rows.signal_adapter.validate_python(decision.signal))
+    return _make_case(decision.run, rows.signal_adapter.validate_python(decision.signal))
 
 
-def rule_on(
+def apply_verdict(
     decision_id: UUID,
     verdict: Verdict,
     *,
@@ -118,16 +118,16 @@ def rule_on(
         decision = Decision.objects.get(pk=decision_id)
         # Meanwhile a person may have answered, or the sweeper may have let another judge rule.
         if decision.status == "judging":
-            _rule(tx, run, decision, _shown(verdict, stand_in=stand_in))
-        _charge(tx, run, decision, calls)
+            _rule_on_card(tx, run, decision, _verdict_row(verdict, stand_in=stand_in))
+        _charge_calls(tx, run, decision, calls)
 
 
-def _waiting(decision_id: UUID) -> Decision | None:
+def _find_waiting_card(decision_id: UUID) -> Decision | None:
     waiting = Decision.objects.select_related("run").filter(pk=decision_id, status="judging")
     return waiting.first()
 
 
-def _case(run: Run, signal: Signal) -> Case:
+def _make_case(run: Run, signal: Signal) -> Case:
     before = Turn.objects.filter(run=run, seq__lte=max(signal.turns, default=run.meters.last_seq))
     # The newest of them, in the order in which they happened.
     history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
@@ -143,7 +143,7 @@ def _case(run: Run, signal: Signal) -> Case:
     )
 
 
-def _take_up(asked: Decision | Question, judge: str, *, at: datetime) -> bool:
+def _claim(asked: Decision | Question, judge: str, *, at: datetime) -> bool:
     """Claim a case and record who is asked; False: it was claimed already."""
     is_card = isinstance(asked, Decision)
     rows_of_it = Decision.objects if is_card else Question.objects
@@ -156,7 +156,7 @@ def _take_up(asked: Decision | Question, judge: str, *, at: datetime) -> bool:
     return True
 
 
-def _ask(model: LLMJudge, case: Case, *, at: datetime) -> tuple[Ruling, datetime]:
+def _ask_model(model: LLMJudge, case: Case, *, at: datetime) -> tuple[Ruling, datetime]:
     """Return the model's ruling, and when it came; no lock is held."""
     began = time.monotonic()
     ruling = model.ask(case)
@@ -164,11 +164,11 @@ def _ask(model: LLMJudge, case: Case, *, at: datetime) -> tuple[Ruling, datetime
     return ruling, at + timedelta(seconds=time.monotonic() - began)
 
 
-def _shown(verdict: Verdict, *, stand_in: bool = False) -> VerdictRow:
+def _verdict_row(verdict: Verdict, *, stand_in: bool = False) -> VerdictRow:
     return row_of(VerdictRow, verdict, stand_in=stand_in)
 
 
-def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow) -> None:
+def _rule_on_card(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow) -> None:
     """Store a verdict on its card and act on it: let the agent go, correct it, or leave it."""
     if decision.asked_at is None:
         decision.asked_at = tx.at
@@ -207,7 +207,7 @@ def _rule(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow)
             tx.record(run, AutofixApplied, by="auto", row=row)
 
 
-def _charge(
+def _charge_calls(
     tx: RunTransaction, run: Run, asked: Decision | Question, calls: Iterable[JudgeCall]
 ) -> None:
     agent = asked.agent if isinstance(asked, Decision) else run.agent
@@ -224,7 +224,7 @@ def _charge(
         )
 
 
-def _card_on(
+def _rule_on_suspicion(
     tx: RunTransaction, run: Run, question: Question, verdict: VerdictRow
 ) -> Decision | None:
     """Act on a verdict on a suspicion; return the card, if one opened."""
@@ -243,7 +243,7 @@ def _card_on(
     sure = Assessment(seq=max(signal.turns), score=0.0, changed=False, signals=(signal,))
     ((action, _),) = decide(state, sure)
     outcome = "warned" if action is Action.WARN else "card"
-    write_down(tx, run, signal, seq=question.turn_seq, outcome=outcome, by="judge")
+    record_detection(tx, run, signal, seq=question.turn_seq, outcome=outcome, by="judge")
     if action is Action.WARN:
         notices.warn(run, kind=signal.kind, summary=signal.evidence.summary, at=tx.at)
         _record_ruling(tx, run, verdict)
@@ -252,7 +252,7 @@ def _card_on(
     # The suspicious turns have run meanwhile: the next one is the first that can be held.
     decision = cards.open_card(tx, run, signal, holds=holds, from_seq=run.meters.last_seq + 1)
     decision.asked_at = question.asked_at
-    _rule(tx, run, decision, verdict)
+    _rule_on_card(tx, run, decision, verdict)
     return decision
 
 
@@ -275,7 +275,7 @@ def _record_ruling(
     )
 
 
-def put_question(
+def create_question(
     tx: RunTransaction, run: Run, suspicion: Signal, *, row: Turn, rule: JudgeRule
 ) -> Question | None:
     """Create a question about a suspicion; None: one was asked a few turns ago."""
@@ -294,7 +294,7 @@ def put_question(
     )
 
 
-def write_down(
+def record_detection(
     tx: RunTransaction, run: Run, signal: Signal, *, seq: int, outcome: str, by: str = "guard"
 ) -> None:
     """Record what a detector or the judge raised at a turn, and what follows from it."""

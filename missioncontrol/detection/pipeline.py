@@ -2,8 +2,8 @@
 
 `detect(runs)` shows the engines what is new and locks the run rows in id order. For each
 observation above a run's watermark it counts the cost and takes the engine's assessment;
-`guard.deciding.judge` decides what follows, and `effects.apply` carries it out. It moves the
-watermark, commits, then publishes. A second call changes nothing; a task, the sweeper and a
+`guard.deciding.judge` decides what follows, and `effects.apply_effects` carries it out. It moves
+the watermark, commits, then publishes. A second call changes nothing; a task, the sweeper and a
 web process may all call it.
 """
 
@@ -40,10 +40,10 @@ from missioncontrol.runs.rows import capabilities_of
 from missioncontrol.runs.statements import update_columns
 
 # Columns of a turn that detection alone writes.
-VERDICT = ("score", "changed", "detector")
-OVER = frozenset({Status.COMPLETED, Status.FAILED})
+VERDICT_COLUMNS = ("score", "changed", "detector")
+ENDED_BY_ITSELF = frozenset({Status.COMPLETED, Status.FAILED})
 # One thread of a process at a time: engines are asked before their runs are locked.
-_engines = threading.Lock()
+_engines_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class DetectionBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Detected:
+class DetectionResult:
     """Each run's control state now, and the cards and questions that need a judge."""
 
     control_states: dict[UUID, ControlState]
@@ -74,49 +74,49 @@ class Detected:
     """Runs left out because a person went first; they are judged next."""
 
 
-def detect(run_ids: Iterable[UUID], *, at: datetime) -> Detected:
+def detect(run_ids: Iterable[UUID], *, at: datetime) -> DetectionResult:
     """Judge what is new in these runs, or in some if a person waits: `left` are the others."""
     wanted = set(run_ids)
-    with _engines:
+    with _engines_lock:
         try:
             ahead = engine_cache.look_ahead(wanted)
             with journal.lock_runs(wanted, at=at) as tx:
-                return _detect(tx, ahead)
+                return _detect_locked(tx, ahead)
         except BaseException:
             # What these engines saw was not committed: they are dropped and rebuilt.
-            engine_cache.forget(wanted)
-            tree_engines.forget(wanted)
+            engine_cache.drop_engines(wanted)
+            tree_engines.drop_engines(wanted)
             raise
 
 
-def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
+def _detect_locked(tx: RunTransaction, read_ahead: list[Observation]) -> DetectionResult:
     runs, left = tx.runs.values(), set(tx.runs)
     # Cards that open here go to the judge after the commit: it is never asked under a lock.
     cards_before = {run.id: run.open_decision for run in runs}
-    observations = engine_cache.unseen(list(runs), ahead)
-    seen = [one.row for found in observations.values() for one in found]
-    batch = DetectionBatch(runs, CostTotals(seen, runs, at=tx.at))
+    observations = engine_cache.unseen_observations(list(runs), read_ahead)
+    turns = [one.row for found in observations.values() for one in found]
+    batch = DetectionBatch(runs, CostTotals(turns, runs, at=tx.at))
     trees = LinkedRuns(tx, batch) if any(run.root for run in runs) else None
     judged: list[TurnModel] = []
     # Linked runs come first and stay together: their tree sees turns in order of arrival.
     for run in sorted(runs, key=lambda run: run.root is None):
         if run.root is None and len(left) < len(runs) and journal.should_yield():
             break
-        judged += _catch_up(tx, run, observations[run.id], batch)
+        judged += _judge_run(tx, run, observations[run.id], batch)
         left.discard(run.id)
     if trees is not None:
-        trees.look(observations)
+        trees.judge(observations)
     for row in judged:
         # Only if it was counted now: telemetry may have added a cost since the turn was read,
         # without an event.
         row.cost_usd = batch.cost_totals.costs.get(row.id)
-    update_columns(TurnModel, VERDICT, judged, unless_null=("cost_usd",))
+    update_columns(TurnModel, VERDICT_COLUMNS, judged, unless_null=("cost_usd",))
     # Rows that many runs share come last and in a fixed order: they are locked briefly, and no
     # two transactions deadlock.
     if batch.hit_totals:
         batch.hit_totals.write(at=tx.at)
     batch.cost_totals.write(tx)
-    return Detected(
+    return DetectionResult(
         control_states={run.id: control_state_of(run) for run in runs if run.id not in left},
         opened=[
             run.open_decision
@@ -129,42 +129,46 @@ def _detect(tx: RunTransaction, ahead: list[Observation]) -> Detected:
     )
 
 
-def _catch_up(
+def _judge_run(
     tx: RunTransaction, run: Run, observations: list[Observation], batch: DetectionBatch
 ) -> list[TurnModel]:
     """Show a run's engine what it has not seen; return the turns judged now."""
     if run.hold is not None and run.hold.stands:
         cards.resume_hold(tx, run)
-    cached = engine_cache.KEPT[run.id]
+    cached = engine_cache.ENGINES[run.id]
     judged: dict[UUID, TurnModel] = {}
-    for seen in observations:
+    for observation in observations:
         # Reset once, at the point at which a person stepped in.
-        if cached.streak_obs < run.meters.streak_obs < seen.obs:
+        if cached.streak_obs < run.meters.streak_obs < observation.obs:
             cached.engine.reset(corrected=engine_cache.corrections_of(run))
             cached.streak_obs = run.meters.streak_obs
-        if seen.obs <= run.meters.detected_obs:
+        if observation.obs <= run.meters.detected_obs:
             # Judged before, by another process or before this engine was rebuilt.
-            _observe(run, cached, seen, batch, at=tx.at)
+            _assess(run, cached, observation, batch, at=tx.at)
         else:
-            _judge(tx, run, cached, seen, batch)
-            judged[seen.row.id] = seen.row
-            run.meters.detected_obs = seen.obs
-        cached.seen_obs = seen.obs
+            _judge_observation(tx, run, cached, observation, batch)
+            judged[observation.row.id] = observation.row
+            run.meters.detected_obs = observation.obs
+        cached.seen_obs = observation.obs
     return list(judged.values())
 
 
-def _judge(
-    tx: RunTransaction, run: Run, cached: CachedEngine, seen: Observation, batch: DetectionBatch
+def _judge_observation(
+    tx: RunTransaction,
+    run: Run,
+    cached: CachedEngine,
+    observation: Observation,
+    batch: DetectionBatch,
 ) -> None:
     """Count one new observation, ask the engine about it, and do what follows."""
-    meters, row = run.meters, seen.row
-    is_past = seen.obs <= meters.streak_obs
+    meters, row = run.meters, observation.row
+    is_past = observation.obs <= meters.streak_obs
     if meters.unconfirmed is not None and not is_past and run.status == "running":
         # A new observation since the answer shows that the agent acted on it.
         directives.confirm_followed(tx, run, agent=row.agent)
     # Cost first: the ceilings that the engine checks must count this turn too.
-    counting.count_turn(tx, run, row, seen.turn, batch.cost_totals)
-    assessment = _observe(run, cached, seen, batch, at=tx.at)
+    counting.count_turn(tx, run, row, observation.turn, batch.cost_totals)
+    assessment = _assess(run, cached, observation, batch, at=tx.at)
     if run.project.budgets or run.lineage or run.project.organisation_budget:
         counters = batch.cost_totals.counters
         assessment = budgets.add_shared_signals(
@@ -183,9 +187,9 @@ def _judge(
     meters.judged_turns = max(meters.judged_turns, row.seq + 1)
     turn = JudgedTurn(
         assessment=assessment,
-        is_done=not seen.turn.is_proposed,
+        is_done=not observation.turn.is_proposed,
         is_past=is_past,
-        completes="ralph" in cached.policy.detectors and ticks_complete(seen.turn),
+        completes="ralph" in cached.policy.detectors and ticks_complete(observation.turn),
     )
     parent = batch.ancestors.get(run.parent_id) if run.parent_id else None
     state = state_of(run, turn, seq=row.seq, parent=parent)
@@ -193,7 +197,9 @@ def _judge(
     allows = partial(allowlist.is_allowlisted, run, hit_totals=batch.hit_totals, at=tx.at)
     follows = judge(state, turn, allows=allows)
     if follows:
-        batch.questions.extend(effects.apply(tx, run, follows, seen=seen, cached=cached))
+        batch.questions.extend(
+            effects.apply_effects(tx, run, follows, observation=observation, cached=cached)
+        )
 
 
 def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> RunState:
@@ -215,7 +221,7 @@ def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> Run
     elif run.status in ON_HOLD:
         is_held = card is not None and not cards.is_paused_by_person(run, card)
         control = Control.HELD if is_held else Control.PAUSED
-    elif run.source == Source.TELEMETRY and run.status in OVER:
+    elif run.source == Source.TELEMETRY and run.status in ENDED_BY_ITSELF:
         control = Control.ALREADY_ENDED
     asks = Card.NONE if run.open_decision is None else Card.ASKS
     if card is not None and not card.holds:
@@ -253,7 +259,7 @@ class LinkedRuns:
         policies = {run.root: policy_of(get(run.root) or run) for run in runs if run.root}
         self._trees = tree_engines.TreeEngines(tx.runs.values(), policies)
 
-    def look(self, observations: dict[UUID, list[Observation]]) -> None:
+    def judge(self, observations: dict[UUID, list[Observation]]) -> None:
         """Show the trees what this transaction judged, in order of arrival.
 
         A loop across linked runs opens a card on the run in which it closed.
@@ -265,13 +271,15 @@ class LinkedRuns:
             for one in observations[run_id]
             if one.obs > judged
         ]
-        for run, seen in sorted(new, key=lambda pair: (pair[1].row.id, pair[1].obs)):
-            signal = self._trees.look(run, seen.row, seen.obs, seen.turn)
-            if signal is None or seen.obs <= run.meters.streak_obs:
+        for run, observation in sorted(new, key=lambda pair: (pair[1].row.id, pair[1].obs)):
+            signal = self._trees.show_turn(run, observation.row, observation.obs, observation.turn)
+            if signal is None or observation.obs <= run.meters.streak_obs:
                 continue
-            assessment = Assessment(seq=seen.row.seq, score=0.0, changed=False, signals=(signal,))
+            assessment = Assessment(
+                seq=observation.row.seq, score=0.0, changed=False, signals=(signal,)
+            )
             turn = JudgedTurn(assessment=assessment)
-            state = state_of(run, turn, seq=seen.row.seq, parent=None)
+            state = state_of(run, turn, seq=observation.row.seq, parent=None)
             # The turn's own follow-ups are done; if it ended its run, no new policy applies.
             state = replace(state, has_new_policy=False)
             allows = partial(allowlist.is_allowlisted, run, hit_totals=batch.hit_totals, at=tx.at)
@@ -285,17 +293,19 @@ class LinkedRuns:
             )
             elsewhere = Run.objects.filter(pk__in=others - tx.runs.keys())
             if not is_asked and not elsewhere.filter(open_decision__isnull=False).exists():
-                cached = engine_cache.KEPT[run.id]
-                batch.questions.extend(effects.apply(tx, run, follows, seen=seen, cached=cached))
+                cached = engine_cache.ENGINES[run.id]
+                batch.questions.extend(
+                    effects.apply_effects(tx, run, follows, observation=observation, cached=cached)
+                )
 
 
-def _observe(
-    run: Run, cached: CachedEngine, seen: Observation, batch: DetectionBatch, *, at: datetime
+def _assess(
+    run: Run, cached: CachedEngine, observation: Observation, batch: DetectionBatch, *, at: datetime
 ) -> Assessment:
     """Return what the engine said ahead of the lock, or ask it now."""
     ahead, cached.ahead = cached.ahead, None
-    if ahead is not None and ahead[0] == seen.obs:
+    if ahead is not None and ahead[0] == observation.obs:
         return ahead[1]
     counters = batch.cost_totals.counters
-    spent = spent_by_tree(run, counters, at=at) if cached.looks_at_use else None
-    return cached.observe(seen, spent=spent)
+    spent = spent_by_tree(run, counters, at=at) if cached.reads_usage else None
+    return cached.observe(observation, spent=spent)

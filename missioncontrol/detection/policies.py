@@ -36,7 +36,7 @@ from missioncontrol.wire.policies import (
 )
 from missioncontrol.wire.rows import row_of
 
-LONGEST_TEXT = 100_000
+MAX_TEXT = 100_000
 
 
 def read_policy(asked: object) -> tuple[dict[str, Any], str]:
@@ -50,8 +50,8 @@ def read_policy(asked: object) -> tuple[dict[str, Any], str]:
     """
     # The text is stored as well: its comments and order are the author's.
     text = asked if isinstance(asked, str) else ""
-    if len(text) > LONGEST_TEXT:
-        raise InvalidRequest(f"policy: at most {LONGEST_TEXT} characters.", field="policy")
+    if len(text) > MAX_TEXT:
+        raise InvalidRequest(f"policy: at most {MAX_TEXT} characters.", field="policy")
     mapping = parse(text) if isinstance(asked, str) else asked
     if not isinstance(mapping, Mapping):
         raise PolicyInvalid("policy", "a table of fields, or its text", mapping)
@@ -73,26 +73,26 @@ def check_policy(asked: object, *, project: Project) -> PolicyCheck:
             changes=(),
             policy=None,
             text=None,
-            rules=rules(project.policy, project.policy),
-            line=line(project.policy, project.policy),
-            from_preset=beyond_preset(project.policy),
+            rules=list_rules(project.policy, project.policy),
+            line=sensitivity_line(project.policy, project.policy),
+            from_preset=changes_from_preset(project.policy),
         )
     return PolicyCheck(
         ok=True,
         problems=(),
-        changes=changes(project.policy, mapping),
+        changes=policy_changes(project.policy, mapping),
         policy=mapping,
         # The text as typed, if there is one: it may have comments.
         text=text or write_toml(mapping),
-        rules=rules(project.policy, mapping),
-        line=line(project.policy, mapping),
-        from_preset=beyond_preset(mapping),
+        rules=list_rules(project.policy, mapping),
+        line=sensitivity_line(project.policy, mapping),
+        from_preset=changes_from_preset(mapping),
     )
 
 
-def rules(today: Mapping[str, Any], draft: Mapping[str, Any]) -> tuple[PolicyRule, ...]:
+def list_rules(today: Mapping[str, Any], draft: Mapping[str, Any]) -> tuple[PolicyRule, ...]:
     """Return every threshold of the draft with today's value, in order of the policy."""
-    old, new = _in_force(today), _in_force(draft)
+    old, new = _with_defaults(today), _with_defaults(draft)
     # A threshold of a detector that is switched off is shown, and marked as off.
     resting = set(DETECTOR_NAMES) - set(new.get("detectors", ()))
     fields = [(section, field) for section in RULES for field in new.get(section, {})]
@@ -108,11 +108,13 @@ def rules(today: Mapping[str, Any], draft: Mapping[str, Any]) -> tuple[PolicyRul
     )
 
 
-def line(today: Mapping[str, Any], draft: Mapping[str, Any]) -> PolicyLine:
+def sensitivity_line(today: Mapping[str, Any], draft: Mapping[str, Any]) -> PolicyLine:
     """Return from which stuck score the draft asks, and from which today's policy does."""
-    new = _read(draft)
+    new = _read_or_default(draft)
     return PolicyLine(
-        sensitivity=new.sensitivity, asks_from=asks_from(new), today=asks_from(_read(today))
+        sensitivity=new.sensitivity,
+        asks_from=asks_from(new),
+        today=asks_from(_read_or_default(today)),
     )
 
 
@@ -124,10 +126,10 @@ def asks_from(policy: Policy) -> float | None:
     return round(stuck_score(evidence_limit(policy)), 3)
 
 
-def beyond_preset(mapping: Mapping[str, Any]) -> tuple[PolicyChange, ...]:
+def changes_from_preset(mapping: Mapping[str, Any]) -> tuple[PolicyChange, ...]:
     """Return what a policy changes in the preset it starts from."""
     start = base_name(mapping)
-    return changes({"extends": start} if isinstance(start, str) else {}, mapping)
+    return policy_changes({"extends": start} if isinstance(start, str) else {}, mapping)
 
 
 def problems_of(error: PolicyInvalid) -> tuple[PolicyProblem, ...]:
@@ -139,9 +141,9 @@ def problems_of(error: PolicyInvalid) -> tuple[PolicyProblem, ...]:
     )
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[PolicyChange, ...]:
+def policy_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[PolicyChange, ...]:
     """Return the fields in which two policies differ, with their defaults applied."""
-    old, new = _leaves(_in_force(before)), _leaves(_in_force(after))
+    old, new = _flatten(_with_defaults(before)), _flatten(_with_defaults(after))
     return tuple(
         PolicyChange(field=field, before=old.get(field), after=new.get(field))
         for field in sorted(old.keys() | new.keys())
@@ -149,7 +151,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[Policy
     )
 
 
-def check_seen(project: Project, seen: int | None) -> None:
+def check_current_version(project: Project, seen: int | None) -> None:
     """Refuse a policy that was made from a version that is no longer current.
 
     Raises:
@@ -158,7 +160,7 @@ def check_seen(project: Project, seen: int | None) -> None:
     # None: a script means to overwrite, for example with a file from a repository.
     if seen is None or seen == project.policy_version:
         return
-    newest = versions(project.id).first()
+    newest = list_versions(project.id).first()
     raise StalePolicy(by=newest.by if newest else "Somebody", number=project.policy_version)
 
 
@@ -168,7 +170,7 @@ def set_policy(project: Project, asked: object, *, note: str, by: str, at: datet
     The caller holds the project's row lock and saves `policy` and `policy_version`.
     """
     mapping, text = read_policy(asked)
-    newest = versions(project.id).first()
+    newest = list_versions(project.id).first()
     # A policy that came as JSON has no text that could differ.
     if mapping == project.policy and (newest is None or text in {"", newest.text}):
         return False
@@ -181,7 +183,7 @@ def set_policy(project: Project, asked: object, *, note: str, by: str, at: datet
         text=text,
         changes=[
             {"field": change.field, "before": change.before, "after": change.after}
-            for change in changes(project.policy, mapping)
+            for change in policy_changes(project.policy, mapping)
         ],
         note=note,
         by=by,
@@ -191,7 +193,7 @@ def set_policy(project: Project, asked: object, *, note: str, by: str, at: datet
     return True
 
 
-def versions(project: UUID) -> QuerySet[PolicyVersion]:
+def list_versions(project: UUID) -> QuerySet[PolicyVersion]:
     """Return a project's versions, newest first."""
     return PolicyVersion.objects.filter(project_id=project).order_by("-number")
 
@@ -202,7 +204,7 @@ def find_version(project: UUID, number: int) -> PolicyVersion:
     Raises:
         NotFound: the project never had it.
     """
-    found = versions(project).filter(number=number).first()
+    found = list_versions(project).filter(number=number).first()
     return ensure_found(found, f"Version {number} of the policy")
 
 
@@ -213,7 +215,7 @@ def version_row(version: PolicyVersion) -> PolicyVersionRow:
     return row_of(PolicyVersionRow, version, text=text, changes=changes)
 
 
-def _in_force(mapping: Mapping[str, Any]) -> dict[str, Any]:
+def _with_defaults(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Return a policy with its defaults; as it is, if it names what no longer exists."""
     try:
         return Policy.from_mapping(mapping).as_mapping()
@@ -221,7 +223,7 @@ def _in_force(mapping: Mapping[str, Any]) -> dict[str, Any]:
         return dict(mapping)
 
 
-def _read(mapping: Mapping[str, Any]) -> Policy:
+def _read_or_default(mapping: Mapping[str, Any]) -> Policy:
     """Return a policy; the default one, if it can no longer be read."""
     try:
         return Policy.from_mapping(mapping)
@@ -229,17 +231,17 @@ def _read(mapping: Mapping[str, Any]) -> Policy:
         return DEFAULT_POLICY
 
 
-def _leaves(mapping: Mapping[str, Any], path: str = "") -> dict[str, Any]:
+def _flatten(mapping: Mapping[str, Any], path: str = "") -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in mapping.items():
         if isinstance(value, Mapping):
-            found |= _leaves(value, f"{path}{name}.")
+            found |= _flatten(value, f"{path}{name}.")
         else:
             found[f"{path}{name}"] = value
     return found
 
 
-def rules_for(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
+def rules_of_run(run_id: UUID, *, project: UUID, at: datetime) -> RunRules:
     """Return the rules that a run follows now, and those of a new run in its project.
 
     Raises:

@@ -21,7 +21,7 @@ from guard.turn import Turn as GuardTurn
 from missioncontrol.accounts.models import Project
 from missioncontrol.costs import ledger, telemetry
 from missioncontrol.costs.ledger import Call
-from missioncontrol.detection import judging, reading
+from missioncontrol.detection import judging, sandbox
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import Recording
 from missioncontrol.errors import InvalidRequest, NotFound, ensure_found
@@ -46,15 +46,17 @@ from missioncontrol.wire.rows import row_of
 
 NAME_LENGTH = 60
 # Formats that a single agent writes; in others the turns name their agents.
-AGENTS = frozenset({"claude-code", "codex", "gemini"})
-RECORDED = no_capabilities("This is an imported recording: there is no agent to reach.")
+SINGLE_AGENT_FORMATS = frozenset({"claude-code", "codex", "gemini"})
+RECORDING_CAPABILITIES = no_capabilities(
+    "This is an imported recording: there is no agent to reach."
+)
 
 # A turn as it was read, and its row.
-Numbered = tuple[GuardTurn, Turn]
-_alarms = TypeAdapter(tuple[RecordedAlarm, ...])
+NumberedTurn = tuple[GuardTurn, Turn]
+_alarms_adapter = TypeAdapter(tuple[RecordedAlarm, ...])
 
 
-def known(project_id: UUID, sha256: str) -> Recording | None:
+def find_imported(project_id: UUID, sha256: str) -> Recording | None:
     """Return the recording that was imported from this same file before."""
     found = Recording.objects.filter(project_id=project_id, sha256=sha256)
     return found.select_related("run__meters").first()
@@ -80,8 +82,8 @@ def import_recording(
         InvalidRequest: it holds no turn, or too many.
         NotFound: the project is not, or no longer, in `projects`.
     """
-    turns = _readable(recorded, project, at=at)
-    run = _run_of(project, recorded, turns, at=at)
+    turns = _readable_turns(recorded, project, at=at)
+    run = _make_run(project, recorded, turns, at=at)
     recording = Recording(
         run=run,
         project=project,
@@ -95,8 +97,8 @@ def import_recording(
     # Outside `journal.lock_runs`: no lock is held while a long recording is judged.
     tx = RunTransaction({}, at=at)
     tx.is_silent = True
-    numbered = _enter(tx, recording, turns, calls)
-    recording.alarms = _alarms.dump_python(_judge(tx, run, numbered), mode="json")
+    numbered = _enter_turns(tx, recording, turns, calls)
+    recording.alarms = _alarms_adapter.dump_python(_judge_turns(tx, run, numbered), mode="json")
     try:
         with journal.lock_project(project.id):
             if project.id not in projects:
@@ -108,7 +110,7 @@ def import_recording(
             insert_rows(Turn, {row.id: row for _, row in numbered}.values())
             tx.flush()
     except IntegrityError:  # the same file was sent twice at once
-        earlier_id = known(project.id, sha256)
+        earlier_id = find_imported(project.id, sha256)
         if earlier_id is None:
             raise
         return earlier_id, False
@@ -133,13 +135,13 @@ def recording_row(recording: Recording, *, is_new: bool = False) -> RecordingRow
         recording,
         run_name=recording.run.name,
         turns=recording.run.meters.last_seq + 1,
-        alarms=_alarms.validate_python(recording.alarms),
+        alarms=_alarms_adapter.validate_python(recording.alarms),
         is_new=is_new,
         unread=(),
     )
 
 
-def forget_words(run: Run) -> None:
+def erase_texts(run: Run) -> None:
     """Erase the words stored with a run's recording; its file may be imported again."""
     for one in Recording.objects.filter(run=run):
         one.alarms = [{**alarm, "summary": ""} for alarm in one.alarms]
@@ -147,13 +149,13 @@ def forget_words(run: Run) -> None:
         one.save(update_fields=["alarms", "file", "sha256"])
 
 
-def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[GuardTurn]:
+def _readable_turns(recorded: Recorded, project: Project, *, at: datetime) -> list[GuardTurn]:
     """Return the readable turns, masked, each with its time, or that of the turn before."""
     turns_read = [turn for turn in recorded.turns if turn is not None]
     if not turns_read:
         raise InvalidRequest("The file was read, but it contains no turns.", field="file")
-    if len(turns_read) > reading.MOST_TURNS:  # a telemetry file, which has another reader
-        raise reading.too_many(len(turns_read))
+    if len(turns_read) > sandbox.MAX_TURNS:  # a telemetry file, which has another reader
+        raise sandbox.too_many_turns(len(turns_read))
     # Nothing was recorded after its import: a turn dated in the future would never grow old.
     moments = [moment and min(moment, at) for moment in (storable_moment(t.ts) for t in turns_read)]
     latest = next((moment for moment in moments if moment), at)
@@ -168,7 +170,7 @@ def _readable(recorded: Recorded, project: Project, *, at: datetime) -> list[Gua
     return turns
 
 
-def _run_of(
+def _make_run(
     project: Project, recorded: Recorded, turns: Sequence[GuardTurn], *, at: datetime
 ) -> Run:
     """Return the run: ended, and with no agent that could be answered."""
@@ -177,7 +179,7 @@ def _run_of(
     goal = masked_text(recorded.goal, project.redaction) or asked or ""
     speaks = next((turn.agent for turn in turns if turn.agent), "")
     # A transcript's own name is its session id, so the goal names the run.
-    called = " ".join(goal.split())[:NAME_LENGTH] if recorded.form in AGENTS else ""
+    called = " ".join(goal.split())[:NAME_LENGTH] if recorded.form in SINGLE_AGENT_FORMATS else ""
     times = [turn.ts for turn in turns if turn.ts is not None]
     started_at = min(times)
     run = Run(
@@ -185,11 +187,11 @@ def _run_of(
         id=earlier_id(new_id(), by=at - started_at),
         project=project,
         name=called or masked_name(recorded.run, 200, project.redaction) or "recording",
-        agent=recorded.form if recorded.form in AGENTS else speaks or "",
+        agent=recorded.form if recorded.form in SINGLE_AGENT_FORMATS else speaks or "",
         goal=goal,
         mode=project.mode,
         policy_version=project.policy_version,
-        capabilities=RECORDED,
+        capabilities=RECORDING_CAPABILITIES,
         workspace=masked_workspace(recorded.workspace, project.redaction),
         started_at=started_at,
         ended_at=max(times),
@@ -207,22 +209,22 @@ def _run_of(
     return run
 
 
-def _enter(
+def _enter_turns(
     tx: RunTransaction, recording: Recording, turns: Sequence[GuardTurn], calls: Sequence[Call]
-) -> Sequence[Numbered]:
+) -> Sequence[NumberedTurn]:
     """Add the turns to the run's chain and meters, and each model call once."""
     run, by, sha256 = recording.run, recording.by, recording.sha256
     tx.add_run(run)
     tx.record(run, RunOpened, by=by, row=rows.run_row(run, at=tx.at))
     form, file, count = recording.form, recording.file, len(turns)
     tx.record(run, RunImported, by=by, file=file, form=form, sha256=sha256, turns=count)
-    numbered: Sequence[Numbered] = number_recording(tx, run, turns)
+    numbered: Sequence[NumberedTurn] = number_recording(tx, run, turns)
     # As `counting.count_turn` does: a proposal counts once, with its outcome.
     done = [turn for turn, _ in numbered if not turn.is_proposed]
     run.meters.done_turns += len(done)
     run.meters.tool_calls += sum(bool(turn.tool) for turn in done)
     if calls:
-        numbered = _enter_apart(tx, run, numbered, calls)
+        numbered = _enter_separate_calls(tx, run, numbered, calls)
     paid = set[str]()
     # Calls reported separately are counted alone: the turns would report the same ones again.
     for turn, row in () if calls else numbered:
@@ -230,7 +232,7 @@ def _enter(
         if (turn.usage is None and turn.cost_usd is None) or call in paid:
             continue
         paid.add(call)
-        source = "transcript" if run.agent in AGENTS else "turns"
+        source = "transcript" if run.agent in SINGLE_AGENT_FORMATS else "turns"
         model_call = Call.of_turn(turn, row, call_id=call, source=source)
         entered = ledger.enter_call(tx, run, model_call)[0]
         # A proposal and its outcome share a row: either shows what the call cost.
@@ -239,9 +241,9 @@ def _enter(
     return numbered
 
 
-def _enter_apart(
-    tx: RunTransaction, run: Run, numbered: Sequence[Numbered], calls: Sequence[Call]
-) -> list[Numbered]:
+def _enter_separate_calls(
+    tx: RunTransaction, run: Run, numbered: Sequence[NumberedTurn], calls: Sequence[Call]
+) -> list[NumberedTurn]:
     """Enter the calls reported separately; return the turns with their calls' usage and cost."""
     found = list(numbered)
     # If a proposal and its outcome share a row, the place of the outcome.
@@ -264,14 +266,16 @@ def _enter_apart(
     return found
 
 
-def _judge(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> tuple[RecordedAlarm, ...]:
+def _judge_turns(
+    tx: RunTransaction, run: Run, numbered: Sequence[NumberedTurn]
+) -> tuple[RecordedAlarm, ...]:
     """Judge the run under its project's policy; return where cards would have opened."""
     turns = tuple(replace(turn, seq=row.seq) for turn, row in numbered)
     recorded = Recorded(
         run=run.name, turns=turns, workspace=tuple(run.workspace), goal=run.goal or None
     )
     meters = run.meters
-    assessments, opened = reading.judge(recorded, policy_of(run))
+    assessments, opened = sandbox.judge_recording(recorded, policy_of(run))
     for (_, row), assessment in zip(numbered, assessments, strict=True):
         row.score, row.changed = round(assessment.score, 3), assessment.changed
         if meters.highest_score is None or assessment.stuck > meters.highest_score:
@@ -284,7 +288,7 @@ def _judge(tx: RunTransaction, run: Run, numbered: Sequence[Numbered]) -> tuple[
     for alarm in opened:
         row, signal = numbered[alarm.index][1], alarm.signal
         row.detector = signal.detector
-        judging.write_down(tx, run, signal, seq=row.seq, outcome="observed")
+        judging.record_detection(tx, run, signal, seq=row.seq, outcome="observed")
         until = None if alarm.until is None else numbered[alarm.until][1].seq
         alarms.append(
             RecordedAlarm(

@@ -23,9 +23,9 @@ from missioncontrol.wire.policies import PolicyPreset, PolicyScores, RunOutcome,
 from missioncontrol.wire.runs import PartKind, ScoreMove, ScorePart
 
 # The most earlier turns that a part names: the newest ones.
-SHOWN_TURNS = 3
+MAX_PART_TURNS = 3
 # Scores are kept in thousandths and shown in hundredths.
-_NEAR = 0.005
+_TOLERANCE = 0.005
 
 
 def explain_move(run: Run, seq: int) -> ScoreMove:
@@ -51,18 +51,20 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
     is_reset = run.meters.streak_obs >= turn.obs
     # In order of observation: between a call and its outcome there may be other turns.
     for obs, one in sorted(seen, key=lambda pair: pair[0]):
-        before = _evidence(engine)
+        before = _evidence_of(engine)
         if not is_reset and obs > run.meters.streak_obs > 0:
             engine.reset(corrected=corrections_of(run))
             is_reset = True
-        start = _evidence(engine)
+        start = _evidence_of(engine)
         assessment = engine.observe(one)
     limit = evidence_limit(policy)
     asks = asks_from(policy)
     earlier = Turn.objects.filter(run=run, seq__lt=seq)
     changed = earlier.filter(changed=True).order_by("-seq").values_list("seq", flat=True).first()
-    parts = tuple(_parts(engine, seq, (before, start), assessment, limit)) if assessment else ()
-    now = _height(assessment.score, limit) if assessment else 0.0
+    parts = (
+        tuple(_split_move(engine, seq, (before, start), assessment, limit)) if assessment else ()
+    )
+    now = _stuck_score_of(assessment.score, limit) if assessment else 0.0
     recorded = turn.score
     return ScoreMove(
         run=run.id,
@@ -73,20 +75,21 @@ def explain_move(run: Run, seq: int) -> ScoreMove:
         parts=parts,
         changed_seq=changed,
         # The policy, or the engine itself, may have changed since: then the page says so.
-        is_as_recorded=recorded is not None and abs(_height(recorded, limit) - now) < _NEAR,
+        is_as_recorded=recorded is not None
+        and abs(_stuck_score_of(recorded, limit) - now) < _TOLERANCE,
     )
 
 
-def _evidence(engine: Engine) -> float:
+def _evidence_of(engine: Engine) -> float:
     return engine.history.evidence if engine.history.steps else 0.0  # it has forgotten everything
 
 
-def _height(score: float, limit: float) -> float:
+def _stuck_score_of(score: float, limit: float) -> float:
     """Convert a turn's score (how near a card, in [0, 1]) to the stuck score that people see."""
     return stuck_score(score * limit)
 
 
-def _parts(
+def _split_move(
     engine: Engine,
     seq: int,
     evidence: tuple[float, float],
@@ -101,39 +104,41 @@ def _parts(
     weight = history.weights[place] if place is not None else Weight(0.0, 1.0)
     reached = stuck_score(start)
     if start != before:
-        yield _part("reset", stuck_score(before), reached)
+        yield _score_part("reset", stuck_score(before), reached)
     if weight.brings and start:
-        yield _part(
+        yield _score_part(
             cast(PartKind, weight.brings), reached, reached := stuck_score(start * weight.keep)
         )
     if weight.repeats and place is not None:
         step, before_it = history.steps[place], history.steps[:place]
         # The turns with the same request; otherwise the most similar one.
-        turns = [old.seq for old in before_it if old.request == step.request][-SHOWN_TURNS:]
+        turns = [old.seq for old in before_it if old.request == step.request][-MAX_PART_TURNS:]
         alike = [old for old in before_it if old.is_call == step.is_call]
         if alike and not turns:
             turns = [max(alike, key=lambda old: (step.similarity(old), old.seq)).seq]
         earlier, reached = reached, stuck_score(start * weight.keep + weight.gain)
-        yield _part(cast(PartKind, weight.repeats), earlier, reached, turns=turns)
-    if abs(stuck_score(_evidence(engine)) - reached) >= _NEAR:
+        yield _score_part(cast(PartKind, weight.repeats), earlier, reached, turns=turns)
+    if abs(stuck_score(_evidence_of(engine)) - reached) >= _TOLERANCE:
         why: PartKind = "other" if history.steps else "reset"
-        yield _part(why, reached, reached := stuck_score(_evidence(engine)))
-    height = _height(assessment.score, limit)
+        yield _score_part(why, reached, reached := stuck_score(_evidence_of(engine)))
+    height = _stuck_score_of(assessment.score, limit)
     # A budget counts no attempts: it is named only if it trips and no other rule is as high.
     lifts = [one for one in assessment.signals if one.kind is not Kind.BUDGET or one.trips]
     rule = max(lifts, key=lambda one: (one.score, one.kind is not Kind.BUDGET), default=None)
-    if rule is not None and height - reached >= _NEAR:
+    if rule is not None and height - reached >= _TOLERANCE:
         yield ScorePart(
             kind="rule",
             amount=round(height - reached, 3),
-            turns=tuple(one for one in rule.turns if one != seq)[-SHOWN_TURNS:],
+            turns=tuple(one for one in rule.turns if one != seq)[-MAX_PART_TURNS:],
             rule=rule.kind,
             repeats=rule.evidence.repeats,
             limit=rule.evidence.limit,
         )
 
 
-def _part(kind: PartKind, before: float, after: float, turns: Sequence[int] = ()) -> ScorePart:
+def _score_part(
+    kind: PartKind, before: float, after: float, turns: Sequence[int] = ()
+) -> ScorePart:
     return ScorePart(
         kind=kind,
         amount=round(after - before, 3),
@@ -145,13 +150,13 @@ def _part(kind: PartKind, before: float, after: float, turns: Sequence[int] = ()
 
 
 # The most runs in one answer; if there are more, the newest.
-MOST_RUNS = 2000
+MAX_RUNS = 2000
 # The presets that the page offers, from the one that asks least.
-OFFERED = ("quiet", "balanced", "watchful")
+OFFERED_PRESETS = ("quiet", "balanced", "watchful")
 # The lowest possible sensitivity: below this score a card came from a rule.
-LOWEST_LINE = 0.5
+MIN_SENSITIVITY = 0.5
 # The outcome of a run by the answer to its card; any other answer leaves it unanswered.
-ANSWERS: dict[str, RunOutcome] = {
+OUTCOMES: dict[str, RunOutcome] = {
     "terminate": "corrected",
     "inject": "corrected",
     "restart": "corrected",
@@ -162,7 +167,7 @@ ANSWERS: dict[str, RunOutcome] = {
     "dismissed": "continued",
     "allow_budget": "continued",
 }
-STOPS = ("terminate", "inject", "restart")
+STOPPING_ACTIONS = ("terminate", "inject", "restart")
 
 
 def scores_of(project: Project, *, days: int, at: datetime) -> PolicyScores:
@@ -174,7 +179,7 @@ def scores_of(project: Project, *, days: int, at: datetime) -> PolicyScores:
         .select_related("meters")
         .only("id", "name", "started_at", "meters__highest_score", "meters__highest_score_seq")[
             # One more than is shown: only then are the others counted.
-            : MOST_RUNS + 1
+            : MAX_RUNS + 1
         ]
     )
     in_span = {"run__project": project, "run__started_at__gte": since}
@@ -183,28 +188,30 @@ def scores_of(project: Project, *, days: int, at: datetime) -> PolicyScores:
     for run_id, resolution, detector in cards.values_list("run_id", "resolution", "detector"):
         asked.setdefault(run_id, []).append((resolution, detector))
     # Without a card: people stopped or corrected the run of their own accord.
-    taps = Intervention.objects.filter(**in_span, decision=None, action__in=STOPS)
+    taps = Intervention.objects.filter(**in_span, decision=None, action__in=STOPPING_ACTIONS)
     stopped = set(taps.values_list("run_id", flat=True))
     return PolicyScores(
         project=project.id,
         days=days,
         since=since,
-        runs=tuple(_row(run, asked.get(run.id, []), run.id in stopped) for run in runs[:MOST_RUNS]),
-        left_out=max(0, began.count() - MOST_RUNS) if len(runs) > MOST_RUNS else 0,
+        runs=tuple(
+            _run_score(run, asked.get(run.id, []), run.id in stopped) for run in runs[:MAX_RUNS]
+        ),
+        left_out=max(0, began.count() - MAX_RUNS) if len(runs) > MAX_RUNS else 0,
         presets=tuple(
-            PolicyPreset(name=name, asks_from=asks_from(PRESETS[name])) for name in OFFERED
+            PolicyPreset(name=name, asks_from=asks_from(PRESETS[name])) for name in OFFERED_PRESETS
         ),
     )
 
 
-def _row(run: Run, cards: list[tuple[str | None, str]], stopped: bool) -> RunScore:
-    answers = {ANSWERS.get(resolution or "", "unanswered") for resolution, _ in cards}
+def _run_score(run: Run, cards: list[tuple[str | None, str]], stopped: bool) -> RunScore:
+    answers = {OUTCOMES.get(resolution or "", "unanswered") for resolution, _ in cards}
     # One correction makes the run a corrected one, whatever else was answered.
     ranked: tuple[RunOutcome, ...] = ("corrected", "continued", "unanswered")
     unasked: RunOutcome = "stopped" if stopped else "unasked"
     score = run.meters.highest_score
     # The first rule that asked whatever the line is; a card that the score opened has no rule.
-    by_score = score is not None and score >= LOWEST_LINE
+    by_score = score is not None and score >= MIN_SENSITIVITY
     rules = (one for _, one in cards if one != "stall" or not by_score)
     return RunScore(
         run=run.id,

@@ -39,18 +39,18 @@ logger = logging.getLogger(__name__)
 app.set_default()
 
 # How often, and also when its process starts, the sweeper looks at runs that ended long ago too.
-LOOKED_AT_ALL_EVERY = timedelta(minutes=1)
+FULL_SWEEP_EVERY = timedelta(minutes=1)
 # Runs the sweeper locks together.
-RUNS_AT_ONCE = 16
+RUNS_PER_SWEEP = 16
 # How long the sweeper leaves a run to its own worker, which has the run's engine; the engine falls
 # behind each time another process judges.
-ASKED_FOR = timedelta(seconds=2)
+DETECTOR_GRACE = timedelta(seconds=2)
 # The time span before a start whose events are published again: the replaced process died in it.
-TOLD_BEFORE_START = timedelta(minutes=1)
+REPUBLISHED_SPAN = timedelta(minutes=1)
 # Set while modules load: this process has written nothing yet, and the others have published what
 # they wrote by then.
 _started_at = now()
-_looked_at_all = datetime.min.replace(tzinfo=UTC)
+_full_sweep_at = datetime.min.replace(tzinfo=UTC)
 _broker = Redis.from_url(settings.BROKER_URL, retry=Retry(NoBackoff(), 1))
 _callers = ThreadPoolExecutor(4, thread_name_prefix="caller")
 
@@ -65,7 +65,7 @@ def warm_up(**_: Any) -> None:
 
 
 @worker_ready.connect
-def have_told_again(**_: Any) -> None:
+def request_republishing(**_: Any) -> None:
     """Have events published again that a killed process may not have published.
 
     This process may be its replacement. While none is killed, each event is published once.
@@ -77,12 +77,12 @@ def have_told_again(**_: Any) -> None:
 def tell_again(until: str) -> None:
     """Publish again the last event of each run whose last event came shortly before `until`."""
     started_at = datetime.fromisoformat(until)
-    republishing.republish_events(since=started_at - TOLD_BEFORE_START, until=started_at)
+    republishing.republish_events(since=started_at - REPUBLISHED_SPAN, until=started_at)
 
 
 # The stubs lack `Strategy`, which names the handler of a task's messages.
 @shared_task(  # type: ignore[call-overload,untyped-decorator]
-    acks_late=True, Strategy=f"{__name__}:take_dispatches"
+    acks_late=True, Strategy=f"{__name__}:handle_dispatches"
 )
 def detect(runs: Sequence[str], reply_to: str, number: int) -> None:
     """Judge what is new in these runs, and reply to the process that asked."""
@@ -98,7 +98,7 @@ def detect(runs: Sequence[str], reply_to: str, number: int) -> None:
         logger.warning("the reply to dispatch %s failed: %s", number, fault)
 
 
-def take_dispatches(task: Any, _app: Any, consumer: Any) -> Callable[..., None]:
+def handle_dispatches(task: Any, _app: Any, consumer: Any) -> Callable[..., None]:
     """Return a worker's handler for `detect` messages: it runs the task without Celery's request.
 
     Celery's request and trace exist for results, retries, time limits and revoking, none of which
@@ -157,7 +157,7 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
     for question_id in detected.questions:
         enqueue(answer.name, str(question_id))
     if detected.controlled:
-        _tell_controllers(at=now(), of=detected.controlled)
+        _notify_controllers(at=now(), of=detected.controlled)
     if detected.left:
         # A person went first; the runs left out follow in a transaction of their own.
         return detected.control_states | detect_now(list(detected.left))
@@ -167,13 +167,13 @@ def detect_now(run_ids: Sequence[UUID]) -> dict[UUID, ControlState]:
 @shared_task(acks_late=True)
 def judge(decision_id: str) -> None:
     """Ask the judge about one card."""
-    judging.judge(UUID(decision_id), at=now())
+    judging.judge_card(UUID(decision_id), at=now())
 
 
 @shared_task(acks_late=True)
 def answer(question_id: str) -> None:
     """Ask the judge about one suspicion."""
-    judging.answer(UUID(question_id), at=now())
+    judging.judge_suspicion(UUID(question_id), at=now())
 
 
 @shared_task(ignore_result=True)
@@ -181,18 +181,18 @@ def sweep() -> None:
     """Do what a lost message or a passed deadline left undone; every 2 s."""
     at = now()
     for step in (
-        _judge_left,
+        _judge_unjudged_runs,
         deadlines.give_up_abandoned_holds,
         deadlines.expire_unanswered_holds,
         deadlines.mark_unreachable_answers,
         budgets.release_for_new_day,
-        _lose_unheard,
+        _lose_overdue_clients,
         deadlines.end_stopped_sessions,
         deadlines.end_finished_runs,
         permissions.time_out_lost_requests,
-        judging.rule_late,
-        _take_up_backtests,
-        _tell_controllers,
+        judging.rule_overdue_cards,
+        _resume_backtests,
+        _notify_controllers,
         trees.link_waiting_runs,
     ):
         try:
@@ -207,34 +207,34 @@ def sweep() -> None:
 def lose_silent() -> None:
     """Mark runs silent for half an hour as lost; every minute, as it reads all live runs."""
     at = now()
-    deadlines.lose_silent_runs(at=at, listening_since=_ears.listening_since(at))
+    deadlines.lose_silent_runs(at=at, listening_since=_listening_clock.listening_since(at))
 
 
-def _tell_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> None:
+def _notify_controllers(*, at: datetime, of: Collection[UUID] | None = None) -> None:
     """Tell the controllers of these runs, or of all, what they have not been told."""
     messages.notify_controlling_runs(at=at, of=of)
     for note_id in messages.claim_controller_webhooks(at=at, of=of):
-        run_in_pool(_callers, partial(_call_controller, note_id, claimed_at=at))
+        run_in_pool(_callers, partial(_call_controller_webhook, note_id, claimed_at=at))
 
 
-def _call_controller(note_id: UUID, *, claimed_at: datetime) -> None:
+def _call_controller_webhook(note_id: UUID, *, claimed_at: datetime) -> None:
     # A thread may be free only later: the time is read now.
     messages.call_controller_webhook(note_id, claimed_at=claimed_at, at=now())
 
 
-def _judge_left(*, at: datetime) -> None:
-    global _looked_at_all  # noqa: PLW0603 - of this process
+def _judge_unjudged_runs(*, at: datetime) -> None:
+    global _full_sweep_at  # noqa: PLW0603 - of this process
     # If the clock was set back, the last look seems to be in the future.
-    among_all = abs(at - _looked_at_all) >= LOOKED_AT_ALL_EVERY
-    left = selectors.unjudged_runs(moved_before=at - ASKED_FOR, among_all=among_all)
-    for first in range(0, len(left), RUNS_AT_ONCE):
-        detect_now(left[first : first + RUNS_AT_ONCE])
+    among_all = abs(at - _full_sweep_at) >= FULL_SWEEP_EVERY
+    left = selectors.unjudged_runs(moved_before=at - DETECTOR_GRACE, among_all=among_all)
+    for first in range(0, len(left), RUNS_PER_SWEEP):
+        detect_now(left[first : first + RUNS_PER_SWEEP])
     # Only now: if judging a run raised an error, the next sweep looks at all of them again.
     if among_all:
-        _looked_at_all = at
+        _full_sweep_at = at
 
 
-class _Ears:
+class _ListeningClock:
     """The moment since which this process has swept without a pause.
 
     While the server was away, or its machine asleep, no agent could be heard.
@@ -253,33 +253,33 @@ class _Ears:
         return self._since
 
 
-_ears = _Ears()
+_listening_clock = _ListeningClock()
 
 
-def _lose_unheard(*, at: datetime) -> None:
-    deadlines.lose_overdue_clients(at=at, listening_since=_ears.listening_since(at))
+def _lose_overdue_clients(*, at: datetime) -> None:
+    deadlines.lose_overdue_clients(at=at, listening_since=_listening_clock.listening_since(at))
 
 
 @shared_task(acks_late=True)
 def backtest(backtest_id: str) -> None:
     """Run one slice of a backtest; the next slice is queued like any other task."""
-    backtest_now(UUID(backtest_id))
+    run_backtest_slice(UUID(backtest_id))
 
 
-def backtest_now(backtest_id: UUID) -> None:
+def run_backtest_slice(backtest_id: UUID) -> None:
     """Run one slice here and queue the next; the backtest's page shows a failure."""
     try:
-        more = backtests.work(backtest_id, at=now())
+        more = backtests.run_slice(backtest_id, at=now())
     except OperationalError:  # the database is busy or away: the sweeper tries again
         raise
     except Exception as fault:
         logger.exception("backtest %s failed", backtest_id)
-        backtests.fail(backtest_id, fault, at=now())
+        backtests.fail_backtest(backtest_id, fault, at=now())
         return
     if more:
         enqueue(backtest.name, str(backtest_id))
 
 
-def _take_up_backtests(*, at: datetime) -> None:
-    for backtest_id in backtests.stalled(at=at):
+def _resume_backtests(*, at: datetime) -> None:
+    for backtest_id in backtests.find_stalled(at=at):
         enqueue(backtest.name, str(backtest_id))

@@ -35,25 +35,25 @@ from missioncontrol.runs.models import Turn as TurnModel
 logger = logging.getLogger(__name__)
 
 # Rules that compare agents; the others are each run's own.
-ACROSS = ("repeat", "errors", "talk")
+TREE_RULES = ("repeat", "errors", "talk")
 # Runs of a tree that are watched together: those opened last, and the root.
-RUNS_WATCHED = 64
+MAX_RUNS = 64
 # Turns of a tree that its engine looks back on: four agents of a relay with forty each.
-SPAN = 160
+LOOK_BACK = 160
 # Turns from which a tree's engine is rebuilt.
-WINDOW = SPAN + Engine.WINDOW
-TREES_KEPT = 500
+WINDOW = LOOK_BACK + Engine.WINDOW
+MAX_TREES = 500
 # Runs work in parallel, where a repeat may be a coincidence: one more round than within a run.
-ROUNDS_MORE = 1
+EXTRA_ROUNDS = 1
 
 # A run and the `seq` of its turn.
-Place = tuple[UUID, int]
+TurnPlace = tuple[UUID, int]
 
-_kept: OrderedDict[UUID, TreeEngine] = OrderedDict()
+_engines: OrderedDict[UUID, TreeEngine] = OrderedDict()
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class TreeMember:
     """One run of a tree, as read at the beginning of a transaction."""
 
     id: UUID
@@ -96,44 +96,44 @@ class TreeEngine:
     floors: dict[UUID, int]
     """The last observation of each run that a reset, its own or a relative's, forgot."""
     seen: dict[UUID, int] = field(default_factory=dict)
-    members: dict[UUID, Member] = field(default_factory=dict)
+    members: dict[UUID, TreeMember] = field(default_factory=dict)
     started: dict[UUID, bool] = field(default_factory=dict)
     """The runs whose start was shown; True: their end too."""
     numbers: dict[UUID, int] = field(default_factory=dict)
-    places: dict[int, Place] = field(default_factory=dict)
+    places: dict[int, TurnPlace] = field(default_factory=dict)
     count: int = 0
 
-    def is_ahead(self, members: Mapping[UUID, Member]) -> bool:
+    def is_ahead(self, members: Mapping[UUID, TreeMember]) -> bool:
         """Tell whether it saw more than is committed, as after the database was restored."""
         return any(self.seen.get(one.id, 0) > one.detected_obs for one in members.values())
 
-    def catch_up(self, root: UUID, members: dict[UUID, Member]) -> None:
+    def catch_up(self, root: UUID, members: dict[UUID, TreeMember]) -> None:
         """Show the engine what others judged since, each child's start before its turns."""
         self.members = members
         new = [one for one in members.values() if one.id not in self.started]
         starts = sorted(new, key=lambda one: one.id)
-        judged = [one for one in members.values() if one.detected_obs > self._seen(one)]
+        judged = [one for one in members.values() if one.detected_obs > self._seen_obs(one)]
         wanted = Q()
         for one in judged:
-            wanted |= Q(run_id=one.id, obs__gt=self._seen(one), first_obs__lte=one.detected_obs)
+            wanted |= Q(run_id=one.id, obs__gt=self._seen_obs(one), first_obs__lte=one.detected_obs)
         found = TurnModel.objects.filter(wanted, run__root=root).order_by("-id")[:WINDOW]
         for row in reversed(found if judged else ()):
             # Ids are UUIDv7: the lower one came first, be it a run or a turn.
             while starts and starts[0].id < row.id:
-                self._start(starts.pop(0))
+                self._show_start(starts.pop(0))
             for obs, turn in rows.observations_of(row):
                 # A row holds a proposal and its outcome, of which one may be known already.
-                if self._seen(member := members[row.run_id]) < obs <= member.detected_obs:
-                    self.show(row, turn)
+                if self._seen_obs(member := members[row.run_id]) < obs <= member.detected_obs:
+                    self.show_turn(row, turn)
         for member in starts:
-            self._start(member)
+            self._show_start(member)
         for member in members.values():
             if member.over and self.started.get(member.id) is False:
                 self.started[member.id] = True
-                self._hand_over(member, Phase.DONE)
+                self._show_hand_over(member, Phase.DONE)
         self.seen |= {one.id: one.detected_obs for one in members.values()}
 
-    def show(self, row: TurnModel, turn: Turn) -> Signal | None:
+    def show_turn(self, row: TurnModel, turn: Turn) -> Signal | None:
         """Show the engine one turn under its run's name; return a signal across several runs."""
         member = self.members.get(row.run_id)
         if member is None:
@@ -147,7 +147,7 @@ class TreeEngine:
             role, agent = Role.ASSISTANT, parent.label if parent else "parent"
         # Numbered within the tree; a completion gets the number of its proposal.
         if row.id not in self.numbers:
-            self.numbers[row.id] = self._take_number()
+            self.numbers[row.id] = self._next_number()
             self.places[self.numbers[row.id]] = (row.run_id, row.seq)
             if len(self.numbers) > 2 * WINDOW:  # many at once, so that it is rare
                 for row_id in list(self.numbers)[:WINDOW]:
@@ -164,17 +164,17 @@ class TreeEngine:
             cost_usd=None,
         )
         tripped = (signal for signal in self._observe(seen) if signal.trips)
-        found = (self._in_own_words(signal, row.run_id) for signal in tripped)
+        found = (self._as_signal_of(signal, row.run_id) for signal in tripped)
         return next(filter(None, found), None)
 
-    def _seen(self, member: Member) -> int:
+    def _seen_obs(self, member: TreeMember) -> int:
         return max(self.seen.get(member.id, 0), self.floors.get(member.id, 0))
 
-    def _start(self, member: Member) -> None:
+    def _show_start(self, member: TreeMember) -> None:
         self.started[member.id] = False
-        self._hand_over(member, Phase.PROPOSED)
+        self._show_hand_over(member, Phase.PROPOSED)
 
-    def _hand_over(self, member: Member, phase: Phase) -> None:
+    def _show_hand_over(self, member: TreeMember, phase: Phase) -> None:
         """Show a child's start as its parent's call, which returns when the child ends."""
         parent = self.members.get(member.parent) if member.parent else None
         # A run that a person continued from another was not called by it.
@@ -188,11 +188,11 @@ class TreeEngine:
             tool="hand_off",
             args={"to": member.label, "goal": member.goal},
             result="over" if phase is Phase.DONE else None,
-            seq=self._take_number(),
+            seq=self._next_number(),
         )
         self._observe(call)
 
-    def _take_number(self) -> int:
+    def _next_number(self) -> int:
         self.count += 1
         return self.count - 1
 
@@ -203,16 +203,16 @@ class TreeEngine:
             relay = find_relay(self.engine.history, self.policy)
         except Exception:
             logger.exception("the engine of a tree failed")
-            self.engine = Engine(self.policy, span=SPAN)
+            self.engine = Engine(self.policy, span=LOOK_BACK)
             return ()
         # A completion may arrive after later turns: a relay that they show was reported then.
         if relay is None or assessment.seq not in relay.turns:
             return assessment.signals
         return (*assessment.signals, relay)
 
-    def _in_own_words(self, signal: Signal, run: UUID) -> Signal | None:
+    def _as_signal_of(self, signal: Signal, run: UUID) -> Signal | None:
         """Return a signal with the turns of the run that moved last; None: it is one run's own."""
-        # `show` drops the oldest numbers, with their places.
+        # `show_turn` drops the oldest numbers, with their places.
         places = [self.places[number] for number in signal.turns if number in self.places]
         others = tuple((str(one), seq) for one, seq in places if one != run)
         own = tuple(seq for one, seq in places if one == run)
@@ -235,78 +235,80 @@ class TreeEngines:
         `policies` are those of the trees' roots.
         """
         roots = {run.root for run in runs if run.root is not None}
-        self._of = {root: _caught_up(root, policies[root]) for root in roots}
+        self._engine_of = {root: _engine_of(root, policies[root]) for root in roots}
 
-    def look(self, run: Run, row: TurnModel, obs: int, turn: Turn) -> Signal | None:
+    def show_turn(self, run: Run, row: TurnModel, obs: int, turn: Turn) -> Signal | None:
         """Show the tree one turn that is judged now; return a signal if it closes a loop."""
-        tree = self._of.get(run.root) if run.root else None
+        tree = self._engine_of.get(run.root) if run.root else None
         if tree is None or run.id not in tree.members:
             return None
         tree.seen[run.id] = obs
-        return tree.show(row, turn)
+        return tree.show_turn(row, turn)
 
 
-def forget(run_ids: Collection[UUID]) -> None:
+def drop_engines(run_ids: Collection[UUID]) -> None:
     """Drop the engines that saw these runs: what they saw may not have been committed."""
-    for root, tree in list(_kept.items()):
+    for root, tree in list(_engines.items()):
         if not tree.members.keys().isdisjoint(run_ids):
             # Rebuilt from the database at the next look; what was rolled back is not in it.
-            del _kept[root]
+            del _engines[root]
 
 
-def across_runs(policy: Policy) -> Policy:
+def tree_policy(policy: Policy) -> Policy:
     """Return the policy for a tree: the rules that compare agents, a little more patient.
 
     >>> across_runs(Policy()).repeat.rounds
     3
     """
-    named = tuple(name for name in ACROSS if name in policy.detectors)
-    rounds, cycles = policy.repeat.rounds + ROUNDS_MORE, policy.repeat.cycles + ROUNDS_MORE
+    named = tuple(name for name in TREE_RULES if name in policy.detectors)
+    rounds, cycles = policy.repeat.rounds + EXTRA_ROUNDS, policy.repeat.cycles + EXTRA_ROUNDS
     # A policy allows at most ten.
     repeat = replace(policy.repeat, rounds=min(10, rounds), cycles=min(10, cycles))
     return replace(policy, detectors=named, budget=None, repeat=repeat)
 
 
-def _caught_up(root: UUID, policy: Policy) -> TreeEngine:
+def _engine_of(root: UUID, policy: Policy) -> TreeEngine:
     relatives = Run.objects.filter(root=root).values_list(*MEMBER_COLUMNS)
-    found = [_member(columns) for columns in relatives.order_by("-id")[:RUNS_WATCHED]]
+    found = [_make_member(columns) for columns in relatives.order_by("-id")[:MAX_RUNS]]
     # The root is the oldest: in a large tree it is not among those opened last.
-    if len(found) == RUNS_WATCHED:
-        found += [_member(columns) for columns in relatives.filter(pk=root)]
+    if len(found) == MAX_RUNS:
+        found += [_make_member(columns) for columns in relatives.filter(pk=root)]
     members = {member.id: member for member in found}
-    rules = across_runs(policy)
+    rules = tree_policy(policy)
     resets = {one.id: one.streak_obs for one in members.values()}
     for member in members.values():
         for name, obs in member.forgot.items():
             if UUID(name) in resets:
                 resets[UUID(name)] = max(resets[UUID(name)], obs)
     floors = {run: floor for run, floor in resets.items() if floor}
-    tree = _kept.get(root)
+    tree = _engines.get(root)
     # If the rules or floors differ, somebody stepped in since: what it remembers is void.
     if tree is None or tree.is_ahead(members) or (tree.policy, tree.floors) != (rules, floors):
-        tree = TreeEngine(Engine(rules, span=SPAN), rules, floors)
+        tree = TreeEngine(Engine(rules, span=LOOK_BACK), rules, floors)
     tree.catch_up(root, members)
-    _kept[root] = tree
-    _kept.move_to_end(root)
+    _engines[root] = tree
+    _engines.move_to_end(root)
     # The least recently used go first; one that is needed again is rebuilt.
-    while len(_kept) > TREES_KEPT:
-        _kept.popitem(last=False)
+    while len(_engines) > MAX_TREES:
+        _engines.popitem(last=False)
     return tree
 
 
-def _member(columns: tuple[Any, ...]) -> Member:
+def _make_member(columns: tuple[Any, ...]) -> TreeMember:
     run, parent, relation, name, agent, goal, status, detected, streak, forgot = columns
     over = status in ENDED
-    return Member(run, parent, relation, name, agent, goal, over, detected, streak, forgot)
+    return TreeMember(run, parent, relation, name, agent, goal, over, detected, streak, forgot)
 
 
-_RULE = "errors"
+_RELAY_RULE = "errors"
 # Agents in a row that must end on one failure; one more if they learned something.
-_AGENTS = 3
-_GIVES_OUT = frozenset({"agent", "task", "sub_agent", "subagent", "spawn_agent", "dispatch_agent"})
+_MIN_AGENTS = 3
+_HAND_OVER_TOOLS = frozenset(
+    {"agent", "task", "sub_agent", "subagent", "spawn_agent", "dispatch_agent"}
+)
 
 
-class _Shift(NamedTuple):
+class _AgentShift(NamedTuple):
     """What one agent did: the positions of its first call and of the one it ended on."""
 
     first: int
@@ -321,35 +323,35 @@ def find_relay(history: History, policy: Policy) -> Signal | None:
     the next begins.
     """
     is_alone = len({step.agent for step in history.steps}) < 2  # noqa: PLR2004 - or nobody
-    if is_alone or _RULE not in policy.detectors:
+    if is_alone or _RELAY_RULE not in policy.detectors:
         return None
     steps, newest = history.steps, history.last
-    if not newest.is_answered or newest.failure is None or newest.refusals or _gives_out(newest):
+    if not newest.is_answered or newest.failure is None or newest.refusals or _is_hand_over(newest):
         return None
-    row = _relay(steps)
+    row = _relay_shifts(steps)
     if len(row) < 2:  # noqa: PLR2004 - one alone
         return None
     ends = [shift.end for shift in row]
-    since = [step for step in steps[row[0].last + 1 : row[-1].last] if not _gives_out(step)]
+    since = [step for step in steps[row[0].last + 1 : row[-1].last] if not _is_hand_over(step)]
     # One more if something was new on the way: they may be making progress.
-    limit = _AGENTS + any(step.news >= NEWS for step in since)
+    limit = _MIN_AGENTS + any(step.news >= NEWS for step in since)
     # Twice as many if one of them waits on purpose: what it waits for may still come.
     limit *= 2 if any(end.needs_time for end in ends) else 1
     summary = f"{len(row)} agents, one after another, ended on the same failure."
-    found = signal_of(_RULE, Kind.SAME_ERROR, ends, summary, limit=limit)
-    return found.on(policy.escalation_of(_RULE).severity_of(found), first=True)
+    found = signal_of(_RELAY_RULE, Kind.SAME_ERROR, ends, summary, limit=limit)
+    return found.on(policy.escalation_of(_RELAY_RULE).severity_of(found), first=True)
 
 
-def _relay(steps: Sequence[Step]) -> list[_Shift]:
+def _relay_shifts(steps: Sequence[Step]) -> list[_AgentShift]:
     """Return the shifts that end on the newest failure, oldest first, with no action since."""
-    actions = (at for at, step in enumerate(steps) if step.had_effect and not _gives_out(step))
+    actions = (at for at, step in enumerate(steps) if step.had_effect and not _is_hand_over(step))
     # An action may have fixed it: failures before it do not count.
     changed = max(actions, default=-1)
-    shifts: dict[str, _Shift] = {}
+    shifts: dict[str, _AgentShift] = {}
     for at, step in enumerate(steps):
-        if step.is_answered and not _gives_out(step):
+        if step.is_answered and not _is_hand_over(step):
             first = shifts[step.agent].first if step.agent in shifts else at
-            shifts[step.agent] = _Shift(first, at, step)
+            shifts[step.agent] = _AgentShift(first, at, step)
     # Sorted by where each ended, as the ends are compared.
     *before, newest = sorted(shifts.values(), key=lambda shift: shift.last)
     row = [newest]
@@ -360,15 +362,15 @@ def _relay(steps: Sequence[Step]) -> list[_Shift]:
         # The later agent began after the earlier one had ended, and was given the task then.
         if end.similarity(newest.end) < NEAR_EQUAL or shift.last >= row[0].first:
             break
-        if not any(map(_gives_out, steps[shift.last + 1 : row[0].first])):
+        if not any(map(_is_hand_over, steps[shift.last + 1 : row[0].first])):
             break
-        begun = max((at for at in range(shift.first) if _gives_out(steps[at])), default=0)
-        earlier = filter(_gives_out, steps[begun : shift.last])
+        begun = max((at for at in range(shift.first) if _is_hand_over(steps[at])), default=0)
+        earlier = filter(_is_hand_over, steps[begun : shift.last])
         if not all(step.outcome_known for step in earlier):
             break
         row.insert(0, shift)
     return row
 
 
-def _gives_out(step: Step) -> bool:
-    return step.hands_over or step.verb.lower() in _GIVES_OUT
+def _is_hand_over(step: Step) -> bool:
+    return step.hands_over or step.verb.lower() in _HAND_OVER_TOOLS

@@ -84,7 +84,7 @@ def change_project(project_id: UUID, changes: dict[str, Any], *, by: str, at: da
                 journal.record_access(project_id, what, by=by, at=at)
                 continue
             if name == "policy":
-                policies.check_seen(project, value.seen)
+                policies.check_current_version(project, value.seen)
                 if policies.set_policy(project, value.policy, note=value.note, by=by, at=at):
                     project.save(update_fields=["policy", "policy_version"])
                     more = {"policy_version": project.policy_version}

@@ -60,7 +60,7 @@ def get_stuck(run, key="k"):
 def judge(run):
     run.refresh_from_db()
     if run.open_decision:
-        judging.judge(run.open_decision, at=after(1))
+        judging.judge_card(run.open_decision, at=after(1))
 
 
 def held_and_corrected(run):

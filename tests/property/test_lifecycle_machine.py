@@ -109,7 +109,7 @@ class OneRun(RuleBasedStateMachine):
 
     @rule()
     def another_process_takes_over(self):
-        engine_cache.KEPT.pop(self.run.id, None)
+        engine_cache.ENGINES.pop(self.run.id, None)
 
     @rule(status=st.sampled_from(["completed", "failed"]))
     def report_an_end(self, status):
@@ -196,7 +196,7 @@ class OneRun(RuleBasedStateMachine):
         card = self.model.card
         verdict = Verdict(judge="local", loop=loop, confidence=0.9, reason="so it seems", fix=fix)
 
-        judging.rule_on(card.id, verdict, at=self.model.now)
+        judging.apply_verdict(card.id, verdict, at=self.model.now)
 
         card.judging = False
         resolution = Decision.objects.get(pk=card.id).resolution

@@ -113,7 +113,9 @@ async def _wait_while_held(request: Request, event: HookEvent, run: Run, obs: in
     if not event.holds:
         dispatcher.dispatch(run_id, root=run.root)
         return await _control_state(run_id)
-    judged = await dispatcher.judged(run_id, obs=obs, timeout_s=DETECTION_TIMEOUT_S, root=run.root)
+    judged = await dispatcher.wait_for_verdict(
+        run_id, obs=obs, timeout_s=DETECTION_TIMEOUT_S, root=run.root
+    )
     # If it is not judged in time, the call runs, and what is found later holds the next one.
     control = judged or await _control_state(run_id)
     until = monotonic() + (event.parks_after_s or MAX_HOLD_S)
@@ -123,7 +125,7 @@ async def _wait_while_held(request: Request, event: HookEvent, run: Run, obs: in
             await dispatcher.run(lambda: sessions.park_session(run_id, at=now()))
             return await _control_state(run_id)
         # At least a second: a wait of zero would query the database over and over.
-        moved = await dispatcher.moved(
+        moved = await dispatcher.wait_for_move(
             run_id, after=control.version, timeout_s=max(until - monotonic(), 1.0)
         )
         control = ensure_found(moved, "The run")

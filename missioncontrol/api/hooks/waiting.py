@@ -80,7 +80,7 @@ async def ask_permission(
         event = replace(event, answered=answer, answer_text=outcome.message)
         return _json_response(
             adapter.answer(event, directives.make_directive(control, asked_seq=None)),
-            after_send=lambda: dispatcher.note(
+            after_send=lambda: dispatcher.persist(
                 lambda: permissions.record_delivered(run_id, shown, at=now())
             ),
         )
@@ -111,14 +111,14 @@ async def _wait_for_outcome(run_id: UUID, card: UUID, *, for_s: float) -> Permis
     seen_at, until, version = monotonic(), monotonic() + for_s, -1
     try:
         while (left_s := until - monotonic()) > 0:
-            settled = dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
+            settled = dispatcher.read(lambda: permissions.outcome_of(card), retry=True)
             if outcome := await settled:
                 return outcome
             # Keep it open: a question that no server has waited for lately counts as closed.
             if monotonic() - seen_at >= permissions.REFRESH_EVERY_S:
                 seen_at = monotonic()
                 await dispatcher.run(lambda: permissions.refresh_request(card, at=now()))
-            control = await dispatcher.rested(run_id, after=version, timeout_s=left_s)
+            control = await dispatcher.wait_at_rest(run_id, after=version, timeout_s=left_s)
             if control is None:
                 return PermissionOutcome(resolution="ended")
             version = control.version
@@ -130,7 +130,7 @@ async def _wait_for_outcome(run_id: UUID, card: UUID, *, for_s: float) -> Permis
         lambda: permissions.close_request(run_id, card, resolution="timed_out", at=now())
     )
     # Somebody may have answered since the last check; the request can still return it.
-    return await dispatcher.read(lambda: permissions.outcome_of(card), outlasts=True)
+    return await dispatcher.read(lambda: permissions.outcome_of(card), retry=True)
 
 
 def _json_response(body: dict[str, Any], *, after_send: AfterSend | None = None) -> Response:
@@ -187,7 +187,7 @@ async def wait_for_message(run: Run, request: Request) -> Response:
             reply = {"wake": _joined_texts(messages), "over": is_over, "since": since}
             after_send = _message_callback(run.id, control, messages)
             return _json_response(reply, after_send=after_send)
-        control = await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
+        control = await dispatcher.wait_at_rest(run.id, after=control.version, timeout_s=left_s)
         await request.check_key()
     raise NotFound("The run")
 
@@ -224,7 +224,7 @@ async def wait_as_witness(run: Run, request: Request) -> Response:
                 return _witness_response(text=_joined_texts(messages), after_send=after_send)
         if left_s <= 0:
             return _witness_response()
-        await dispatcher.rested(run.id, after=control.version, timeout_s=left_s)
+        await dispatcher.wait_at_rest(run.id, after=control.version, timeout_s=left_s)
         await request.check_key()
 
 

@@ -36,7 +36,7 @@ from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import SOURCES, Call
 from missioncontrol.costs.telemetry import TimedStart, match_calls_to_tools
-from missioncontrol.detection.dispatcher import in_pool
+from missioncontrol.detection.dispatcher import run_in_pool
 from missioncontrol.errors import (
     BodyTooLarge,
     InvalidRequest,
@@ -117,7 +117,7 @@ async def _store_batch(batch: Batch, request: Request) -> None:
         )
         return storing.batch_by_run(batch, session_records, key=key, at=now())
 
-    found = await in_pool(_pool, find)
+    found = await run_in_pool(_pool, find)
     for run_batch in found:
         await request.record_key_use(run_batch.run.id)
     # All at once: the ingest thread stores what waits for it together.
@@ -127,7 +127,7 @@ async def _store_batch(batch: Batch, request: Request) -> None:
     counted = {one.run.id for one in stored if one.run.meters.usage_source}
     left = [one for one in found if one.records or not one.arrival or one.run.id in counted]
     if left:
-        await in_pool(_pool, lambda: storing.finish_batches(left, at=now()))
+        await run_in_pool(_pool, lambda: storing.finish_batches(left, at=now()))
     for one in stored:
         dispatcher.dispatch(one.run.id, root=one.run.root)
 

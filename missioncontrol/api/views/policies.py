@@ -28,7 +28,7 @@ from missioncontrol.celery import enqueue
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import Call
 from missioncontrol.decisions import allowlist
-from missioncontrol.detection import backtests, policies, reading, recordings, scores, tasks
+from missioncontrol.detection import backtests, policies, recordings, sandbox, scores, tasks
 from missioncontrol.detection.backtests import NewBacktest
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.wire.decisions import AllowlistSuggestion
@@ -57,7 +57,7 @@ class PolicyToCheck:
 @api.get("projects/<uuid:project_id>/policies/")
 def policies_list(request: Request, project: FoundProject) -> Page[PolicyVersionRow]:
     """List the versions of a project's policy, newest first."""
-    found = policies.versions(project.id).order_by("-id")
+    found = policies.list_versions(project.id).order_by("-id")
     return page_of(request, found, policies.version_row)
 
 
@@ -84,26 +84,26 @@ def policies_scores(project: FoundProject, days: int | None) -> PolicyScores:
 @api.get("backtest/")
 def backtests_list(request: Request, projects: Projects) -> Page[BacktestRow]:
     """List backtests, newest first, without their runs."""
-    found = backtests.listed(projects=projects)
+    found = backtests.list_backtests(projects=projects)
     # Each may have replayed hundreds of runs, too many for a list.
-    return page_of(request, found, backtests.summary)
+    return page_of(request, found, backtests.backtest_summary)
 
 
 @api.post("backtest/", status=202)
 def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
     """Replay recorded runs under a proposed policy and the current one; answers at once."""
     project = Project.objects.get(pk=auth.resolve_writable_project(request, asked.project))
-    backtest = backtests.ask(project, asked, by=by, at=now())
+    backtest = backtests.request_backtest(project, asked, by=by, at=now())
     # In a worker, because recorded turns are judged twice, under both policies.
     enqueue(tasks.backtest.name, str(backtest.id))
-    return backtests.row(backtest)
+    return backtests.backtest_row(backtest)
 
 
 @api.get("backtest/<uuid:backtest_id>/")
 def backtests_read(backtest_id: UUID, projects: ReadableProjects) -> BacktestRow:
     """Show a backtest and its progress."""
-    return backtests.row(
-        get_or_404(backtests.listed(projects=projects), backtest_id, "The backtest")
+    return backtests.backtest_row(
+        get_or_404(backtests.list_backtests(projects=projects), backtest_id, "The backtest")
     )
 
 
@@ -134,14 +134,14 @@ def recordings_import(
     # Only the file's name: a browser may send its folders too.
     name = Path(name or "recording").name
     hashed = hashlib.sha256()
-    with reading.place(), tempfile.TemporaryFile() as file:
+    with sandbox.import_slot(), tempfile.TemporaryFile() as file:
         # In pieces and unparsed: a transcript may be too large for memory.
         while piece := request._request.read(CHUNK_BYTES):  # noqa: SLF001
             hashed.update(piece)
             file.write(piece)
         sha256 = hashed.hexdigest()
         # Checked before it is read: the same file again costs no more than its hash.
-        if (known := recordings.known(project_id, sha256)) is not None:
+        if (known := recordings.find_imported(project_id, sha256)) is not None:
             return recordings.recording_row(known), False
         recorded, calls = _read_recording(file, name, project_id)
         recording, is_new = recordings.import_recording(
@@ -177,7 +177,7 @@ def _read_recording(
     if otlp.signal_of(file.peek(CHUNK_BYTES)):
         return otlp.read_recording(file.read(), name=Path(name).stem, project=project)
     try:
-        recorded = reading.read(file, name=name)
+        recorded = sandbox.read_recording(file, name=name)
     except UnreadableRecording:
         # The first line that is not empty, so that the sender sees how the file begins.
         lines = enumerate(iter(lambda: file.readline(CHUNK_BYTES), b""), 1)

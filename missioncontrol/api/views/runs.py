@@ -334,7 +334,7 @@ def runs_snapshot(run: FoundRun) -> Snapshot:
 @api.get("runs/<uuid:run_id>/rules/", caller=auth.IsAgent, checks=(auth.check_reach,))
 def runs_rules(run_id: UUID, caller: Agent) -> RunRules:
     """Get the rules of a run, which its agent applies while it cannot reach the server."""
-    return policies.rules_for(run_id, project=caller.project, at=now())
+    return policies.rules_of_run(run_id, project=caller.project, at=now())
 
 
 CONTROLLED_AGENT_CHECKS = (auth.check_not_reports_only, auth.check_reach)

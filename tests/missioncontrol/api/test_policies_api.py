@@ -37,7 +37,7 @@ def backtest(client, **body):
 
 def worked_off(client, **body):
     asked = backtest(client, **body)
-    tasks.backtest_now(UUID(asked.json()["id"]))
+    tasks.run_backtest_slice(UUID(asked.json()["id"]))
     return client.get(f"/api/v1/backtest/{asked.json()['id']}/").json()
 
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from missioncontrol.detection import reading
+from missioncontrol.detection import sandbox
 from missioncontrol.runs.models import Run
 from tests.missioncontrol.api.test_recordings_api import a_file, a_stuck_file, send, turn
 
@@ -23,7 +23,7 @@ def test_a_call_nested_too_deep_costs_its_turn_alone(as_person, operator):
 
 
 def test_a_file_that_takes_too_long_to_read_is_given_up_on(as_person, operator, monkeypatch):
-    monkeypatch.setattr(reading, "READING_S", 1)
+    monkeypatch.setattr(sandbox, "READING_CPU_S", 1)
     # A quote that is never closed, each line of it looked at in each field it may be.
     body = b'role,content,tool\nassistant,"' + b"a\n" * (2 << 20)
 
@@ -35,7 +35,7 @@ def test_a_file_that_takes_too_long_to_read_is_given_up_on(as_person, operator, 
 
 
 def test_a_file_that_takes_too_much_memory_is_given_up_on(as_person, operator, monkeypatch):
-    monkeypatch.setattr(reading, "MOST_MEMORY", 160 << 20)
+    monkeypatch.setattr(sandbox, "MAX_MEMORY", 160 << 20)
     body = b"[" + b'{"a":0},' * 900_000 + b"{}]"
 
     response = send(as_person(operator), body)
@@ -46,13 +46,13 @@ def test_a_file_that_takes_too_much_memory_is_given_up_on(as_person, operator, m
 
 def test_what_is_read_never_has_a_name_on_the_disk(as_person, operator, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    read, seen = reading.read, []
+    read, seen = sandbox.read_recording, []
 
     def look(*given, **named):
         seen.append(list(tmp_path.iterdir()))
         return read(*given, **named)
 
-    monkeypatch.setattr(reading, "read", look)
+    monkeypatch.setattr(sandbox, "read_recording", look)
 
     assert send(as_person(operator), a_stuck_file()).status_code == 201
     # A server that is killed meanwhile would leave it, with the secrets in it.
@@ -61,8 +61,8 @@ def test_what_is_read_never_has_a_name_on_the_disk(as_person, operator, monkeypa
 
 def test_only_some_are_read_at_once(as_person, operator):
     with ExitStack() as taken:
-        for _ in range(reading.AT_ONCE):
-            taken.enter_context(reading.place())
+        for _ in range(sandbox.MAX_CONCURRENT):
+            taken.enter_context(sandbox.import_slot())
         response = send(as_person(operator), a_stuck_file())
 
     assert response.status_code == 503, response.content
@@ -71,7 +71,7 @@ def test_only_some_are_read_at_once(as_person, operator):
 
 
 def test_a_recording_that_takes_too_long_to_judge_is_given_up_on(as_person, operator, monkeypatch):
-    monkeypatch.setattr(reading, "JUDGING_S", 1)
+    monkeypatch.setattr(sandbox, "JUDGING_CPU_S", 1)
     body = a_file(*(turn(f"pytest -k {n}", result=f"{n} failed") for n in range(9_000)))
 
     response = send(as_person(operator), body)

@@ -18,7 +18,7 @@ from missioncontrol.clock import now
 from missioncontrol.costs.models import Spend
 from missioncontrol.decisions.models import Decision
 from missioncontrol.decisions.rows import board_snapshot, instance_totals
-from missioncontrol.detection import reading
+from missioncontrol.detection import sandbox
 from missioncontrol.detection.models import Recording
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
@@ -80,7 +80,7 @@ def in_this_process(monkeypatch):
     def through_a_pipe(value):
         return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own
 
-    monkeypatch.setattr(reading, "call", call)
+    monkeypatch.setattr(sandbox, "run_limited", call)
 
 
 @pytest.fixture
@@ -376,13 +376,13 @@ def test_a_turn_that_no_column_holds_is_counted_as_unreadable(as_person, operato
 def test_who_lost_their_role_while_it_was_judged_imports_nothing(
     as_person, operator, monkeypatch, project
 ):
-    judged = reading.judge
+    judged = sandbox.judge_recording
 
     def judge(*given):
         Membership.objects.filter(user=operator).update(role="viewer")
         return judged(*given)
 
-    monkeypatch.setattr(reading, "judge", judge)
+    monkeypatch.setattr(sandbox, "judge_recording", judge)
 
     assert send(as_person(operator), a_stuck_file()).status_code == 403
     assert not Run.objects.exists()
@@ -391,13 +391,13 @@ def test_who_lost_their_role_while_it_was_judged_imports_nothing(
 def test_a_project_archived_while_it_was_judged_takes_nothing(
     as_person, operator, monkeypatch, project
 ):
-    judged = reading.judge
+    judged = sandbox.judge_recording
 
     def judge(*given):
         Project.objects.filter(pk=project.pk).update(archived_at=NOON)
         return judged(*given)
 
-    monkeypatch.setattr(reading, "judge", judge)
+    monkeypatch.setattr(sandbox, "judge_recording", judge)
 
     assert send(as_person(operator), a_stuck_file()).json()["code"] == "project_archived"
     assert not Run.objects.exists()
@@ -528,12 +528,12 @@ def test_a_call_is_shown_once_at_a_tool_that_was_proposed_and_then_ran(as_person
 
 
 def test_more_turns_than_a_recording_has_are_counted_and_not_taken(as_person, operator):
-    body = a_file(*[turn()] * (reading.MOST_TURNS + 5))
+    body = a_file(*[turn()] * (sandbox.MAX_TURNS + 5))
 
     response = send(as_person(operator), body)
 
     assert response.status_code == 400, response.content
-    assert f"this one has {reading.MOST_TURNS + 5}" in response.json()["detail"]
+    assert f"this one has {sandbox.MAX_TURNS + 5}" in response.json()["detail"]
 
 
 def test_an_export_of_more_requests_than_records_are_read_is_given_up_on(as_person, operator):

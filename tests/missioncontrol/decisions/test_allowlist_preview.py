@@ -93,7 +93,7 @@ def test_only_the_run_or_the_agent_that_is_named_is_looked_at(project):
     assert look(project, "*", agent="critic").calls == 2
 
 
-@pytest.mark.parametrize(("name", "value", "most"), [("MOST_TURNS", 2, 2), ("LONGEST_S", -1, 0)])
+@pytest.mark.parametrize(("name", "value", "most"), [("MAX_TURNS", 2, 2), ("MAX_SECONDS", -1, 0)])
 def test_a_long_record_is_cut_off_and_says_so(project, monkeypatch, name, value, most):
     monkeypatch.setattr(selectors, name, value)
     put(a_run(project), *(a_call(f"cat {n}") for n in range(5)))

@@ -45,7 +45,7 @@ def test_the_same_request_is_held_at_its_first_reappearance(project, correct, re
     run = correct(project)
     assert (run.status, run.turn_rows.get(seq=2).skipped) == ("running", True)
     if restarted:
-        engine_cache.KEPT.clear()
+        engine_cache.ENGINES.clear()
 
     run = report(run, a_proposal())
 
@@ -56,7 +56,7 @@ def test_the_same_request_is_held_at_its_first_reappearance(project, correct, re
 def test_the_judge_lets_it_stand(project):
     run = report(corrected_by_a_person(project), a_proposal())
 
-    judging.judge(run.open_decision, at=NOON)
+    judging.judge_card(run.open_decision, at=NOON)
 
     run.refresh_from_db()
     assert (run.status, card(run).verdict["loop"]) == ("holding", True)
@@ -65,7 +65,7 @@ def test_the_judge_lets_it_stand(project):
 def test_a_second_fix_is_not_tried_for_it(project):
     run = report(corrected_by_a_fix(project), a_proposal())
 
-    judging.judge(run.open_decision, at=NOON)
+    judging.judge_card(run.open_decision, at=NOON)
 
     run.refresh_from_db()
     assert (run.status, card(run).status) == ("holding", "open")
@@ -75,7 +75,7 @@ def test_a_worker_that_begins_long_after_it_still_knows(project):
     run = corrected_by_a_person(project)
     for number in range(140):
         report(run, a_call(f"cat {number}.txt", result=f"the words of file {number}"))
-    engine_cache.KEPT.clear()
+    engine_cache.ENGINES.clear()
 
     assert report(run, a_proposal()).status == "holding"
 
@@ -83,7 +83,7 @@ def test_a_worker_that_begins_long_after_it_still_knows(project):
 def test_a_change_in_between_lifts_it_for_every_worker(project):
     run = corrected_by_a_person(project)
     report(run, a_call("touch app/tokens.py", result=""))
-    engine_cache.KEPT.clear()
+    engine_cache.ENGINES.clear()
 
     run = report(run, a_proposal())
 
@@ -118,7 +118,7 @@ def test_of_two_calls_by_turns_the_one_that_was_held_is_corrected(project):
         held = next(calls)
         run = report(run, a_call(held, error=f"{held}: no such file"))
     tap(run, "inject", message="Both are gone.")
-    engine_cache.KEPT.clear()
+    engine_cache.ENGINES.clear()
 
     assert report(run, a_proposal(next(calls))).status == "running"
     assert report(run, a_proposal(held)).status == "holding"

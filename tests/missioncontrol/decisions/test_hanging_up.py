@@ -45,10 +45,10 @@ async def test_who_hangs_up_as_the_verdict_comes_gets_none():
     dispatcher, run = Dispatcher(), uuid4()
     # It takes itself to be listening: no worker is needed.
     dispatcher._tasks = [asyncio.current_task()]
-    waiting = asyncio.create_task(dispatcher.judged(run, obs=1, timeout_s=3600))
+    waiting = asyncio.create_task(dispatcher.wait_for_verdict(run, obs=1, timeout_s=3600))
     await asyncio.sleep(0)
 
-    dispatcher._judged[run][0].future.set_result(None)
+    dispatcher._verdict_waiters[run][0].future.set_result(None)
     waiting.cancel(CLIENT_DISCONNECTED)
 
     assert await ended(waiting) == (CLIENT_DISCONNECTED,)

@@ -71,7 +71,7 @@ def opens_again(run):
 
 
 def meets_another_worker(run):
-    engine_cache.KEPT.pop(run.id, None)
+    engine_cache.ENGINES.pop(run.id, None)
     return speaks(run)
 
 

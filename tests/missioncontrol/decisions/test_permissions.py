@@ -208,7 +208,7 @@ def test_it_is_no_loop_and_no_judge_is_asked_about_it():
     found = totals(Run.objects.filter(pk=run.id))
     assert (found.flagged, found.loops) == (0, 0)
     assert deadlines.overdue_decisions(at=after(600)) == []
-    judging.judge(card.id, at=after(1))
+    judging.judge_card(card.id, at=after(1))
     assert how(card)[0] == "open"
 
 

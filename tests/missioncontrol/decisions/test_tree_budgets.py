@@ -301,6 +301,6 @@ def test_judging_a_closed_card_does_no_harm(project):
     asked = child.open_decision
     tap(parent, "terminate")
 
-    judging.judge(asked, at=after(1))
+    judging.judge_card(asked, at=after(1))
 
     assert Run.objects.get(pk=child.pk).status == "stopping"

@@ -20,14 +20,14 @@ def ask(project, policy=None, **fields):
     fields.setdefault("runs", None)
     by = fields.pop("by", "ana")
     asked = backtests.NewBacktest(policy=policy or {}, **fields)
-    return backtests.ask(project, asked, by=by, at=NOON)
+    return backtests.request_backtest(project, asked, by=by, at=NOON)
 
 
 def result(backtest):
-    while backtests.work(backtest.id, at=NOON):
+    while backtests.run_slice(backtest.id, at=NOON):
         pass
     backtest.refresh_from_db()
-    return backtests.row(backtest)
+    return backtests.backtest_row(backtest)
 
 
 def test_todays_side_flags_the_turn_that_was_really_held(project):
@@ -91,7 +91,7 @@ def test_it_goes_on_from_what_is_done(project, monkeypatch):
         a_stuck_run(project)
     backtest = ask(project)
 
-    slices = [backtests.work(backtest.id, at=NOON) for _ in range(3)]
+    slices = [backtests.run_slice(backtest.id, at=NOON) for _ in range(3)]
 
     assert slices == [True, True, False]
     assert BacktestRun.objects.count() == 3
@@ -104,14 +104,14 @@ def test_a_task_that_comes_twice_does_nothing_twice(project):
     backtest = ask(project)
     result(backtest)
 
-    assert backtests.work(backtest.id, at=NOON) is False
+    assert backtests.run_slice(backtest.id, at=NOON) is False
     assert BacktestRun.objects.count() == 1
 
 
 def test_a_newer_question_takes_the_place_of_one_not_yet_answered(project):
     older, newer = ask(project), ask(project)
 
-    assert backtests.work(older.id, at=NOON) is False
+    assert backtests.run_slice(older.id, at=NOON) is False
     older.refresh_from_db()
     assert (older.status, older.error) == ("failed", "A newer backtest took its place.")
     assert result(newer).status == "done"
@@ -125,7 +125,7 @@ def test_two_people_who_ask_at_once_are_both_answered(project):
 
 
 def test_old_ones_are_forgotten(project, monkeypatch):
-    monkeypatch.setattr(backtests, "KEPT", 2)
+    monkeypatch.setattr(backtests, "MAX_KEPT", 2)
     asked = [ask(project) for _ in range(4)]
 
     kept = Backtest.objects.order_by("id").values_list("id", flat=True)
@@ -134,7 +134,7 @@ def test_old_ones_are_forgotten(project, monkeypatch):
 
 
 def test_what_is_not_yet_answered_is_not_forgotten(project, monkeypatch):
-    monkeypatch.setattr(backtests, "KEPT", 2)
+    monkeypatch.setattr(backtests, "MAX_KEPT", 2)
     anas = ask(project)
 
     for _ in range(3):
@@ -144,7 +144,7 @@ def test_what_is_not_yet_answered_is_not_forgotten(project, monkeypatch):
 
 
 def test_only_so_many_runs_are_replayed_and_it_says_how_many_were_left_out(project, monkeypatch):
-    monkeypatch.setattr(backtests, "MOST_RUNS", 2)
+    monkeypatch.setattr(backtests, "MAX_RUNS", 2)
     runs = [a_run(project) for _ in range(3)]
 
     row = result(ask(project))
@@ -164,9 +164,9 @@ def test_a_run_that_was_erased_meanwhile_is_passed_over(project):
 
 def test_a_lost_task_is_taken_up_again_and_in_the_end_called_failed(project):
     backtest = ask(project)
-    times = [NOON + timedelta(minutes=2 * n) for n in range(1, backtests.MOST_TRIES + 1)]
+    times = [NOON + timedelta(minutes=2 * n) for n in range(1, backtests.MAX_TRIES + 1)]
 
-    taken_up = [backtests.stalled(at=at) for at in times]
+    taken_up = [backtests.find_stalled(at=at) for at in times]
 
     assert taken_up[0] == [backtest.id]
     assert taken_up[-1] == []
@@ -177,7 +177,7 @@ def test_a_lost_task_is_taken_up_again_and_in_the_end_called_failed(project):
 def test_one_that_was_just_heard_of_is_left_alone(project):
     ask(project)
 
-    assert backtests.stalled(at=NOON + timedelta(seconds=30)) == []
+    assert backtests.find_stalled(at=NOON + timedelta(seconds=30)) == []
 
 
 def test_a_failure_is_told_on_its_page(project):
@@ -185,10 +185,10 @@ def test_a_failure_is_told_on_its_page(project):
     backtest = ask(project)
     Backtest.objects.update(policy={"no such field": 1})
 
-    tasks.backtest_now(backtest.id)
+    tasks.run_backtest_slice(backtest.id)
 
     backtest.refresh_from_db()
-    row = backtests.row(backtest)
+    row = backtests.backtest_row(backtest)
     assert row.status == "failed"
     assert "no such field" in row.error
 

@@ -40,7 +40,7 @@ async def dispatcher():
     for name in (broadcast.wake_channel(), made._channel):
         await subscriber.remove(name, made._receive)
     # What is still under way would open the connection again.
-    await asyncio.gather(*made._kept)
+    await asyncio.gather(*made._background_tasks)
     await made._broker.aclose()
     for pool in (made._writers, made._readers, made._senders):
         # In each of its threads: every one has a connection of its own.
@@ -118,10 +118,10 @@ async def test_turns_that_nobody_waits_for_are_gathered(broker, rested):
 
 
 async def test_a_request_that_waits_takes_along_what_is_gathered(broker, rested, monkeypatch):
-    monkeypatch.setattr(module, "GATHER_S", 3600)
+    monkeypatch.setattr(module, "BATCH_DELAY_S", 3600)
     rested.dispatch(a_run_id(4))
 
-    waiting = asyncio.create_task(rested.judged(a_run_id(6), obs=1, timeout_s=3600))
+    waiting = asyncio.create_task(rested.wait_for_verdict(a_run_id(6), obs=1, timeout_s=3600))
 
     assert (await taken(broker, EVEN))[0] == {a_run_id(4), a_run_id(6)}
     waiting.cancel()
@@ -130,7 +130,9 @@ async def test_a_request_that_waits_takes_along_what_is_gathered(broker, rested,
 async def test_requests_whose_turns_were_stored_together_are_judged_together(broker, rested):
     runs = [a_run_id(number) for number in (4, 6, 8)]
 
-    waiting = [asyncio.create_task(rested.judged(run, obs=1, timeout_s=3600)) for run in runs]
+    waiting = [
+        asyncio.create_task(rested.wait_for_verdict(run, obs=1, timeout_s=3600)) for run in runs
+    ]
 
     assert (await taken(broker, EVEN))[0] == set(runs)
     for request in waiting:
@@ -139,7 +141,7 @@ async def test_requests_whose_turns_were_stored_together_are_judged_together(bro
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_worker_that_is_silent_is_passed_over(broker, dispatcher, project, monkeypatch):
-    monkeypatch.setattr(module, "DISPATCH_AGAIN_S", 0.1)
+    monkeypatch.setattr(module, "REPLY_TIMEOUT_S", 0.1)
     run = await sync_to_async(a_run)(project)
     await sync_to_async(put)(run, a_call("ls"))
     mine = settings.DETECT_QUEUES[run.id.int % 2]
@@ -157,7 +159,7 @@ async def test_a_worker_that_is_silent_is_passed_over(broker, dispatcher, projec
 async def test_a_reply_that_comes_while_another_is_recovered_stops_nothing(
     broker, dispatcher, project, monkeypatch
 ):
-    monkeypatch.setattr(module, "DISPATCH_AGAIN_S", 0.1)
+    monkeypatch.setattr(module, "REPLY_TIMEOUT_S", 0.1)
     run = await sync_to_async(a_run)(project)
     await sync_to_async(put)(run, a_call("ls"))
     may_read = threading.Event()
@@ -179,7 +181,7 @@ async def test_a_reply_that_comes_while_another_is_recovered_stops_nothing(
 
 
 async def test_what_an_answer_carried_is_noted_once_the_database_is_back(monkeypatch):
-    monkeypatch.setattr(module, "ASK_AGAIN_S", 0)
+    monkeypatch.setattr(module, "DATABASE_RETRY_EVERY_S", 0)
     faults = [OperationalError("the server is shutting down"), OperationalError("no route")]
 
     def note():
@@ -187,11 +189,11 @@ async def test_what_an_answer_carried_is_noted_once_the_database_is_back(monkeyp
             raise faults.pop()
         return "noted"
 
-    assert await Dispatcher().note(note) == "noted"
+    assert await Dispatcher().persist(note) == "noted"
 
 
 async def test_what_an_answer_carried_is_noted_though_its_request_is_ended(monkeypatch):
-    monkeypatch.setattr(module, "ASK_AGAIN_S", 0)
+    monkeypatch.setattr(module, "DATABASE_RETRY_EVERY_S", 0)
     dispatcher = Dispatcher()
     is_asked, is_back, is_noted = (threading.Event() for _ in range(3))
 
@@ -201,7 +203,7 @@ async def test_what_an_answer_carried_is_noted_though_its_request_is_ended(monke
             raise OperationalError("the server is shutting down")
         is_noted.set()
 
-    answered = asyncio.create_task(dispatcher.note(note))
+    answered = asyncio.create_task(dispatcher.persist(note))
     await asyncio.to_thread(is_asked.wait, PATIENCE_S)
     answered.cancel()
     await asyncio.wait([answered])

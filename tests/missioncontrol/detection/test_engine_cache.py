@@ -24,7 +24,7 @@ def test_a_process_that_never_saw_the_run_judges_the_same():
     report(run, a_call(error="x"))
     report(run, a_call(error="x"))
 
-    engine_cache.KEPT.clear()
+    engine_cache.ENGINES.clear()
     run = report(run, a_proposal())
 
     assert run.open_decision is not None
@@ -36,7 +36,7 @@ def test_what_was_known_before_a_person_stepped_in_is_no_news_after(forgets):
     tap(run, "continue")
 
     if forgets:
-        engine_cache.KEPT.clear()
+        engine_cache.ENGINES.clear()
     error = "ModuleNotFoundError: no module 'app.tokens'"
     report(run, a_call("pytest -q", error=error))
 
@@ -46,12 +46,12 @@ def test_what_was_known_before_a_person_stepped_in_is_no_news_after(forgets):
 def test_a_process_that_fell_behind_catches_up():
     run = a_run()
     report(run, a_call(error="x"))
-    behind = dict(engine_cache.KEPT)
-    engine_cache.KEPT.clear()
+    behind = dict(engine_cache.ENGINES)
+    engine_cache.ENGINES.clear()
     report(run, a_call(error="x"))
 
-    engine_cache.KEPT.clear()
-    engine_cache.KEPT.update(behind)
+    engine_cache.ENGINES.clear()
+    engine_cache.ENGINES.update(behind)
     run = report(run, a_proposal())
 
     assert run.open_decision is not None
@@ -61,12 +61,12 @@ def test_a_process_that_fell_behind_in_one_run_catches_up_beside_another():
     run, other = a_run(), a_run()
     report(run, a_call(error="x"))
     report(other, a_call("ls"))
-    behind = dict(engine_cache.KEPT)
-    engine_cache.KEPT.clear()
+    behind = dict(engine_cache.ENGINES)
+    engine_cache.ENGINES.clear()
     report(run, a_call(error="x"))
 
-    engine_cache.KEPT.clear()
-    engine_cache.KEPT.update(behind)
+    engine_cache.ENGINES.clear()
+    engine_cache.ENGINES.update(behind)
     put(run, a_proposal())
     put(other, a_call("pwd"))
     pipeline.detect([run.id, other.id], at=NOON)
@@ -77,14 +77,14 @@ def test_a_process_that_fell_behind_in_one_run_catches_up_beside_another():
 
 def test_a_process_that_fell_far_behind_reads_no_more_than_an_engine_looks_back_on():
     run = report(a_run(), a_call("ls"))
-    behind = dict(engine_cache.KEPT)
-    engine_cache.KEPT.clear()
+    behind = dict(engine_cache.ENGINES)
+    engine_cache.ENGINES.clear()
     run = report(run, *(a_call(f"cat {number}") for number in range(Engine.WINDOW + 10)))
 
-    engine_cache.KEPT.clear()
-    engine_cache.KEPT.update(behind)
+    engine_cache.ENGINES.clear()
+    engine_cache.ENGINES.update(behind)
 
-    assert len(engine_cache.unseen([run])[run.id]) == Engine.WINDOW
+    assert len(engine_cache.unseen_observations([run])[run.id]) == Engine.WINDOW
 
 
 def test_a_process_whose_database_was_put_back_reads_again():
@@ -92,7 +92,7 @@ def test_a_process_whose_database_was_put_back_reads_again():
     RunMeters.objects.update(detected_obs=1)
     run.refresh_from_db()
 
-    found = engine_cache.unseen([run])[run.id]
+    found = engine_cache.unseen_observations([run])[run.id]
 
     assert [seen.obs for seen in found] == [1, 2]
 
@@ -133,7 +133,7 @@ def test_what_was_stored_after_the_look_ahead_is_judged_with_it():
     put(run, a_call("date"))
     run = Run.objects.select_related("meters").get(pk=run.id)
 
-    assert [seen.obs for seen in engine_cache.unseen([run], ahead)[run.id]] == [2, 3]
+    assert [seen.obs for seen in engine_cache.unseen_observations([run], ahead)[run.id]] == [2, 3]
 
 
 def test_a_call_that_was_counted_after_the_look_ahead_is_not_counted_twice():
@@ -145,7 +145,7 @@ def test_a_call_that_was_counted_after_the_look_ahead_is_not_counted_twice():
         call.save()
     run = Run.objects.select_related("meters").get(pk=run.id)
 
-    (seen,) = engine_cache.unseen([run], ahead)[run.id]
+    (seen,) = engine_cache.unseen_observations([run], ahead)[run.id]
 
     assert seen.row.counted
 
@@ -155,7 +155,7 @@ def test_a_ceiling_is_weighed_under_the_lock():
 
     seen_ahead(run, a_call("pwd"))
 
-    assert engine_cache.KEPT[run.id].ahead is None
+    assert engine_cache.ENGINES[run.id].ahead is None
 
 
 class WatchedUse:
@@ -176,47 +176,47 @@ def test_it_is_known_of_each_rule_whether_it_looks_at_what_was_used(detector):
     for _ in range(5):
         engine.observe(a_call(error="x"), spent=use)
 
-    assert engine_cache.looks_at_use(policy) is use.asked
+    assert engine_cache.policy_reads_usage(policy) is use.asked
 
 
 @pytest.fixture
 def share(settings, monkeypatch):
     """A process that may have a thousand bytes, and keeps two engines all the same."""
     settings.DETECTOR_MEMORY = 1000
-    monkeypatch.setattr(engine_cache, "FEWEST_KEPT", 2)
-    monkeypatch.setattr(engine_cache, "_most_held", 0)
-    monkeypatch.setattr(engine_cache, "KEPT", OrderedDict.fromkeys(range(100)))
+    monkeypatch.setattr(engine_cache, "MIN_ENGINES", 2)
+    monkeypatch.setattr(engine_cache, "_peak_memory", 0)
+    monkeypatch.setattr(engine_cache, "ENGINES", OrderedDict.fromkeys(range(100)))
 
 
 def test_within_its_share_a_process_keeps_every_engine(share):
-    engine_cache.make_room(1000)
+    engine_cache.evict_engines(1000)
 
-    assert len(engine_cache.KEPT) == 100
+    assert len(engine_cache.ENGINES) == 100
 
 
 def test_each_time_it_grows_beyond_its_share_those_used_longest_ago_go(share):
-    engine_cache.make_room(1001)
-    assert list(engine_cache.KEPT) == list(range(3, 100))
+    engine_cache.evict_engines(1001)
+    assert list(engine_cache.ENGINES) == list(range(3, 100))
 
-    engine_cache.make_room(1001)
-    engine_cache.make_room(900)
-    assert len(engine_cache.KEPT) == 97
+    engine_cache.evict_engines(1001)
+    engine_cache.evict_engines(900)
+    assert len(engine_cache.ENGINES) == 97
 
-    engine_cache.make_room(1002)
-    assert len(engine_cache.KEPT) == 95
+    engine_cache.evict_engines(1002)
+    assert len(engine_cache.ENGINES) == 95
 
 
 def test_the_fewest_stay_however_little_memory_there_is(share):
     for held in range(2000, 2200):
-        engine_cache.make_room(held)
+        engine_cache.evict_engines(held)
 
-    assert list(engine_cache.KEPT) == [98, 99]
+    assert list(engine_cache.ENGINES) == [98, 99]
 
 
 def test_an_engine_that_was_let_go_is_built_again(share, monkeypatch):
-    monkeypatch.setattr(engine_cache, "KEPT", OrderedDict())
+    monkeypatch.setattr(engine_cache, "ENGINES", OrderedDict())
     run = report(a_run(), a_call(error="x"), a_call(error="x"))
-    engine_cache.KEPT.clear()
+    engine_cache.ENGINES.clear()
 
     run = report(run, a_call(error="x"))
 
@@ -227,7 +227,7 @@ def test_a_process_that_never_saw_the_run_counts_from_where_a_person_stepped_in(
     run = report(a_run(), *(a_call(error="x") for _ in range(3)))
     tap(run, "continue")
 
-    engine_cache.KEPT.clear()
+    engine_cache.ENGINES.clear()
     run = report(run, *(a_call(error="x") for _ in range(2)))
 
     assert run.open_decision is None

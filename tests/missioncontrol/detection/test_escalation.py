@@ -98,7 +98,7 @@ def test_it_is_asked_once_a_streak():
 def test_no_judge_dismisses_the_card_of_a_policy_without_one():
     run = say(a_run(policy=BROKER), 4)
 
-    judging.judge(run.open_decision, at=NOON)
+    judging.judge_card(run.open_decision, at=NOON)
 
     run.refresh_from_db()
     assert Decision.objects.get().verdict is None
@@ -284,7 +284,7 @@ def test_a_projects_policy_may_be_a_preset():
 def test_the_server_agrees_with_the_engine_after_a_restart_of_its_worker():
 
     run = say(a_run(policy=BROKER), 5)
-    engine_cache.KEPT.clear()
+    engine_cache.ENGINES.clear()
 
     assert say(run, 1).status == "stopping"
 

@@ -44,7 +44,7 @@ def events(kind):
 
 
 def judged(run) -> Decision:
-    judging.judge(run.open_decision, at=NOON)
+    judging.judge_card(run.open_decision, at=NOON)
     run.refresh_from_db()
     return Decision.objects.get()
 
@@ -154,8 +154,8 @@ def test_tokens_of_an_answer_that_is_of_no_use_are_paid_for(asking):
 def test_a_second_call_asks_nobody_twice(asking):
     run = a_stuck_run(judged=False)
     with asking(a_completion(a_verdict())) as chat:
-        judging.judge(run.open_decision, at=NOON)
-        judging.judge(run.open_decision, at=NOON)
+        judging.judge_card(run.open_decision, at=NOON)
+        judging.judge_card(run.open_decision, at=NOON)
 
     assert len(chat.asked) == 1
     assert len(events("judge.asked")) == 1
@@ -168,7 +168,7 @@ def test_a_judge_whose_worker_died_is_stood_in_for_when_it_is_late(asking):
         assert deadlines.overdue_decisions(at=after(24)) == []
 
         for decision_id in deadlines.overdue_decisions(at=after(26)):
-            judging.stand_in(decision_id, at=after(26))
+            judging.rule_locally(decision_id, at=after(26))
 
     assert Decision.objects.get(pk=run.open_decision).verdict["stand_in"] is True
     assert chat.asked == []
@@ -190,7 +190,7 @@ def test_an_answer_that_comes_too_late_changes_nothing_and_is_paid(asking):
     with asking(a_completion(a_verdict())) as chat:
         # sqlite's test database lives in this thread alone: answer, then ask.
         meanwhile_a_person_answers({})
-        judging.rule_on(run.open_decision, _verdict_of(chat), at=NOON, calls=_calls_of(chat))
+        judging.apply_verdict(run.open_decision, _verdict_of(chat), at=NOON, calls=_calls_of(chat))
 
     run.refresh_from_db()
     assert Decision.objects.get().resolution != "dismissed"
@@ -244,7 +244,7 @@ def test_a_suspicion_is_put_to_the_model_and_a_sure_loop_opens_a_card(asking):
     with asking(a_completion(a_verdict(confidence=0.9))):
         (question_id,) = suspected(run)
         assert run.open_decision is None
-        judging.answer(question_id, at=NOON)
+        judging.judge_suspicion(question_id, at=NOON)
 
     run.refresh_from_db()
     decision = Decision.objects.get()
@@ -258,7 +258,7 @@ def test_in_auto_the_fix_for_a_suspicion_is_told_to_the_agent(asking):
     run = a_run(mode="auto")
     with asking(a_completion(a_verdict(suggested_fix="Planner: write the export."))):
         (question_id,) = suspected(run)
-        judging.answer(question_id, at=NOON)
+        judging.judge_suspicion(question_id, at=NOON)
 
     run.refresh_from_db()
     assert run.status == "running"
@@ -270,7 +270,7 @@ def test_a_suspicion_that_is_not_confirmed_opens_no_card(asking, ruling):
     run = a_run(mode="pause")
     with asking(a_completion(a_verdict(**ruling))):
         (question_id,) = suspected(run)
-        judging.answer(question_id, at=NOON)
+        judging.judge_suspicion(question_id, at=NOON)
 
     run.refresh_from_db()
     assert (run.status, run.open_decision) == ("running", None)
@@ -282,7 +282,7 @@ def test_a_model_that_fails_on_a_suspicion_leaves_the_agent_alone(asking):
     run = a_run(mode="pause")
     with asking(Reply({}, 500)):
         (question_id,) = suspected(run)
-        judging.answer(question_id, at=NOON)
+        judging.judge_suspicion(question_id, at=NOON)
 
     run.refresh_from_db()
     assert (run.status, run.open_decision) == ("running", None)
@@ -313,7 +313,7 @@ def test_a_question_is_void_once_a_person_has_stepped_in(asking):
         interventions.intervene(
             run.id, Tap(key="p", action="pause"), projects=[run.project_id], by="ana", at=NOON
         )
-        judging.answer(question_id, at=NOON)
+        judging.judge_suspicion(question_id, at=NOON)
 
     assert Decision.objects.count() == 0
 
@@ -322,7 +322,7 @@ def test_in_warn_a_confirmed_suspicion_is_noted_and_opens_no_card(asking):
     run = a_run(mode="warn")
     with asking(a_completion(a_verdict())):
         (question_id,) = suspected(run)
-        judging.answer(question_id, at=NOON)
+        judging.judge_suspicion(question_id, at=NOON)
 
     assert events("detection.raised")[0]["outcome"] == "warned"
     assert Decision.objects.count() == 0
@@ -332,7 +332,7 @@ def test_a_question_is_asked_once(asking):
     run = a_run(mode="pause")
     with asking(a_completion(a_verdict(loop=False))) as chat:
         (question_id,) = suspected(run)
-        judging.answer(question_id, at=NOON)
-        judging.answer(question_id, at=NOON)
+        judging.judge_suspicion(question_id, at=NOON)
+        judging.judge_suspicion(question_id, at=NOON)
 
     assert len(chat.asked) == 1

@@ -70,7 +70,7 @@ def test_in_auto_the_judges_fix_is_injected_and_the_held_call_skipped():
     run = report(run, Turn(key="3", phase="proposed", **read))
     assert run.status == "holding"
 
-    judging.judge(run.open_decision, at=NOON)
+    judging.judge_card(run.open_decision, at=NOON)
 
     run.refresh_from_db()
     assert run.status == "running"
@@ -85,7 +85,7 @@ def test_an_autofix_names_the_turn_that_it_answered():
     for key in "12":
         report(run, Turn(key=key, error=MISSING, **read))
     run = report(run, Turn(key="3", phase="proposed", **read))
-    judging.judge(run.open_decision, at=NOON)
+    judging.judge_card(run.open_decision, at=NOON)
 
     fix = Autofix.objects.get()
 
@@ -98,7 +98,7 @@ def test_an_autofix_that_is_followed_by_news_has_recovered():
     for key in "12":
         report(run, Turn(key=key, error=MISSING, **read))
     run = report(run, Turn(key="3", phase="proposed", **read))
-    judging.judge(run.open_decision, at=NOON)
+    judging.judge_card(run.open_decision, at=NOON)
 
     for number in range(5):
         report(run, a_call(f"cat {number}", result=f"quite new line {number}"))
@@ -112,12 +112,12 @@ def test_an_autofix_that_is_followed_by_the_same_loop_holds_for_a_person():
     for key in "12":
         report(run, Turn(key=key, error=MISSING, **read))
     run = report(run, Turn(key="3", phase="proposed", **read))
-    judging.judge(run.open_decision, at=NOON)
+    judging.judge_card(run.open_decision, at=NOON)
 
     for key in "45":
         report(run, Turn(key=key, error=MISSING, **read))
     run = report(run, Turn(key="6", phase="proposed", **read))
-    judging.judge(run.open_decision, at=NOON)
+    judging.judge_card(run.open_decision, at=NOON)
 
     run.refresh_from_db()
     assert Autofix.objects.get().recovered is False
@@ -266,7 +266,7 @@ def test_a_turn_the_engine_fails_on_is_passed_over_and_the_next_ones_are_judged(
             raise ZeroDivisionError
 
     run = report(a_run(), a_call("ls"))
-    engine_cache.KEPT[run.id].engine = Broken()
+    engine_cache.ENGINES[run.id].engine = Broken()
 
     run = report(run, a_call("pwd"))
     assert run.meters.detected_obs == run.meters.last_obs

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from missioncontrol.detection import reading
-from missioncontrol.detection.reading import TooMuch, call
+from missioncontrol.detection import sandbox
+from missioncontrol.detection.sandbox import LimitExceeded, run_limited
 
 
 def reserve(size):
@@ -30,7 +30,7 @@ def fail():
 
 
 def test_it_returns_what_the_function_returns():
-    assert call(os.path.join, "a", "b", cpu_s=5) == "a/b"
+    assert run_limited(os.path.join, "a", "b", cpu_s=5) == "a/b"
 
 
 @pytest.mark.parametrize("module", ["pickle", "resource", "missioncontrol"])
@@ -38,30 +38,30 @@ def test_it_imports_nothing_from_the_working_directory(module, monkeypatch, tmp_
     (tmp_path / f"{module}.py").write_text("raise SystemExit('an agent wrote this')")
     monkeypatch.chdir(tmp_path)
 
-    assert call(len, "abc", cpu_s=5) == 3
+    assert run_limited(len, "abc", cpu_s=5) == 3
 
 
 def test_memory_that_is_only_reserved_is_not_counted():
-    assert call(reserve, 2 * reading.MOST_MEMORY, cpu_s=5) > reading.MOST_MEMORY
+    assert run_limited(reserve, 2 * sandbox.MAX_MEMORY, cpu_s=5) > sandbox.MAX_MEMORY
 
 
 def test_memory_that_is_taken_is():
-    with pytest.raises(TooMuch):
-        call(take, 2 * reading.MOST_MEMORY, cpu_s=5)
+    with pytest.raises(LimitExceeded):
+        run_limited(take, 2 * sandbox.MAX_MEMORY, cpu_s=5)
 
 
 def test_one_that_works_for_ever_is_ended():
-    with pytest.raises(TooMuch):
-        call(work_for_ever, cpu_s=1)
+    with pytest.raises(LimitExceeded):
+        run_limited(work_for_ever, cpu_s=1)
 
 
 def test_one_that_waits_for_ever_is_ended_too(monkeypatch):
-    monkeypatch.setattr(reading, "WAITS", 1)
+    monkeypatch.setattr(sandbox, "CLOCK_FACTOR", 1)
 
-    with pytest.raises(TooMuch):
-        call(time.sleep, 60, cpu_s=1)
+    with pytest.raises(LimitExceeded):
+        run_limited(time.sleep, 60, cpu_s=1)
 
 
 def test_an_error_of_the_function_is_told_with_its_words():
     with pytest.raises(RuntimeError, match="as it should"):
-        call(fail, cpu_s=5)
+        run_limited(fail, cpu_s=5)

@@ -43,16 +43,16 @@ def test_the_sweeper_leaves_to_the_own_detector_what_came_just_now(project):
     run = a_run(project)
     put(run, a_call("ls"), at=NOON)
 
-    tasks._judge_left(at=NOON + timedelta(seconds=1))
+    tasks._judge_unjudged_runs(at=NOON + timedelta(seconds=1))
     assert Run.objects.get(pk=run.pk).meters.detected_obs == 0
 
-    tasks._judge_left(at=NOON + timedelta(seconds=3))
+    tasks._judge_unjudged_runs(at=NOON + timedelta(seconds=3))
     assert Run.objects.get(pk=run.pk).meters.detected_obs == 1
 
 
 @pytest.mark.django_db
 def test_the_sweeper_looks_each_minute_among_runs_that_ended_long_ago(project, monkeypatch):
-    monkeypatch.setattr(tasks, "_looked_at_all", NOON + timedelta(minutes=30))
+    monkeypatch.setattr(tasks, "_full_sweep_at", NOON + timedelta(minutes=30))
     recent, old = a_run(project), a_run(project)
     for run, ago in ((recent, timedelta(minutes=5)), (old, timedelta(days=2))):
         put(run, a_call("ls"), at=NOON - ago)
@@ -61,21 +61,21 @@ def test_the_sweeper_looks_each_minute_among_runs_that_ended_long_ago(project, m
     def judged():
         return set(RunMeters.objects.filter(detected_obs=1).values_list("pk", flat=True))
 
-    tasks._judge_left(at=NOON + timedelta(minutes=30, seconds=50))
+    tasks._judge_unjudged_runs(at=NOON + timedelta(minutes=30, seconds=50))
     assert judged() == {recent.id}
 
-    tasks._judge_left(at=NOON + timedelta(minutes=31))
+    tasks._judge_unjudged_runs(at=NOON + timedelta(minutes=31))
     assert judged() == {recent.id, old.id}
 
 
 @pytest.mark.django_db
 def test_the_sweeper_looks_among_all_runs_once_the_clock_was_set_back(project, monkeypatch):
-    monkeypatch.setattr(tasks, "_looked_at_all", NOON + timedelta(hours=1))
+    monkeypatch.setattr(tasks, "_full_sweep_at", NOON + timedelta(hours=1))
     old = a_run(project)
     put(old, a_call("ls"), at=NOON - timedelta(days=2))
     Run.objects.filter(pk=old.pk).update(status="terminated", ended_at=NOON - timedelta(days=2))
 
-    tasks._judge_left(at=NOON)
+    tasks._judge_unjudged_runs(at=NOON)
 
     assert Run.objects.get(pk=old.pk).meters.detected_obs == 1
 
@@ -127,7 +127,7 @@ def test_a_process_that_only_imports_the_tasks_dispatches_through_our_broker():
 
 
 def test_a_worker_listens_anew_after_a_pause_of_its_sweeps():
-    ears = tasks._Ears()
+    ears = tasks._ListeningClock()
 
     assert ears.listening_since(NOON) == NOON
     assert ears.listening_since(NOON + timedelta(seconds=20)) == NOON
@@ -136,7 +136,7 @@ def test_a_worker_listens_anew_after_a_pause_of_its_sweeps():
 
 
 def test_a_worker_listens_anew_once_the_clock_was_set_back():
-    ears = tasks._Ears()
+    ears = tasks._ListeningClock()
     ears.listening_since(NOON)
 
     set_back = NOON - timedelta(hours=1)

@@ -11,7 +11,7 @@ from missioncontrol.costs import counting, trees
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import engine_cache, judging, pipeline, tree_engines
-from missioncontrol.detection.tree_engines import RUNS_WATCHED, _kept
+from missioncontrol.detection.tree_engines import MAX_RUNS, _engines
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_call, a_proposal, a_run, put, report
 from tests.missioncontrol.taps import card, tap
@@ -24,8 +24,8 @@ FAILURE = "ModuleNotFoundError: no module 'app.tokens'"
 @pytest.fixture(autouse=True)
 def _fresh_processes():
     yield
-    _kept.clear()
-    engine_cache.KEPT.clear()
+    _engines.clear()
+    engine_cache.ENGINES.clear()
 
 
 def a_tree(project, *names, **parents):
@@ -123,7 +123,7 @@ def test_the_judge_reads_the_turns_of_every_run(project):
     lead = a_run(project, name="lead")
     third = [a_worker(project, lead, n, fails()) for n in range(3)][-1]
 
-    judging.judge(third.open_decision, at=NOON)
+    judging.judge_card(third.open_decision, at=NOON)
 
     third.refresh_from_db()
     decision = card(third)
@@ -142,7 +142,7 @@ def test_children_that_try_much_before_they_fail_alike_are_seen(project):
 
 def test_the_hundredth_child_is_watched_as_the_first(project):
     lead = a_run(project, name="lead")
-    for n in range(RUNS_WATCHED + 6):
+    for n in range(MAX_RUNS + 6):
         a_run(project, name=f"worker {n}", agent="worker", parent=lead.id)
     for n in range(3):
         last = a_worker(project, lead, n, fails())
@@ -186,8 +186,8 @@ def test_a_process_that_never_saw_the_tree_judges_the_same(project):
     lead = a_run(project, name="lead")
     for n in range(2):
         a_worker(project, lead, n, fails())
-    _kept.clear()
-    engine_cache.KEPT.clear()
+    _engines.clear()
+    engine_cache.ENGINES.clear()
 
     assert card(a_worker(project, lead, 3, fails())).detector == "errors"
 
@@ -207,7 +207,7 @@ def test_judging_again_opens_no_second_card(project):
     lead = a_run(project, name="lead")
     third = [a_worker(project, lead, n, fails()) for n in range(3)][-1]
 
-    _kept.clear()
+    _engines.clear()
     pipeline.detect([third.id, lead.id], at=NOON)
 
     assert Decision.objects.filter(run=third).count() == 1
@@ -297,7 +297,7 @@ def test_a_tree_follows_its_roots_rules_as_they_change(project):
 def test_a_tree_is_given_one_round_more_as_far_as_a_policy_can():
     plain, patient = Repeat(), Repeat(rounds=10, cycles=10)
 
-    found = [tree_engines.across_runs(Policy(repeat=one)).repeat for one in (plain, patient)]
+    found = [tree_engines.tree_policy(Policy(repeat=one)).repeat for one in (plain, patient)]
 
     assert [(one.rounds, one.cycles) for one in found] == [
         (plain.rounds + 1, plain.cycles + 1),
@@ -308,13 +308,13 @@ def test_a_tree_is_given_one_round_more_as_far_as_a_policy_can():
 def test_of_more_trees_than_a_process_keeps_engines_it_forgets_the_one_longest_unseen(
     project, monkeypatch
 ):
-    monkeypatch.setattr(tree_engines, "TREES_KEPT", 2)
+    monkeypatch.setattr(tree_engines, "MAX_TREES", 2)
     leads = [a_run(project, name=f"lead {n}") for n in range(3)]
 
     for lead in leads:
         a_worker(project, lead, 1, fails())
 
-    assert list(_kept) == [leads[1].id, leads[2].id]
+    assert list(_engines) == [leads[1].id, leads[2].id]
 
 
 # --- what people do -----------------------------------------------------------

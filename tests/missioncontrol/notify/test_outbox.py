@@ -79,7 +79,7 @@ def test_a_card_waits_for_its_judge_who_brings_the_fix(server, hooked, project):
 
     from missioncontrol.detection import judging
 
-    judging.judge(run.open_decision, at=after(1))
+    judging.judge_card(run.open_decision, at=after(1))
     deliver_due(at=after(1))
 
     ((_, _, body),) = server.received

@@ -21,7 +21,7 @@ from django.test.utils import CaptureQueriesContext
 from guard.turn import Usage
 from missioncontrol import env
 from missioncontrol.detection import pipeline
-from missioncontrol.detection.engine_cache import _NEW
+from missioncontrol.detection.engine_cache import _UNJUDGED_TURNS
 from missioncontrol.postgresql import base
 from missioncontrol.postgresql import base as pipeline_
 from missioncontrol.postgresql.base import DatabaseWrapper
@@ -414,7 +414,7 @@ def test_what_is_new_of_long_runs_is_read_alone():
         # Tables as small as these it would read whole.
         connection.cursor().execute("SET LOCAL enable_seqscan = off")
         before = rows_read()
-        assert [turn.seq for turn in _NEW.fetch([run.id for run in runs])] == [30] * 6
+        assert [turn.seq for turn in _UNJUDGED_TURNS.fetch([run.id for run in runs])] == [30] * 6
 
         assert rows_read() - before <= 6
 

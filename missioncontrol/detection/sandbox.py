@@ -29,43 +29,43 @@ from missioncontrol.errors import InvalidRequest, Unavailable
 
 T = TypeVar("T")
 
-MOST_TURNS = 20_000
+MAX_TURNS = 20_000
 # Processor seconds. Reading 8 MB of a transcript takes 1 or 2; judging 20,000 turns takes 10 to 20.
-READING_S = 10
-JUDGING_S = 60
+READING_CPU_S = 10
+JUDGING_CPU_S = 60
 # An import occupies one of the six threads for people's requests.
-AT_ONCE = 2
-COME_AGAIN_S = 5
+MAX_CONCURRENT = 2
+RETRY_AFTER_S = 5
 # Bytes of data, not addresses: libraries that start a thread for each processor reserve far more.
-MOST_MEMORY = 1024 * 1024 * 1024
+MAX_MEMORY = 1024 * 1024 * 1024
 # Not by `-m` alone: that would import whatever lies in the working directory, where agents write.
 ROOT = Path(__file__).parents[2]
 START = f"import sys; sys.path.append(sys.argv[1]); from {__name__} import main; main()"
 # Factor for the time-out by the clock: on a busy machine the process has less than a processor.
-WAITS = 4
+CLOCK_FACTOR = 4
 OUT_OF_MEMORY = 3
 # JSON nests as deep as the interpreter's limit, and pickling takes more calls than reading did.
 PICKLING_DEPTH = 10_000
 
-_places = threading.BoundedSemaphore(AT_ONCE)
+_slots = threading.BoundedSemaphore(MAX_CONCURRENT)
 
 
 @contextmanager
-def place() -> Iterator[None]:
+def import_slot() -> Iterator[None]:
     """Hold one of the few places for an import.
 
     Raises:
         Unavailable: all are taken.
     """
-    if not _places.acquire(blocking=False):
-        raise Unavailable("Other recordings are being read; try again.", wait_s=COME_AGAIN_S)
+    if not _slots.acquire(blocking=False):
+        raise Unavailable("Other recordings are being read; try again.", wait_s=RETRY_AFTER_S)
     try:
         yield
     finally:
-        _places.release()
+        _slots.release()
 
 
-def read(file: BinaryIO, *, name: str) -> Recording:
+def read_recording(file: BinaryIO, *, name: str) -> Recording:
     """Read an open file that its sender calls `name`; afterwards it is at its beginning again.
 
     Raises:
@@ -76,28 +76,30 @@ def read(file: BinaryIO, *, name: str) -> Recording:
     file.flush()
     file.seek(0)
     try:
-        found = call(_read, descriptor, name, cpu_s=READING_S, descriptors=[descriptor])
-    except TooMuch:
-        raise _refused(f"{name}: reading it") from None
+        found = run_limited(_read, descriptor, name, cpu_s=READING_CPU_S, descriptors=[descriptor])
+    except LimitExceeded:
+        raise _limit_error(f"{name}: reading it") from None
     finally:
         file.seek(0)  # the process shares our position in the file
     if found is None:
         raise UnreadableRecording(name, "is in no known format")
     if isinstance(found, int):
-        raise too_many(found)
+        raise too_many_turns(found)
     return found
 
 
-def judge(recorded: Recording, policy: Policy) -> tuple[list[Assessment], tuple[Alarm, ...]]:
+def judge_recording(
+    recorded: Recording, policy: Policy
+) -> tuple[list[Assessment], tuple[Alarm, ...]]:
     """Replay a recording under a policy; return each turn's assessment, and where cards open.
 
     Raises:
         InvalidRequest: it takes too much time or memory.
     """
     try:
-        return call(_judge, recorded, policy, cpu_s=JUDGING_S)
-    except TooMuch:
-        raise _refused("Judging its turns") from None
+        return run_limited(_judge, recorded, policy, cpu_s=JUDGING_CPU_S)
+    except LimitExceeded:
+        raise _limit_error("Judging its turns") from None
 
 
 def _read(descriptor: int, name: str) -> Recording | int | None:
@@ -108,7 +110,7 @@ def _read(descriptor: int, name: str) -> Recording | int | None:
     except UnreadableRecording:
         return None
     turns = sum(turn is not None for turn in found.turns)
-    return turns if turns > MOST_TURNS else found
+    return turns if turns > MAX_TURNS else found
 
 
 def _judge(recorded: Recording, policy: Policy) -> tuple[list[Assessment], tuple[Alarm, ...]]:
@@ -116,24 +118,24 @@ def _judge(recorded: Recording, policy: Policy) -> tuple[list[Assessment], tuple
     return [moment.assessment for moment in replayed.moments], replayed.alarms
 
 
-def too_many(turns: int) -> InvalidRequest:
+def too_many_turns(turns: int) -> InvalidRequest:
     """Return the error for a recording with too many turns."""
     return InvalidRequest(
-        f"At most {MOST_TURNS} turns a recording; this one has {turns}.", field="file"
+        f"At most {MAX_TURNS} turns a recording; this one has {turns}.", field="file"
     )
 
 
-def _refused(what: str) -> InvalidRequest:
+def _limit_error(what: str) -> InvalidRequest:
     return InvalidRequest(
         f"{what} takes too much time or memory for a recording of one run.", field="file"
     )
 
 
-class TooMuch(Exception):
+class LimitExceeded(Exception):
     """The function took more time or memory than it may."""
 
 
-def call(
+def run_limited(
     function: Callable[..., T], *args: Any, cpu_s: int, descriptors: Collection[int] = ()
 ) -> T:
     """Run a module's function in a process with `cpu_s` processor seconds; return its result.
@@ -145,18 +147,18 @@ def call(
     """
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-c", START, str(ROOT), str(cpu_s), str(MOST_MEMORY)],
+            [sys.executable, "-P", "-c", START, str(ROOT), str(cpu_s), str(MAX_MEMORY)],
             input=pickle.dumps((function, args), pickle.HIGHEST_PROTOCOL),
             capture_output=True,
-            timeout=cpu_s * WAITS,
+            timeout=cpu_s * CLOCK_FACTOR,
             check=False,
             pass_fds=descriptors,
         )
     except subprocess.TimeoutExpired:
-        raise TooMuch from None
+        raise LimitExceeded from None
     # SIGKILL: the hard limit of time, or the machine itself had no memory left.
     if done.returncode in {OUT_OF_MEMORY, -signal.SIGXCPU, -signal.SIGKILL}:
-        raise TooMuch
+        raise LimitExceeded
     if done.returncode:
         raise RuntimeError(f"{function.__name__} failed: {done.stderr.decode(errors='replace')}")
     result: T = pickle.loads(done.stdout)  # noqa: S301 - our own process wrote it
