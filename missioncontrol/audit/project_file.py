@@ -48,7 +48,7 @@ from missioncontrol.detection.models import (
     Question,
     Recording,
 )
-from missioncontrol.detection.renamed import renewed, renewed_text
+from missioncontrol.detection.old_policies import upgrade_policy, upgrade_text
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.proof import GENESIS, canonical, is_signed
 from missioncontrol.reports.models import CostReport
@@ -367,6 +367,6 @@ def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
 
 def _renew_policies(row: dict[str, Any]) -> None:
     for name in {"policy", "today"} & row.keys():
-        was, row[name] = row[name], renewed(row[name])
+        was, row[name] = row[name], upgrade_policy(row[name])
         if row.get("text") and row[name] != was:
-            row["text"] = renewed_text(row[name], row["text"])
+            row["text"] = upgrade_text(row[name], row["text"])

@@ -20,7 +20,7 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.decisions import allowlist
 from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import PolicyVersion
-from missioncontrol.detection.renamed import write_toml
+from missioncontrol.detection.old_policies import write_toml
 from missioncontrol.errors import InvalidRequest, StalePolicy, ensure_found
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run

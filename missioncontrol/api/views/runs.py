@@ -41,7 +41,7 @@ from missioncontrol.decisions.rows import board_snapshot
 from missioncontrol.decisions.rows import run_snapshot as run_page
 from missioncontrol.decisions.terminal_choices import LateChoice
 from missioncontrol.detection import policies
-from missioncontrol.detection.renamed import renewed
+from missioncontrol.detection.old_policies import upgrade_policy
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history import comparing, finding, saved_views
 from missioncontrol.history.language import Query, read_query
@@ -214,7 +214,7 @@ def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[
     at = now()
     # A policy or a budget that could not be obeyed is refused before it is stored.
     if asked.policy is not None:
-        policy = renewed(asked.policy)
+        policy = upgrade_policy(asked.policy)
         Policy.from_mapping(policy)
         check_installed(policy)
         asked = replace(asked, policy=policy)
