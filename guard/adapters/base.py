@@ -19,7 +19,7 @@ from guard.wire import CallAction, Directive, DirectiveAction
 
 Settings = dict[str, Any]
 Hooks = dict[str, Any]
-NO_MORE = "This session has ended: call no more tools."
+SESSION_ENDED = "This session has ended: call no more tools."
 STOPPED = "Stopped by Mission Control."
 # For a hold that could not be waited out: the server is shutting down.
 STILL_HELD = (
@@ -52,7 +52,7 @@ class HookSettings(abc.ABC):
         """Return the path of the file in a project's directory; None: the user's own."""
 
     @abc.abstractmethod
-    def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
+    def hook_group(self, event: str, wiring: Wiring) -> dict[str, Any]:
         """Return our entry for an event."""
 
     @abc.abstractmethod
@@ -63,13 +63,13 @@ class HookSettings(abc.ABC):
         """Return settings with our hooks added; everything else in them is kept."""
         # Ours are removed first: connecting twice changes nothing, and a new forwarder, server or
         # key replaces the old one.
-        return self.added(self.disconnected(settings), wiring)
+        return self.with_hooks_added(self.disconnected(settings), wiring)
 
-    def added(self, settings: Settings, wiring: Wiring) -> Settings:
+    def with_hooks_added(self, settings: Settings, wiring: Wiring) -> Settings:
         """Add our hooks to settings that have none of ours."""
         hooks = settings.setdefault("hooks", {})
         for event in self.events:
-            hooks.setdefault(event, []).append(self.group(event, wiring))
+            hooks.setdefault(event, []).append(self.hook_group(event, wiring))
         return settings
 
     def disconnected(self, settings: Settings) -> Settings:
@@ -97,7 +97,7 @@ class HookSettings(abc.ABC):
             del written["hooks"]
         return written
 
-    def subscribed(self, settings: Settings) -> Hooks:
+    def hooks_by_event(self, settings: Settings) -> Hooks:
         """Return event -> our hook, for the events that reach us."""
         hooks = settings.get("hooks")
         return {
@@ -122,7 +122,7 @@ Body = Mapping[str, Any]
 Answer = dict[str, Any]
 
 
-class Session(Protocol):
+class ReachableSession(Protocol):
     """A session that can be reached by other means than its hooks.
 
     Each call returns whether it succeeded; nothing is raised.
@@ -130,35 +130,37 @@ class Session(Protocol):
 
     def stop(self) -> bool: ...
 
-    def say(self, words: str) -> bool: ...
+    def send_text(self, words: str) -> bool: ...
 
 
-class Finding(NamedTuple):
+class CheckResult(NamedTuple):
     """The result of one check: whether it works, and how we know."""
 
-    what: str
+    name: str
     works: bool
-    because: str
+    reason: str
 
-    def line(self) -> str:
+    def format_line(self) -> str:
         """Format it as one line."""
-        return f"{'ok' if self.works else 'NO':>3}  {self.what:<10} {self.because}"
+        return f"{'ok' if self.works else 'NO':>3}  {self.name:<10} {self.reason}"
 
 
-def hold_reason(holding: Hooks, *, minutes: int, over: str = "", blocks: bool | None = None) -> str:
+def hold_reason(
+    holding_events: Hooks, *, minutes: int, over: str = "", blocks: bool | None = None
+) -> str:
     """Say how long a hook before a tool makes it wait, and what happens without the server.
 
     Args:
-        holding: The hook as it is in the settings; empty: there is none.
+        holding_events: The hook as it is in the settings; empty: there is none.
         minutes: The longest wait.
         over: What else the wait survives.
         blocks: Whether tools are blocked while the server is away; None: not in the settings.
     """
-    if not holding:
+    if not holding_events:
         return "no hook before a tool runs"
     # Only if the settings say it: a guess here would be read as a promise.
-    does = {None: "", True: "are blocked", False: "run on"}[blocks]
-    away = does and f"; without the server, tools {does}"
+    effect = {None: "", True: "are blocked", False: "run on"}[blocks]
+    away = effect and f"; without the server, tools {effect}"
     return f"before a tool runs, up to {minutes} min{over}{away}"
 
 
@@ -169,9 +171,10 @@ class Adapter:
     Attributes:
         client: Its name in run keys, addresses and commands: "claude-code".
         title: Its name for a person: "Claude Code".
-        holding: The events whose answer may take as long as a person does. If connected to fail
-            closed, these alone are blocked while we are away.
-        starts: The events that begin a session; our forwarder adds the names of existing files.
+        holding_events: The events whose answer may take as long as a person does. If connected to
+            fail closed, these alone are blocked while we are away.
+        start_events: The events that begin a session; our forwarder adds the names of existing
+            files.
         read: Reads one hook body; raises `UnreadableHook`.
         answer: Writes a directive as the agent's hook answer.
         capabilities: Returns what can really be done to this event's session: `hold`, `inject`
@@ -180,46 +183,47 @@ class Adapter:
         settings_hold_key: Whether that file contains the agent key, so that git must never take it.
         abilities: Returns what its hooks, as set, can do; `guard doctor` shows it.
         advice: What the person still has to do after `guard connect`, which shows it.
-        look_up: Returns what our forwarder adds to a body from this machine's files: what the
+        local_facts: Returns what our forwarder adds to a body from this machine's files: what the
             agent's own record contains and its hooks do not.
-        examine: Checks what else must be right on this machine for the sessions in a folder;
+        check_machine: Checks what else must be right on this machine for the sessions in a folder;
             `guard doctor` shows it.
         vias: The ways in which its hooks can reach us, the usual one first.
-        misses: Returns whether a body reports a path that does not exist; then our forwarder lists
-            the files again.
-        started_by: The environment variable in which the agent reports how it was started.
+        reports_missing_path: Returns whether a body reports a path that does not exist; then our
+            forwarder lists the files again.
+        entrypoint_variable: The environment variable in which the agent reports how it was started.
         program: Its executable's name, by which our forwarder finds it among its parent processes;
             "": its sessions have no watcher.
-        reach: Returns a hook body's session if it can be reached by other means than its hooks.
+        reach_session: Returns a hook body's session if it can be reached by other means than its
+            hooks.
         idle_event: Our name for the event that `guard hook AGENT --idle` sends; "": it has none.
-        asks_for_s: Returns how many seconds a permission question may wait for an answer from
-            Mission Control; None: the agent asks its own person only after our answer.
-        rests: Returns, from the environment, whether a session lives on while it rests, so that our
-            forwarder may wait for messages to it.
+        permission_wait_s: Returns how many seconds a permission question may wait for an answer
+            from Mission Control; None: the agent asks its own person only after our answer.
+        stays_open: Returns, from the environment, whether a session lives on while it rests, so
+            that our forwarder may wait for messages to it.
     """
 
     client: str
     title: str
-    holding: frozenset[str]
-    starts: frozenset[str]
+    holding_events: frozenset[str]
+    start_events: frozenset[str]
     read: Callable[[Body], HookEvent]
     answer: Callable[[HookEvent, Directive], Answer]
     capabilities: Callable[[HookEvent], dict[str, Any]]
     settings: HookSettings
-    abilities: Callable[[Hooks], tuple[Finding, ...]]
+    abilities: Callable[[Hooks], tuple[CheckResult, ...]]
     settings_hold_key: bool = False
     advice: tuple[str, ...] = ()
     # The defaults do nothing, so that no caller needs to check for None.
-    look_up: Callable[[dict[str, Any]], dict[str, Any]] = lambda _body: {}
-    examine: Callable[[Path], tuple[Finding, ...]] = lambda _folder: ()
+    local_facts: Callable[[dict[str, Any]], dict[str, Any]] = lambda _body: {}
+    check_machine: Callable[[Path], tuple[CheckResult, ...]] = lambda _folder: ()
     vias: tuple[Literal["http", "command"], ...] = ("command",)
-    misses: Callable[[Body], bool] = lambda _body: False
-    started_by: str = ""
+    reports_missing_path: Callable[[Body], bool] = lambda _body: False
+    entrypoint_variable: str = ""
     program: str = ""
-    reach: Callable[[Body], Session | None] = lambda _body: None
+    reach_session: Callable[[Body], ReachableSession | None] = lambda _body: None
     idle_event: str = ""
-    asks_for_s: Callable[[HookEvent], float | None] = lambda _event: None
-    rests: Callable[[Mapping[str, str]], bool] = lambda _environ: False
+    permission_wait_s: Callable[[HookEvent], float | None] = lambda _event: None
+    stays_open: Callable[[Mapping[str, str]], bool] = lambda _environ: False
 
 
 def texts_of(directive: Directive) -> str:
@@ -227,7 +231,7 @@ def texts_of(directive: Directive) -> str:
     return "\n\n".join(message.text for message in directive.messages)
 
 
-def why_not_run(event: HookEvent, directive: Directive) -> str:
+def refusal_reason(event: HookEvent, directive: Directive) -> str:
     """Return why a held call is not run, for its model; "": it is run, or nothing is held."""
     if event.holds and directive.action is DirectiveAction.HOLD:
         return STILL_HELD
@@ -238,9 +242,9 @@ def why_not_run(event: HookEvent, directive: Directive) -> str:
 
 def deny(event: HookEvent, reason: str) -> dict[str, Any]:
     """Deny a call in the form of Claude Code and Codex; the model reads the reason."""
-    return specific(event, permissionDecision="deny", permissionDecisionReason=reason)
+    return event_output(event, permissionDecision="deny", permissionDecisionReason=reason)
 
 
-def specific(event: HookEvent, **fields: str) -> dict[str, Any]:
+def event_output(event: HookEvent, **fields: str) -> dict[str, Any]:
     """Answer an event with its specific fields."""
     return {"hookSpecificOutput": {"hookEventName": event.name, **fields}}

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, Self
 
 from guard.adapters.claude_code import hooks as claude_code
-from guard.adapters.claude_code.hooks import GIVES_UP_EARLY_S
+from guard.adapters.claude_code.hooks import ANSWER_EARLY_S
 from guard.adapters.hook import HookEvent
 from guard.errors import FrameworkMissing, Stopped
 from guard.formats.claude_code import usage_of
@@ -37,7 +37,7 @@ CAPABILITIES: Mapping[str, Any] = {
     "cost": "turns",
     "away": "waits",
     # Less than the hook's own time-out; otherwise the answer would come too late.
-    "patience_s": HOOK_HOLD_S - GIVES_UP_EARLY_S,
+    "patience_s": HOOK_HOLD_S - ANSWER_EARLY_S,
 }
 
 # No `SessionEnd`: the context manager reports the end.
@@ -64,8 +64,8 @@ class MissionControl:
         self._session: AsyncSession | None = None
         self._key = ""
         self._stopped: Stopped | None = None
-        self._gone: dict[str, Go] = {}
-        self._charged: dict[str, Decimal] = {}
+        self._allowed_calls: dict[str, Go] = {}
+        self._reported_costs: dict[str, Decimal] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -92,7 +92,7 @@ class MissionControl:
         """
         async for message in messages:
             if isinstance(message, ResultMessage):
-                await self._tell_cost(message)
+                await self._report_cost(message)
             yield message
         # Last: the caller gets all messages before the exception.
         if self._stopped is not None:
@@ -122,17 +122,17 @@ class MissionControl:
             if not go.run:
                 return _directive(go.text, call=CallAction.SKIP)
             # Kept for its outcome, which another hook reports.
-            self._gone[turn.key or ""] = go
+            self._allowed_calls[turn.key or ""] = go
             return _directive(texts=go.messages)
         if turn.tool is not None:
             # A denied call never ran, so it has no outcome.
-            asked = self._gone.pop(turn.key or "", None)
+            asked = self._allowed_calls.pop(turn.key or "", None)
             outcome = {"result": turn.result, "error": turn.error}
             return _directive(texts=await session.after(asked, **outcome) if asked else ())
         notes = await session.say(turn.content or "", role=turn.role, agent=agent)
         return _directive(texts=notes)
 
-    async def _tell_cost(self, result: Any) -> None:
+    async def _report_cost(self, result: Any) -> None:
         """Report the cost since the last result, even for a run that was stopped."""
         if self._session is None or result.total_cost_usd is None:
             return
@@ -141,8 +141,8 @@ class MissionControl:
             self._session = AsyncSession(**self._opening | {"run_key": self._key})
         # A result's total grows over a session, and starts again in a new process.
         total = round(Decimal(str(result.total_cost_usd)), 9)
-        before = self._charged.get(result.session_id, Decimal(0))
-        self._charged[result.session_id] = total
+        before = self._reported_costs.get(result.session_id, Decimal(0))
+        self._reported_costs[result.session_id] = total
         facts = {
             "call_id": result.uuid,
             "model": next(iter(result.model_usage or ()), None),

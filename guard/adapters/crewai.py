@@ -28,12 +28,12 @@ except ImportError as missing:
 FLUSH_S = 10.0
 
 # The beginning of CrewAI's text for a tool that raised.
-FAILED = "Error executing tool"
+TOOL_ERROR_START = "Error executing tool"
 
 # Part of the answer of a model that calls tools in plain text.
-ACTS = "Action Input:"
+ACTION_MARK = "Action Input:"
 
-_watching: ContextVar[MissionControl | None] = ContextVar("guard_crewai", default=None)
+_current: ContextVar[MissionControl | None] = ContextVar("guard_crewai", default=None)
 
 
 class RunEnded(Stopped, HookAborted):
@@ -61,8 +61,8 @@ class MissionControl:
         self._facts: dict[str, dict[str, Any]] = {}
         # Model calls that no turn has reported yet, by their ids.
         self._unreported: dict[str, tuple[str, dict[str, Any]]] = {}
-        self._gone: dict[int, Go] = {}
-        self._instead: dict[int, str] = {}
+        self._allowed_calls: dict[int, Go] = {}
+        self._replacement_texts: dict[int, str] = {}
         # By role: a text about one agent's call is for that agent only.
         self._notes: defaultdict[str, list[str]] = defaultdict(list)
         self._scope = ExitStack()
@@ -75,8 +75,8 @@ class MissionControl:
         register_scoped(InterceptionPoint.POST_TOOL_CALL, self._after_tool_call)
         crewai_event_bus.register_handler(LLMCallCompletedEvent, self._on_llm_call)
         self._scope.callback(crewai_event_bus.off, LLMCallCompletedEvent, self._on_llm_call)
-        token = _watching.set(self)
-        self._scope.callback(_watching.reset, token)
+        token = _current.set(self)
+        self._scope.callback(_current.reset, token)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
@@ -85,7 +85,7 @@ class MissionControl:
         self._scope.close()
         # A model call without a turn still has a cost.
         for role, facts in self._unreported.values():
-            self._say("(called no tool)", role, facts)
+            self._report_message("(called no tool)", role, facts)
         if self._session is not None:
             self._session.close("failed" if kind else "completed")
 
@@ -106,30 +106,30 @@ class MissionControl:
         self._unreported.pop(facts.get("call_id", ""), None)
         # A call has no id, but both of its hooks get the same object.
         call = id(context.tool_input)
-        session = self._open(context.task)
+        session = self._session_for(context.task)
         try:
             go = session.before(context.tool_name, context.tool_input, agent=role, **facts)
         except Stopped as stopped:  # raised here it would only block this call
             self._stopped = stopped
-            self._instead[call] = stopped.reason
+            self._replacement_texts[call] = stopped.reason
             return False
         if not go.run:
-            self._instead[call] = go.text
+            self._replacement_texts[call] = go.text
             return False
         self._notes[role] += go.messages
-        self._gone[call] = go
+        self._allowed_calls[call] = go
         return None
 
     def _after_tool_call(self, context: Any) -> str | None:
         """Report a call's outcome, or return the text in place of its result."""
         call = id(context.tool_input)
         # It did not run: the reason replaces CrewAI's own text.
-        if (go := self._gone.pop(call, None)) is None:
-            return self._instead.pop(call, None)
+        if (go := self._allowed_calls.pop(call, None)) is None:
+            return self._replacement_texts.pop(call, None)
         text = str(context.tool_result)
-        outcome = {"error" if text.startswith(FAILED) else "result": text}
+        outcome = {"error" if text.startswith(TOOL_ERROR_START) else "result": text}
         try:
-            self._notes[_role(context.agent)] += self._open(None).after(go, **outcome)
+            self._notes[_role(context.agent)] += self._session_for(None).after(go, **outcome)
         except Stopped as stopped:
             self._stopped = stopped
         return None
@@ -137,25 +137,25 @@ class MissionControl:
     def _on_llm_call(self, source: Any, event: Any) -> None:
         """Keep a model call's cost for the turn it leads to; report an answer."""
         # The bus belongs to the whole process, and reports other crews' calls, too.
-        if _watching.get() is not self:
+        if _current.get() is not self:
             return
         role = (event.agent_role or "agent").strip()
         facts = _facts(event)
         text = event.response if isinstance(event.response, str) else ""
         # An answer in plain text may be a tool call: then the tool's own hook reports it.
-        if text and ACTS not in text:
-            self._say(text, role, facts)
+        if text and ACTION_MARK not in text:
+            self._report_message(text, role, facts)
             return
         self._facts[role] = facts
         self._unreported[facts["call_id"]] = role, facts
 
-    def _say(self, text: str, role: str, facts: dict[str, Any]) -> None:
+    def _report_message(self, text: str, role: str, facts: dict[str, Any]) -> None:
         try:
-            self._notes[role] += self._open(None).say(text, agent=role, **facts)
+            self._notes[role] += self._session_for(None).say(text, agent=role, **facts)
         except Stopped as stopped:
             self._stopped = stopped
 
-    def _open(self, task: Any) -> Session:
+    def _session_for(self, task: Any) -> Session:
         """Return the session; its first turn opens the run."""
         if self._session is None:
             own: dict[str, Any] = {"goal": getattr(task, "description", None)}

@@ -13,14 +13,14 @@ from typing import Literal
 
 from guard.turn import Turn, Usage
 
-HEADER = "X-MissionControl-Hook"
+HOOK_HEADER = "X-MissionControl-Hook"
 # The event name that `guard doctor` sends; no agent has one of this name.
-PROBE = "Probe"
+PROBE_EVENT = "Probe"
 # The body that asks whether a server is there.
-PROBING = {"hook_event_name": PROBE, "session_id": ""}
+PROBE_BODY = {"hook_event_name": PROBE_EVENT, "session_id": ""}
 # The event name of our own process that watches a session (`guard.hooks.watcher`).
-BESIDE = "Beside"
-NAME_CHARS = 60
+WATCHER_EVENT = "Beside"
+MAX_NAME_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class HookWiring:
 
     def headers(self) -> dict[str, str]:
         """Return it as a request's header."""
-        return {HEADER: self.header()}
+        return {HOOK_HEADER: self.header()}
 
     def header(self) -> str:
         """Return it as the header's text.
@@ -137,16 +137,17 @@ class HookEvent:
         takes_messages: A message in this answer reaches the model.
         denial_is_read: The model reads why a call was not run: such an answer takes messages even
             if one that lets the call run cannot.
-        ends: The session is over.
-        asks: The call for which the agent asks for permission.
-        idles: The agent is at rest; this answer waits until there is a message for it.
+        ends_session: The session is over.
+        permission_call: The call for which the agent asks for permission.
+        waits_for_message: The agent is at rest; this answer waits until there is a message for it.
         wiring: How this hook is configured.
-        grant: Set by the server if `asks`: people allow this call, once or for the rest of the
-            session.
-        answered: Set by the server if `asks`: people's answer to this very question.
+        permission_grant: Set by the server if `permission_call`: people allow this call, once or
+            for the rest of the session.
+        permission_answer: Set by the server if `permission_call`: people's answer to this very
+            question.
         answer_text: With "deny": the text for the model.
         stop_hook_active: The agent continues only because of a stop hook.
-        outcome_of: For an outcome of an agent that gives calls no id: the beginning of its
+        proposal_prefix: For an outcome of an agent that gives calls no id: the beginning of its
             proposal's key.
         shown_to_model: The result as the model reads it, if an answer can only replace it and not
             add to it.
@@ -154,11 +155,11 @@ class HookEvent:
         agent_pid: The session's own process, which the forwarder may signal.
         parent_key: The run this session belongs to, by key or id, if our forwarder knows it.
         relation: In which way: that run's agent started it, or a person continued from there.
-        kept: It runs under `guard run`, which can end it.
-        steered: `guard run` gives messages to its model; hooks need not.
+        is_supervised: It runs under `guard run`, which can end it.
+        is_steered: `guard run` gives messages to its model; hooks need not.
         presence: What the session does from now on, if this event says so and its turns do not: it
             rests until a prompt, or waits for its person's permission.
-        daemon: Our watcher can reach the server that holds the session.
+        has_daemon: Our watcher can reach the server that holds the session.
     """
 
     client: str
@@ -173,36 +174,36 @@ class HookEvent:
     holds: bool = False
     takes_messages: bool = False
     denial_is_read: bool = False
-    ends: bool = False
+    ends_session: bool = False
     stop_hook_active: bool = False
-    outcome_of: str = ""
+    proposal_prefix: str = ""
     shown_to_model: str = ""
     # An agent's own request fails when the server restarts; the forwarder asks again.
     forwarded: bool = False
     agent_pid: int | None = None
-    asks: Turn | None = None
-    idles: bool = False
+    permission_call: Turn | None = None
+    waits_for_message: bool = False
     # Sent with each request: settings of an older `guard connect` are still in use.
     wiring: HookWiring = field(default_factory=HookWiring)
-    grant: Literal["once", "session"] | None = None
-    answered: Literal["allow_once", "deny"] | None = None
+    permission_grant: Literal["once", "session"] | None = None
+    permission_answer: Literal["allow_once", "deny"] | None = None
     answer_text: str = ""
     parent_key: str | None = None
     relation: Literal["child", "forked"] = "child"
-    kept: bool = False
-    steered: bool = False
+    is_supervised: bool = False
+    is_steered: bool = False
     presence: Literal["idle", "waiting"] | None = None
-    daemon: bool = False
+    has_daemon: bool = False
 
     @property
     def is_probe(self) -> bool:
         """Whether `guard doctor` asks if a server is there: answer, store nothing."""
-        return self.name == PROBE
+        return self.name == PROBE_EVENT
 
     @property
-    def stands_by(self) -> bool:
+    def is_from_watcher(self) -> bool:
         """Whether the sender is our watcher of the session, not the session."""
-        return self.name == BESIDE
+        return self.name == WATCHER_EVENT
 
     @property
     def parks_after_s(self) -> float | None:
@@ -225,9 +226,9 @@ class HookEvent:
         folder = self.cwd.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or self.client
         # On one line: it is shown in lists and notices.
         asked = " ".join((self.prompt or "").split())
-        if not asked:
-            return folder
-        return f"{folder}: {asked if len(asked) <= NAME_CHARS else asked[: NAME_CHARS - 1] + '…'}"
+        if len(asked) > MAX_NAME_CHARS:
+            asked = f"{asked[: MAX_NAME_CHARS - 1]}…"
+        return f"{folder}: {asked}" if asked else folder
 
     @property
     def call(self) -> str | None:

@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 
 # Most files and folders read for one agent: a dashboard must not wait for a large home.
-MOST_LOOKED_AT = 5_000
+MAX_ENTRIES = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trace:
+class AgentFiles:
     """Where an agent leaves traces.
 
     Attributes:
@@ -31,46 +31,46 @@ class Trace:
     depth: int = 0
 
 
-TRACES: dict[str, Trace] = {
-    "claude-code": Trace(program="claude", folder=".claude", sessions="projects", depth=1),
-    "codex": Trace(program="codex", folder=".codex", sessions="sessions", depth=3),
-    "gemini": Trace(program="gemini", folder=".gemini", sessions="tmp", depth=2),
-    "cursor": Trace(program="cursor", folder=".cursor"),
+AGENT_FILES: dict[str, AgentFiles] = {
+    "claude-code": AgentFiles(program="claude", folder=".claude", sessions="projects", depth=1),
+    "codex": AgentFiles(program="codex", folder=".codex", sessions="sessions", depth=3),
+    "gemini": AgentFiles(program="gemini", folder=".gemini", sessions="tmp", depth=2),
+    "cursor": AgentFiles(program="cursor", folder=".cursor"),
 }
 
 
-def session_places() -> list[str]:
+def agent_session_folders() -> list[str]:
     """Return the folders of a home directory in which agents keep their sessions."""
-    return [f"{trace.folder}/{trace.sessions}" for trace in TRACES.values() if trace.sessions]
+    return [f"{files.folder}/{files.sessions}" for files in AGENT_FILES.values() if files.sessions]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundAgent:
+class InstalledAgent:
     """An agent on this machine; `used_at` is None if nothing shows it."""
 
     client: str
     used_at: datetime | None
 
 
-def found_agents(home: Path, *, path: str | None = None) -> list[FoundAgent]:
+def installed_agents(home: Path, *, path: str | None = None) -> list[InstalledAgent]:
     """Return the agents of a home directory, the last used first.
 
     `path`: where to look for programs; None: on PATH.
     """
-    here = []
-    for client, trace in TRACES.items():
-        folder = home / trace.folder
+    agents = []
+    for client, files in AGENT_FILES.items():
+        folder = home / files.folder
         # Either is enough: a new agent has no folder yet, and some programs are not on our PATH.
-        if folder.is_dir() or shutil.which(trace.program, path=path):
-            changes = _changes(folder / trace.sessions, trace.depth) if trace.sessions else ()
-            newest = max(islice(changes, MOST_LOOKED_AT), default=None)
-            used_at = None if newest is None else datetime.fromtimestamp(newest, UTC)
-            here.append(FoundAgent(client=client, used_at=used_at))
+        if folder.is_dir() or shutil.which(files.program, path=path):
+            changes = _change_times(folder / files.sessions, files.depth) if files.sessions else ()
+            newest_files = max(islice(changes, MAX_ENTRIES), default=None)
+            used_at = None if newest_files is None else datetime.fromtimestamp(newest_files, UTC)
+            agents.append(InstalledAgent(client=client, used_at=used_at))
     never = datetime.min.replace(tzinfo=UTC)
-    return sorted(here, key=lambda agent: agent.used_at or never, reverse=True)
+    return sorted(agents, key=lambda agent: agent.used_at or never, reverse=True)
 
 
-def _changes(folder: Path, depth: int) -> Iterator[float]:
+def _change_times(folder: Path, depth: int) -> Iterator[float]:
     """Yield when each file was changed, those in the newest folders first."""
     try:
         with os.scandir(folder) as entries:
@@ -82,4 +82,4 @@ def _changes(folder: Path, depth: int) -> Iterator[float]:
         if entry.is_file():
             yield changed
         elif depth > 0:
-            yield from _changes(Path(entry.path), depth - 1)
+            yield from _change_times(Path(entry.path), depth - 1)

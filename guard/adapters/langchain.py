@@ -35,9 +35,9 @@ except ImportError as missing:
 
 T = TypeVar("T")
 # Most characters shown of calls that none of our tools ran.
-LONGEST_ASKED = 500
+MAX_SHOWN_CHARS = 500
 # The same steps for sync and async: each yields what to call next.
-Play = Generator[Callable[[], Any], Any, T]
+Steps = Generator[Callable[[], Any], Any, T]
 
 
 class WatchedState(AgentState):
@@ -67,64 +67,68 @@ class MissionControl(AgentMiddleware):
         super().__init__()
         # The caller's values take precedence over our defaults.
         self._opening = {"name": name, **opening}
-        self._watches: dict[tuple[Kind, str], _Watch] = {}
+        self._watches: dict[tuple[SessionType, str], _WatchedRun] = {}
 
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
         """Open the run and report what the person asked."""
-        return _played(self._begin(Session, state, runtime))
+        return _run_steps(self._begin_run(Session, state, runtime))
 
     @hook_config(can_jump_to=["end"])
     async def abefore_agent(self, state: Any, runtime: Any) -> dict[str, Any]:
         """Open the run and report what the person asked."""
-        return await _awaited(self._begin(AsyncSession, state, runtime))
+        return await _await_steps(self._begin_run(AsyncSession, state, runtime))
 
     @hook_config(can_jump_to=["end"])
     def before_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Add Mission Control's messages, or end the graph."""
-        return self._watch(Session, state).before_model()
+        return self._run_of(Session, state).before_model()
 
     @hook_config(can_jump_to=["end"])
     async def abefore_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Add Mission Control's messages, or end the graph."""
-        return self._watch(AsyncSession, state).before_model()
+        return self._run_of(AsyncSession, state).before_model()
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Keep a model call's facts for the turn it leads to."""
-        return _played(self._watch(Session, request.state).think(partial(handler, request)))
+        return _run_steps(
+            self._run_of(Session, request.state).call_model(partial(handler, request))
+        )
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Keep a model call's facts for the turn it leads to."""
-        watch = self._watch(AsyncSession, request.state)
-        return await _awaited(watch.think(partial(handler, request)))
+        run = self._run_of(AsyncSession, request.state)
+        return await _await_steps(run.call_model(partial(handler, request)))
 
     @hook_config(can_jump_to=["model", "end"])
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Report an answer; if a message comes back, the agent goes on."""
-        return _played(self._watch(Session, state).answer(state))
+        return _run_steps(self._run_of(Session, state).report_answer(state))
 
     @hook_config(can_jump_to=["model", "end"])
     async def aafter_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:
         """Report an answer; if a message comes back, the agent goes on."""
-        return await _awaited(self._watch(AsyncSession, state).answer(state))
+        return await _await_steps(self._run_of(AsyncSession, state).report_answer(state))
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Ask, run, report; a call that may not run gets an answer in place of its result."""
-        return _played(self._watch(Session, request.state).act(request, handler))
+        return _run_steps(self._run_of(Session, request.state).run_tool(request, handler))
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Ask, run, report; a call that may not run gets an answer in place of its result."""
-        return await _awaited(self._watch(AsyncSession, request.state).act(request, handler))
+        return await _await_steps(
+            self._run_of(AsyncSession, request.state).run_tool(request, handler)
+        )
 
     def after_agent(self, state: Any, runtime: Any) -> None:
         """End the run."""
-        _played(self._end(Session, state))
+        _run_steps(self._end_run(Session, state))
 
     async def aafter_agent(self, state: Any, runtime: Any) -> None:
         """End the run."""
-        await _awaited(self._end(AsyncSession, state))
+        await _await_steps(self._end_run(AsyncSession, state))
 
-    def _begin(self, kind: Kind, state: Any, runtime: Any) -> Play[dict[str, Any]]:
+    def _begin_run(self, kind: SessionType, state: Any, runtime: Any) -> Steps[dict[str, Any]]:
         info = runtime.execution_info
         # One run for each thread, if the graph remembers threads.
         known = {"guard_run": f"langgraph:{(info and info.thread_id) or uuid.uuid4().hex}"}
@@ -132,36 +136,36 @@ class MissionControl(AgentMiddleware):
         messages = state["messages"]
         last = messages[-1] if messages else None
         asked = last.text if isinstance(last, HumanMessage) else ""
-        watch = self._watch(kind, known, goal=asked)
+        run = self._run_of(kind, known, goal=asked)
         if asked:
-            yield from watch.say(asked, role=Role.USER)
-        return known | (watch.ending() if watch.stopped else {})
+            yield from run.report_message(asked, role=Role.USER)
+        return known | (run.end_graph() if run.stopped else {})
 
-    def _end(self, kind: Kind, state: Any) -> Play[None]:
-        watch = self._watch(kind, state)
+    def _end_run(self, kind: SessionType, state: Any) -> Steps[None]:
+        run = self._run_of(kind, state)
         # A thread that continues later opens its run again, by the same key.
         del self._watches[kind, state["guard_run"]]
-        yield from watch.settle()
-        yield watch.session.close
+        yield from run.report_unreported()
+        yield run.session.close
 
-    def _fail(self, kind: Kind, key: str) -> Play[None]:
+    def _fail_run(self, kind: SessionType, key: str) -> Steps[None]:
         # A run that ended normally is no longer here.
-        if (watch := self._watches.pop((kind, key), None)) is not None:
-            yield from watch.fail()
+        if (run := self._watches.pop((kind, key), None)) is not None:
+            yield from run.fail()
 
-    def _watch(self, kind: Kind, state: Any, **more: Any) -> _Watch:
+    def _run_of(self, kind: SessionType, state: Any, **more: Any) -> _WatchedRun:
         """Return the run of this state; a graph resumed elsewhere joins it by its key."""
         key = state["guard_run"]
         if (kind, key) not in self._watches:
             session = kind(**{"run_key": key} | more | self._opening)
             # Two threads may arrive here at once: both then use one session.
-            self._watches.setdefault((kind, key), _Watch(session))
-        _invocations.on_failure((id(self), kind, key), partial(self._fail, kind, key))
+            self._watches.setdefault((kind, key), _WatchedRun(session))
+        _invocations.on_failure((id(self), kind, key), partial(self._fail_run, kind, key))
         return self._watches[kind, key]
 
 
 @dataclass(slots=True)
-class _Watch:
+class _WatchedRun:
     """One run in progress."""
 
     session: Session | AsyncSession
@@ -174,50 +178,50 @@ class _Watch:
     def before_model(self) -> dict[str, Any] | None:
         """Return what the model must read first."""
         if self.stopped:
-            return self.ending()
+            return self.end_graph()
         notes, self.notes = self.notes, []
-        told = [HumanMessage(f"[Mission Control] {note}") for note in notes]
-        return {"messages": told} if told else None
+        messages = [HumanMessage(f"[Mission Control] {note}") for note in notes]
+        return {"messages": messages} if messages else None
 
-    def think(self, call: Callable[[], Any]) -> Play[Any]:
+    def call_model(self, call: Callable[[], Any]) -> Steps[Any]:
         """Call the model."""
         # Another middleware may have answered every tool of the previous call.
-        yield from self.settle()
+        yield from self.report_unreported()
         response = yield call
         said = (m for m in getattr(response, "result", ()) if isinstance(m, AIMessage))
         self.unreported = next(said, None)
         return response
 
-    def settle(self) -> Play[None]:
+    def report_unreported(self) -> Steps[None]:
         """Report a model call that led to no turn: it still has a cost."""
         message, self.unreported = self.unreported, None
         if message is None or self.stopped or not (facts := _facts(message)):
             return
         # With what it asked for: calls that differ are no repetition.
         asked = ", ".join(f"{call['name']} {call['args']}" for call in message.tool_calls)
-        yield from self.say(
-            message.text or f"(asked for {asked or 'no tool'})"[:LONGEST_ASKED], **facts
+        yield from self.report_message(
+            message.text or f"(asked for {asked or 'no tool'})"[:MAX_SHOWN_CHARS], **facts
         )
 
-    def fail(self) -> Play[None]:
+    def fail(self) -> Steps[None]:
         """End the run as failed."""
-        yield from self.settle()
+        yield from self.report_unreported()
         yield partial(self.session.close, "failed")
 
-    def answer(self, state: Any) -> Play[dict[str, Any] | None]:
+    def report_answer(self, state: Any) -> Steps[dict[str, Any] | None]:
         """Report what the model said if it calls no tool."""
         message = next(m for m in reversed(state["messages"]) if isinstance(m, AIMessage))
         # A structured answer comes as a call of a tool that nobody runs: it is the model's answer.
         if message.tool_calls and "structured_response" not in state:
             return None  # its calls report it
         self.unreported = None
-        yield from self.say(message.text or "(no text)", **_facts(message))
+        yield from self.report_message(message.text or "(no text)", **_facts(message))
         if self.stopped:
-            return self.ending()
+            return self.end_graph()
         more = self.before_model()
         return more | {"jump_to": "model"} if more else None
 
-    def act(self, request: Any, handler: Callable[[Any], Any]) -> Play[Any]:
+    def run_tool(self, request: Any, handler: Callable[[Any], Any]) -> Steps[Any]:
         """Run a tool, if it may run."""
         call = request.tool_call
         try:
@@ -235,9 +239,9 @@ class _Watch:
         except Stopped as stopped:
             # Not raised: other calls of the same answer are under way, and the graph ends normally.
             self.stopped = stopped.reason
-            return _instead(call, stopped.reason)
+            return _replacement(call, stopped.reason)
         if not go.run:
-            return _instead(call, go.text)
+            return _replacement(call, go.text)
         self.notes += go.messages
         try:
             result = yield partial(handler, request)
@@ -246,7 +250,7 @@ class _Watch:
             raise
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            yield from self._tell(partial(self.session.after, go, error=why))
+            yield from self._report(partial(self.session.after, go, error=why))
             raise
         # What a tool returned: a message, or a command with messages.
         if isinstance(result, ToolMessage):
@@ -255,26 +259,26 @@ class _Watch:
             updates = result.update if isinstance(getattr(result, "update", None), dict) else {}
             texts = [m.text for m in updates.get("messages", ()) if isinstance(m, ToolMessage)]
             outcome = {"result": "\n".join(texts) or str(result)}
-        yield from self._tell(partial(self.session.after, go, **outcome))
+        yield from self._report(partial(self.session.after, go, **outcome))
         return result
 
-    def say(self, text: str, **facts: Any) -> Play[None]:
+    def report_message(self, text: str, **facts: Any) -> Steps[None]:
         """Report what was said."""
-        yield from self._tell(partial(self.session.say, text, **facts))
+        yield from self._report(partial(self.session.say, text, **facts))
 
-    def _tell(self, telling: Callable[[], Any]) -> Play[None]:
+    def _report(self, reporting: Callable[[], Any]) -> Steps[None]:
         try:
-            self.notes += yield telling
+            self.notes += yield reporting
         except Stopped as stopped:
             self.stopped = stopped.reason
 
-    def ending(self) -> dict[str, Any]:
+    def end_graph(self) -> dict[str, Any]:
         """End the graph; its last message gives the reason."""
         message = f"[Mission Control] This run was ended: {self.stopped}"
         return {"messages": [AIMessage(message)], "jump_to": "end"}
 
 
-Kind = type[Session] | type[AsyncSession]
+SessionType = type[Session] | type[AsyncSession]
 
 
 class _Invocations(BaseCallbackHandler):
@@ -293,16 +297,18 @@ class _Invocations(BaseCallbackHandler):
     def __init__(self) -> None:
         self._current = ContextVar[UUID | None]("guard_invocation", default=None)
         # By invocation: the surrounding one, and what to do if it fails.
-        self._known: dict[UUID | None, tuple[UUID | None, dict[Any, Callable[[], Play[None]]]]] = {}
+        self._by_invocation: dict[
+            UUID | None, tuple[UUID | None, dict[Any, Callable[[], Steps[None]]]]
+        ] = {}
 
-    def on_failure(self, key: object, play: Callable[[], Play[None]]) -> None:
+    def on_failure(self, key: object, steps: Callable[[], Steps[None]]) -> None:
         """Run these steps if the current invocation fails; once for each key."""
-        if (known := self._known.get(self._current.get())) is not None:
-            known[1].setdefault(key, play)
+        if (known := self._by_invocation.get(self._current.get())) is not None:
+            known[1].setdefault(key, steps)
 
     def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: UUID, **_: Any) -> None:
         """A graph, or any other chain, begins."""
-        self._known[run_id] = self._current.get(), {}
+        self._by_invocation[run_id] = self._current.get(), {}
         self._current.set(run_id)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
@@ -313,13 +319,13 @@ class _Invocations(BaseCallbackHandler):
         """It failed; a `GraphBubbleUp` from a nested graph is not a failure."""
         left = self._leave(run_id)
         if not isinstance(error, GraphBubbleUp):
-            for play in left:
-                await _awaited(play())
+            for steps in left:
+                await _await_steps(steps())
 
-    def _leave(self, run_id: UUID) -> list[Callable[[], Play[None]]]:
-        around, plays = self._known.pop(run_id, (None, {}))
+    def _leave(self, run_id: UUID) -> list[Callable[[], Steps[None]]]:
+        around, step_makers = self._by_invocation.pop(run_id, (None, {}))
         self._current.set(around)
-        return list(plays.values())
+        return list(step_makers.values())
 
 
 _invocations = _Invocations()
@@ -327,36 +333,36 @@ _invocations = _Invocations()
 register_configure_hook(ContextVar("guard_invocations", default=_invocations), inheritable=False)
 
 
-def _played(play: Play[T]) -> T:
+def _run_steps(steps: Steps[T]) -> T:
     """Run the steps in this thread."""
-    go_on = partial(play.send, None)
+    resume = partial(steps.send, None)
     while True:
         try:
-            step = go_on()
+            step = resume()
         except StopIteration as finished:
             return finished.value  # type: ignore[no-any-return]
         try:
-            go_on = partial(play.send, step())
+            resume = partial(steps.send, step())
         except BaseException as error:  # noqa: BLE001 - the play decides
-            go_on = partial(play.throw, error)
+            resume = partial(steps.throw, error)
 
 
-async def _awaited(play: Play[T]) -> T:
+async def _await_steps(steps: Steps[T]) -> T:
     """Run the steps in this task."""
-    go_on = partial(play.send, None)
+    resume = partial(steps.send, None)
     while True:
         try:
-            step = go_on()
+            step = resume()
         except StopIteration as finished:
             return finished.value  # type: ignore[no-any-return]
         try:
             answer = step()
-            go_on = partial(play.send, await answer if isawaitable(answer) else answer)
+            resume = partial(steps.send, await answer if isawaitable(answer) else answer)
         except BaseException as error:  # noqa: BLE001 - the play decides
-            go_on = partial(play.throw, error)
+            resume = partial(steps.throw, error)
 
 
-def _instead(call: Any, text: str) -> Any:
+def _replacement(call: Any, text: str) -> Any:
     """Return what the model reads in place of a result."""
     # As an error; otherwise the model would take it for the tool's result.
     return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")

@@ -33,12 +33,12 @@ try:
 except ImportError as missing:
     raise FrameworkMissing("guard.adapters.litellm", "litellm", missing) from missing
 
-CHAT = frozenset({"completion", "acompletion"})
+CHAT_CALLS = frozenset({"completion", "acompletion"})
 # Most runs a proxy remembers; the least recently used is forgotten, and joined again by its key.
-MOST_RUNS = 1000
+MAX_RUNS = 1000
 
 # What a repeated request does not copy.
-OURS = ("messages", "litellm_call_id", "litellm_logging_obj")
+NOT_COPIED = ("messages", "litellm_call_id", "litellm_logging_obj")
 
 # The run of a request whose messages are prepared: by the proxy's hook, or for a second try.
 _prepared: ContextVar[str | None] = ContextVar("guard_prepared", default=None)
@@ -63,7 +63,7 @@ class MissionControl(CustomLogger):
 
     def __init__(self, name: str, **opening: Any) -> None:
         super().__init__()
-        self._opening = {"name": name, **opening}
+        self._first_prompt = {"name": name, **opening}
         self._own_key = f"litellm:{new_key()}"
         self._runs: OrderedDict[str, _Run] = OrderedDict()
 
@@ -79,12 +79,12 @@ class MissionControl(CustomLogger):
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
     ) -> dict[str, Any]:
         """The proxy's hook: refuses a run that is over before a deployment is chosen."""
-        if call_type not in CHAT:
+        if call_type not in CHAT_CALLS:
             return data
         key = _session_of(data)
         if key is None:
             # A conversation without a name is identified by its key's owner and its beginning.
-            spoken = takewhile(lambda one: _get(one, "role") != "assistant", data["messages"])
+            spoken = takewhile(lambda one: _field(one, "role") != "assistant", data["messages"])
             known_by = f"{getattr(user_api_key_dict, 'token', '')} {_digest(list(spoken))}"
             key = f"litellm:{hashlib.sha256(known_by.encode()).hexdigest()[:32]}"
         try:
@@ -105,7 +105,7 @@ class MissionControl(CustomLogger):
         Raises:
             Stopped: The run is over.
         """
-        if _prepared.get() is not None or _name(call_type) not in CHAT:
+        if _prepared.get() is not None or _call_type_name(call_type) not in CHAT_CALLS:
             return None
         run = self._run(_session_of(kwargs) or self._own_key, kwargs["messages"])
         return kwargs | {"messages": await run.prepare(kwargs["messages"])}
@@ -114,24 +114,24 @@ class MissionControl(CustomLogger):
         self, request_data: dict[str, Any], response: Any, call_type: Any
     ) -> Any:
         """Hold the calls that the model asks for; the agent gets those that may run."""
-        if _name(call_type) not in CHAT or not getattr(response, "choices", None):
+        if _call_type_name(call_type) not in CHAT_CALLS or not getattr(response, "choices", None):
             return None
         key = _prepared.get() or _session_of(request_data) or self._own_key
         run = self._run(key, request_data["messages"])
-        if await run.judge(response, request_data):
+        if await run.check_response(response, request_data):
             return response
         # Asked again, with answers to the calls that were not run: the agent sees only permitted
         # ones.
-        exchange = run.answered_instead(response.choices[0].message)
-        run.place(request_data["messages"], exchange)
-        again = {name: value for name, value in request_data.items() if name not in OURS}
+        exchange = run.replacement_messages(response.choices[0].message)
+        run.insert_after(request_data["messages"], exchange)
+        again = {name: value for name, value in request_data.items() if name not in NOT_COPIED}
         token = _prepared.set(key)
         try:
             return await litellm.acompletion(
                 **again, messages=[*request_data["messages"], *exchange]
             )
         except Exception as error:  # noqa: BLE001 - LiteLLM would let the calls through
-            _answer(
+            _replace_with_text(
                 response,
                 f"[Mission Control] A call was not run, and then the model failed: {error}",
             )
@@ -142,9 +142,13 @@ class MissionControl(CustomLogger):
     def _run(self, key: str, messages: Sequence[Any]) -> _Run:
         if key not in self._runs:
             # No heartbeat: this proxy's life says nothing about an agent elsewhere.
-            own: dict[str, Any] = {"run_key": key, "goal": _opening(messages), "heartbeat": False}
-            self._runs[key] = _Run(AsyncSession(**own | self._opening))
-            if len(self._runs) > MOST_RUNS:
+            own: dict[str, Any] = {
+                "run_key": key,
+                "goal": _first_prompt(messages),
+                "heartbeat": False,
+            }
+            self._runs[key] = _Run(AsyncSession(**own | self._first_prompt))
+            if len(self._runs) > MAX_RUNS:
                 self._runs.popitem(last=False)
         self._runs.move_to_end(key)
         return self._runs[key]
@@ -155,11 +159,11 @@ class _Run:
     """One loop, as its model calls show it."""
 
     session: AsyncSession
-    asked: set[str] = field(default_factory=set)
-    waiting: dict[str, Go] = field(default_factory=dict)
-    instead: dict[str, str] = field(default_factory=dict)
+    prompt: set[str] = field(default_factory=set)
+    open_calls: dict[str, Go] = field(default_factory=dict)
+    replacement_texts: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
-    placed: list[tuple[int, str, list[Any]]] = field(default_factory=list)
+    placed_messages: list[tuple[int, str, list[Any]]] = field(default_factory=list)
     stopped: Stopped | None = None
 
     async def prepare(self, messages: Sequence[Any]) -> list[Any]:
@@ -167,14 +171,14 @@ class _Run:
         if self.stopped:
             raise self.stopped
         # Each request repeats the conversation: reported again, it would reset every streak.
-        if (asked := _opening(messages)) and asked not in self.asked:
-            self.asked.add(asked)
-            self.notes += await self.session.say(asked, role=Role.USER)
+        if (prompt := _first_prompt(messages)) and prompt not in self.prompt:
+            self.prompt.add(prompt)
+            self.notes += await self.session.say(prompt, role=Role.USER)
         for message in messages:
-            if (go := self.waiting.pop(_get(message, "tool_call_id") or "", None)) is not None:
-                self.notes += await self.session.after(go, result=_text(message))
+            if (go := self.open_calls.pop(_field(message, "tool_call_id") or "", None)) is not None:
+                self.notes += await self.session.after(go, result=_content_text(message))
         request = list(messages)
-        for place, begins, items in self.placed:
+        for place, begins, items in self.placed_messages:
             # The agent sends its own history, without ours; a shortened one has no place for our
             # messages.
             if place <= len(request) and _digest(request[:place]) == begins:
@@ -182,15 +186,15 @@ class _Run:
         if self.notes:
             added = [{"role": "user", "content": f"[Mission Control] {n}"} for n in self.notes]
             self.notes = []
-            self.place(request, added)
+            self.insert_after(request, added)
             request += added
         return request
 
-    def place(self, messages: Sequence[Any], items: list[Any]) -> None:
+    def insert_after(self, messages: Sequence[Any], items: list[Any]) -> None:
         """Remember what the model is to read after these messages."""
-        self.placed.append((len(messages), _digest(messages), items))
+        self.placed_messages.append((len(messages), _digest(messages), items))
 
-    async def judge(self, response: Any, request: Mapping[str, Any]) -> bool:
+    async def check_response(self, response: Any, request: Mapping[str, Any]) -> bool:
         """Ask for each call of an answer; False: none of them may run."""
         message = response.choices[0].message
         usage = getattr(response, "usage", None)
@@ -209,38 +213,42 @@ class _Run:
         calls = list(message.tool_calls or ())
         try:
             if not calls:
-                self.notes += await self.session.say(_text(message) or "(no text)", **facts)
+                self.notes += await self.session.say(_content_text(message) or "(no text)", **facts)
                 return True
             # Asked together: in sequence, people would see the second held call only after they
             # answered the first.
-            going = await asyncio.gather(*(self._propose(call, facts) for call in calls))
+            going = await asyncio.gather(*(self._propose_call(call, facts) for call in calls))
         except Stopped as stopped:
             self.stopped = stopped
-            _answer(response, f"[Mission Control] This run was ended: {stopped.reason}")
+            _replace_with_text(response, f"[Mission Control] This run was ended: {stopped.reason}")
             return True
         if not any(going):
             return False
         # Those that may run reach the agent; the reasons for the others are in the next request.
         message.tool_calls = [call for call, goes in zip(calls, going, strict=True) if goes]
-        self.notes += [self.instead.pop(call.id) for call in calls if call.id in self.instead]
+        self.notes += [
+            self.replacement_texts.pop(call.id)
+            for call in calls
+            if call.id in self.replacement_texts
+        ]
         return True
 
-    async def _propose(self, call: Any, facts: Mapping[str, Any]) -> bool:
+    async def _propose_call(self, call: Any, facts: Mapping[str, Any]) -> bool:
         args = read_arguments(call.function.arguments)
         go = await self.session.before(str(call.function.name), args, **facts)
         if go.run:
-            self.waiting[call.id] = go
+            self.open_calls[call.id] = go
             self.notes += go.messages
         else:
-            self.instead[call.id] = go.text
+            self.replacement_texts[call.id] = go.text
         return go.run
 
-    def answered_instead(self, message: Any) -> list[Any]:
+    def replacement_messages(self, message: Any) -> list[Any]:
         """Return the model's calls, and the texts in place of their results."""
         calls = list(message.tool_calls)
         exchange = [message.model_dump(exclude_none=True)]
         for call in calls:
-            text = self.instead.pop(call.id)
+            text = self.replacement_texts.pop(call.id)
             exchange.append({"role": "tool", "tool_call_id": call.id, "content": text})
         return exchange
 
@@ -255,11 +263,13 @@ def _session_of(kwargs: Mapping[str, Any]) -> str | None:
 
 def _digest(messages: Sequence[Any]) -> str:
     """Return a digest that distinguishes one beginning of a conversation from another."""
-    parts = [(_get(one, "role"), _text(one), _get(one, "tool_call_id")) for one in messages]
+    parts = [
+        (_field(one, "role"), _content_text(one), _field(one, "tool_call_id")) for one in messages
+    ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _answer(response: Any, text: str) -> None:
+def _replace_with_text(response: Any, text: str) -> None:
     """Turn an answer into one without calls."""
     choice = response.choices[0]
     choice.message.tool_calls, choice.message.content = None, text
@@ -267,31 +277,31 @@ def _answer(response: Any, text: str) -> None:
     choice.finish_reason = "stop"
 
 
-def _name(call_type: Any) -> str:
+def _call_type_name(call_type: Any) -> str:
     return str(getattr(call_type, "value", call_type))
 
 
-def _get(message: Any, name: str) -> Any:
+def _field(message: Any, name: str) -> Any:
     return message.get(name) if isinstance(message, Mapping) else getattr(message, name, None)
 
 
-def _text(message: Any) -> str:
-    content = _get(message, "content")
+def _content_text(message: Any) -> str:
+    content = _field(message, "content")
     if not isinstance(content, list):
         return str(content or "")
     return "\n".join(str(part["text"]) for part in content if "text" in part)
 
 
-def _opening(messages: Sequence[Any]) -> str:
+def _first_prompt(messages: Sequence[Any]) -> str:
     """Return what the person asks, before the model has spoken.
 
     Later messages with the role `user` may be the loop's own ("Observation: …", "go on"): taken for
     a person's, they would begin every streak afresh.
     """
-    if any(_get(message, "role") == "assistant" for message in messages):
+    if any(_field(message, "role") == "assistant" for message in messages):
         return ""
-    asked = (_text(one) for one in reversed(messages) if _get(one, "role") == "user")
-    return next(asked, "")
+    prompt = (_content_text(one) for one in reversed(messages) if _field(one, "role") == "user")
+    return next(prompt, "")
 
 
 def __getattr__(name: str) -> Any:

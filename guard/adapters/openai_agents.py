@@ -27,7 +27,7 @@ except ImportError as missing:
 T = TypeVar("T")
 
 # The beginning of the SDK's text for a tool that raised.
-FAILED = "An error occurred while running the tool"
+TOOL_ERROR_START = "An error occurred while running the tool"
 
 
 class RunEnded(Stopped, AgentsException):
@@ -60,12 +60,12 @@ class MissionControl(RunHooks):
         self._config = run_config or RunConfig()
         self._session: AsyncSession | None = None
         self._entered = False
-        self._asked: str | None = None
+        self._reported_prompt: str | None = None
         self._facts: dict[str, dict[str, Any]] = {}
-        self._gone: dict[str, Go] = {}
+        self._allowed_calls: dict[str, Go] = {}
         self._notes: list[str] = []
         # Our messages and their places: see `_filter`.
-        self._placed: list[tuple[int, Any]] = []
+        self._placed_messages: list[tuple[int, Any]] = []
 
     @property
     def run_config(self) -> RunConfig:
@@ -89,15 +89,15 @@ class MissionControl(RunHooks):
             asked = "\n".join(part["text"] for part in asked if "text" in part)
         # Each hand-off starts an agent with the same input; reported again, it would reset every
         # streak.
-        if asked and asked != self._asked:
-            self._asked = asked
-            await self._say(asked, role=Role.USER)
+        if asked and asked != self._reported_prompt:
+            self._reported_prompt = asked
+            await self._report_message(asked, role=Role.USER)
 
     async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
         """Note that the last agent has answered."""
-        self._asked = None
+        self._reported_prompt = None
         # The next run is another conversation.
-        self._placed.clear()
+        self._placed_messages.clear()
         if self._session is not None and not self._entered:
             await self._session.close()
 
@@ -105,12 +105,12 @@ class MissionControl(RunHooks):
         """Report a hand-off; wait here while it is held."""
         facts = self._facts.get(from_agent.name, {})
         tool = f"transfer_to_{to_agent.name}".replace(" ", "_")
-        go = await _reported(self._open().before(tool, {}, agent=from_agent.name, **facts))
+        go = await _reported(self._session_for().before(tool, {}, agent=from_agent.name, **facts))
         if not go.run:
             self._notes.append(go.text)
             return
         result = f"{to_agent.name} has it now"
-        self._notes += await _reported(self._open().after(go, result=result))
+        self._notes += await _reported(self._session_for().after(go, result=result))
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         """Keep the call's cost for the turns it leads to; report an answer."""
@@ -129,7 +129,7 @@ class MissionControl(RunHooks):
                 part for item in response.output for part in getattr(item, "content", None) or ()
             ]
             answer = "\n".join(part.text for part in parts if getattr(part, "text", None))
-            await self._say(answer or "(no text)", agent=agent.name, **facts)
+            await self._report_message(answer or "(no text)", agent=agent.name, **facts)
 
     async def _filter(self, data: Any) -> Any:
         """Insert messages where they first appeared, in this and every later request."""
@@ -140,13 +140,13 @@ class MissionControl(RunHooks):
             model_data = await answer if isawaitable(answer) else answer
         items = list(model_data.input)
         # The SDK does not keep what a filter added: each request needs all of it again.
-        for place, item in self._placed:
+        for place, item in self._placed_messages:
             if place < len(items):  # a shorter conversation is kept by the server
                 items.insert(place, item)
         notes, self._notes = self._notes, []
         for note in notes:
             added = {"role": "user", "content": f"[Mission Control] {note}"}
-            self._placed.append((len(items), added))
+            self._placed_messages.append((len(items), added))
             items.append(added)
         return dataclasses.replace(model_data, input=items)
 
@@ -159,10 +159,10 @@ class MissionControl(RunHooks):
         call_id = getattr(context, "tool_call_id", None) or new_key()
         args = read_arguments(getattr(context, "tool_arguments", None))
         facts = self._facts.pop(call_id, None) or self._facts.get(agent.name, {})
-        go = await _reported(self._open().before(tool.name, args, agent=agent.name, **facts))
+        go = await _reported(self._session_for().before(tool.name, args, agent=agent.name, **facts))
         if go.run:
             self._notes += go.messages
-            self._gone[call_id] = go
+            self._allowed_calls[call_id] = go
             return
         # The SDK's hooks cannot keep a call from running: its function is made to answer instead. A
         # computer, shell or patch tool has no such function.
@@ -170,25 +170,25 @@ class MissionControl(RunHooks):
             raise CannotAnswer(
                 f"{tool.name} was not run, and cannot be answered instead: {go.text}"
             )
-        if not isinstance(tool.on_invoke_tool, _Gate):
-            tool.on_invoke_tool = _Gate(tool.on_invoke_tool)
-        tool.on_invoke_tool.instead[call_id] = go.text
+        if not isinstance(tool.on_invoke_tool, _ToolGate):
+            tool.on_invoke_tool = _ToolGate(tool.on_invoke_tool)
+        tool.on_invoke_tool.replacement_texts[call_id] = go.text
 
     async def on_tool_end(self, context: Any, agent: Any, tool: Any, result: Any) -> None:
         """Report a call's outcome, unless it was answered in place of its result."""
-        go = self._gone.pop(getattr(context, "tool_call_id", None) or "", None)
+        go = self._allowed_calls.pop(getattr(context, "tool_call_id", None) or "", None)
         if go is not None:
             text = str(result)
-            outcome = {"error" if text.startswith(FAILED) else "result": text}
-            self._notes += await _reported(self._open().after(go, **outcome))
+            outcome = {"error" if text.startswith(TOOL_ERROR_START) else "result": text}
+            self._notes += await _reported(self._session_for().after(go, **outcome))
 
-    async def _say(self, text: str, **facts: Any) -> None:
-        self._notes += await _reported(self._open().say(text, **facts))
+    async def _report_message(self, text: str, **facts: Any) -> None:
+        self._notes += await _reported(self._session_for().say(text, **facts))
 
-    def _open(self) -> AsyncSession:
+    def _session_for(self) -> AsyncSession:
         """Return the session; its first turn opens the run."""
         if self._session is None:
-            own = {"goal": self._asked or ""}
+            own = {"goal": self._reported_prompt or ""}
             self._session = AsyncSession(self._name, **own | self._opening)
         return self._session
 
@@ -201,17 +201,17 @@ async def _reported(reporting: Awaitable[T]) -> T:
         raise RunEnded(stopped.reason) from stopped
 
 
-class _Gate:
+class _ToolGate:
     """A tool's function, with answers for calls that must not run."""
 
     def __init__(self, invoke: Callable[[Any, str], Awaitable[Any]]) -> None:
         self._invoke = invoke
-        self.instead: dict[str, str] = {}
+        self.replacement_texts: dict[str, str] = {}
 
     # All other attributes of a tool's function are those of the wrapped one.
     def __getattr__(self, name: str) -> Any:
         return getattr(self._invoke, name)
 
     async def __call__(self, context: Any, arguments: str) -> Any:
-        text = self.instead.pop(getattr(context, "tool_call_id", None) or "", None)
+        text = self.replacement_texts.pop(getattr(context, "tool_call_id", None) or "", None)
         return await self._invoke(context, arguments) if text is None else text

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.base import Body
-from guard.adapters.hook import PROBE, HookEvent, ModelCall
+from guard.adapters.hook import PROBE_EVENT, HookEvent, ModelCall
 from guard.errors import UnreadableHook
 from guard.formats.fields import read_time
 from guard.json_depth import read_json
@@ -24,14 +24,14 @@ def text(body: Body, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def names(listing: Any) -> tuple[str, ...]:
+def text_list(listing: Any) -> tuple[str, ...]:
     """Return the texts of a list."""
     if not isinstance(listing, list):
         return ()
     return tuple(name for name in listing if isinstance(name, str))
 
 
-def whole(value: Any) -> int | None:
+def whole_number(value: Any) -> int | None:
     """Return a whole number of 0 or more; None if it is not one."""
     # In Python True is 1.
     counts = isinstance(value, int) and not isinstance(value, bool) and value >= 0
@@ -52,7 +52,7 @@ def read_arguments(written: str | None) -> dict[str, Any]:
     return read if isinstance(read, dict) else {"arguments": read}
 
 
-def longest_session(client: str) -> int:
+def max_session_chars(client: str) -> int:
     """Return the most characters of a session's id: with its client it is the run's key."""
     return MAX_KEY_CHARS - len(f"{client}:")
 
@@ -71,19 +71,22 @@ def read_event(body: Body, *, client: str, title: str, session: str = "session_i
         UnreadableHook: It has no `hook_event_name`, or no field `session`, or a longer one than
             the key of its run may be.
     """
-    name, named = text(body, "hook_event_name"), text(body, session) or text(body, "session_id")
+    name, session_id = (
+        text(body, "hook_event_name"),
+        text(body, session) or text(body, "session_id"),
+    )
     # `guard doctor` asks from outside any session.
-    if not name or not (named or name == PROBE):
+    if not name or not (session_id or name == PROBE_EVENT):
         raise UnreadableHook(f"A {title} hook body has hook_event_name and {session}.")
-    if len(named) > (most := longest_session(client)):
-        raise UnreadableHook(f"{session}: at most {most} characters, got {len(named)}.")
+    if len(session_id) > (limit := max_session_chars(client)):
+        raise UnreadableHook(f"{session}: at most {limit} characters, got {len(session_id)}.")
     return HookEvent(
         client=client,
         name=name,
-        session=named,
+        session=session_id,
         cwd=text(body, "cwd"),
         prompt=text(body, "prompt") or None,
-        workspace=names(body.get("workspace")),
+        workspace=text_list(body.get("workspace")),
         stop_hook_active=body.get("stop_hook_active") is True,
         forwarded=isinstance(body.get("guard"), dict),
     )
@@ -114,11 +117,11 @@ def read_prompt(body: Body, *, id_field: str, role: Role = Role.USER) -> Turn | 
     return Turn(role=role, key=f"prompt:{prompt_id}" if prompt_id else None, content=prompt)
 
 
-def read_answer(body: Body) -> Turn | None:
+def read_last_message(body: Body) -> Turn | None:
     """Read the agent's last text in a body, if there is one."""
     last = text(body, "last_assistant_message")
     # No key: the agent may say the same text twice.
-    return Turn(role=Role.ASSISTANT, agent=named_subagent(body), content=last) if last else None
+    return Turn(role=Role.ASSISTANT, agent=subagent_name(body), content=last) if last else None
 
 
 def forwarded_calls(
@@ -157,7 +160,7 @@ def forwarded_calls(
     )
 
 
-def named_subagent(body: Body) -> str | None:
+def subagent_name(body: Body) -> str | None:
     """Return the speaker's name: a subagent has an id, and a type for people; else None."""
     agent_id, kind = text(body, "agent_id"), text(body, "agent_type")
     if not agent_id:
@@ -165,7 +168,7 @@ def named_subagent(body: Body) -> str | None:
     return f"{kind}:{agent_id}" if kind else agent_id
 
 
-def newest(folder: Path, pattern: str, *, most: int) -> list[Path]:
+def newest_files(folder: Path, pattern: str, *, limit: int) -> list[Path]:
     """Return the most recently changed files, oldest first."""
 
     def changed_at(path: Path) -> float:
@@ -175,16 +178,16 @@ def newest(folder: Path, pattern: str, *, most: int) -> list[Path]:
         except OSError:
             return 0.0
 
-    return sorted(folder.glob(pattern), key=changed_at)[-most:]
+    return sorted(folder.glob(pattern), key=changed_at)[-limit:]
 
 
-def rows_at_end(path: Path, *, most_bytes: int) -> Iterator[dict[str, Any]]:
+def last_rows(path: Path, *, max_bytes: int) -> Iterator[dict[str, Any]]:
     """Read the objects in the last bytes of a file; none if it is unreadable."""
     try:
         with path.open("rb") as file:
             # The agent waits for its hook: only the end of a long session is read.
-            file.seek(max(0, path.stat().st_size - most_bytes))
-            lines = file.read(most_bytes).splitlines()
+            file.seek(max(0, path.stat().st_size - max_bytes))
+            lines = file.read(max_bytes).splitlines()
     except OSError:
         lines = []
     for line in lines:

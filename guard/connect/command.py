@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter, Wiring
-from guard.adapters.hook import PROBING
+from guard.adapters.hook import PROBE_BODY
 from guard.connect.settings_file import diff_of, keep_out_of_git, settings_file, undoable
 from guard.connect.setup_code import exchange_code
 from guard.errors import ConnectRefused, NotTheServer, ServerAway, ServerRefused
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         print_sentence(excluded)
     existing = _connection_at(connection.client, connection.place)
     try:
-        with undoable(file.path, is_theirs=not adapter.settings.subscribed(before)):
+        with undoable(file.path, is_theirs=not adapter.settings.hooks_by_event(before)):
             # Before the hooks: a hook that must fail closed would let tools run without its key.
             save_connection(connection)
             try:
@@ -193,7 +193,7 @@ def read_project(connection: Connection) -> ProjectSettings | None:
         ServerRefused: It does not accept our key.
         ValueError: The address or the key is unusable.
     """
-    answer = forward(connection, PROBING)
+    answer = forward(connection, PROBE_BODY)
     # Another program at this address may answer, too, and an older server sends less.
     project = answer.get("missioncontrol") if isinstance(answer, dict) else None
     if not isinstance(project, dict) or not isinstance(project.get("hold_limit"), int):

@@ -72,14 +72,16 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not body:
         _warn("what the hook was given cannot be read")
-        may_block = any(name.decode() in adapter.holding for name in EVENT_NAME.findall(raw))
+        may_block = any(name.decode() in adapter.holding_events for name in EVENT_NAME.findall(raw))
         return BLOCK_STATUS if may_block and connection.fail == "closed" else 0
     # How this hook is configured, and how its agent was started.
     wiring = HookWiring(
         via="command",
         fail=connection.fail,
         timeout_s=connection.hold_s,
-        entry=os.environ.get(adapter.started_by, "") if adapter.started_by else "",
+        entry=os.environ.get(adapter.entrypoint_variable, "")
+        if adapter.entrypoint_variable
+        else "",
         defer_s=connection.defer_s,
     )
     if args.idle:
@@ -92,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     usage = usage_body(body)
     try:
         # Nobody waits for the answer, or reads it.
-        forward(connection, usage | adapter.look_up(usage), timeout_s=REPORT_S)
+        forward(connection, usage | adapter.local_facts(usage), timeout_s=REPORT_S)
     except (ServerAway, ServerRefused, ValueError) as error:
         _warn(f"{connection.url} did not take the hook: {error}")
     return 0
@@ -125,11 +127,11 @@ def forward_event(
     """Forward an event and do what the answer asks; return the exit status."""
     event = body.get("hook_event_name")
     # Whether a session begins, and whether the agent is about to act and waits for our answer.
-    begins, may_block = event in adapter.starts, event in adapter.holding
+    begins, may_block = event in adapter.start_events, event in adapter.holding_events
     if begins:
         export_parent(adapter.client, body)
         body = body_with_parent(adapter.client, body)
-    sent = with_workspace(adapter, body) | adapter.look_up(body)
+    sent = with_workspace(adapter, body) | adapter.local_facts(body)
     timeout_s, answered = float(REPORT_S), threading.Event()
     if may_block:
         # Only here may an answer take an hour; if the agent is killed meanwhile, we must end too.
@@ -162,12 +164,14 @@ def end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any]) 
     if pid and end_process(pid):
         ended = sent | {"hook_event_name": "SessionEnd", "reason": "ended"}
         with contextlib.suppress(ServerAway, ServerRefused):
-            forward(connection, ended | adapter.look_up(ended))
+            forward(connection, ended | adapter.local_facts(ended))
 
 
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
     """Add the names of existing files: at a session's start, and where a file is missed."""
-    wanted = body.get("hook_event_name") in adapter.starts or adapter.misses(body)
+    wanted = body.get("hook_event_name") in adapter.start_events or adapter.reports_missing_path(
+        body
+    )
     if not wanted or not working_directory(body):
         return body
     return {**body, "workspace": list_files(Path(working_directory(body)))}

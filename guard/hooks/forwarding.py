@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from guard.adapters.hook import PROBING
+from guard.adapters.hook import PROBE_BODY
 from guard.errors import ServerAway
 from guard.sdk.connections import Connection
 from guard.sdk.flow import Request, Response, Transport
@@ -131,7 +131,7 @@ def probe(carrier: Transport, client: str, *, within_s: float) -> Response | Non
     """Probe whether the server answers anybody; None: it does not."""
     path = f"hooks/{client}/"
     try:
-        return carrier.send(Request(method="POST", path=path, body=PROBING, timeout_s=within_s))
+        return carrier.send(Request(method="POST", path=path, body=PROBE_BODY, timeout_s=within_s))
     except ServerAway:
         return None
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from guard.adapters.base import Adapter, Session
-from guard.adapters.hook import BESIDE, HookWiring
+from guard.adapters.base import Adapter, ReachableSession
+from guard.adapters.hook import WATCHER_EVENT, HookWiring
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks.forwarding import forward
 from guard.running.processes import calling_agent, is_running
@@ -67,7 +67,7 @@ class Watcher:
 
     ask: Callable[[dict[str, Any]], Any]
     is_agent_running: Callable[[], bool]
-    session: Session | None = None
+    session: ReachableSession | None = None
     pause: Callable[[float], None] = time.sleep
     witness: str = field(default_factory=lambda: uuid.uuid4().hex)
     pending_texts: list[str] = field(default_factory=list)
@@ -118,7 +118,11 @@ class Watcher:
     def _send_pending_texts(self) -> None:
         """Repeat what was not taken: the session's turn may have ended in that moment."""
         for _ in range(MAX_TRIES):
-            while self.session and self.pending_texts and self.session.say(self.pending_texts[0]):
+            while (
+                self.session
+                and self.pending_texts
+                and self.session.send_text(self.pending_texts[0])
+            ):
                 del self.pending_texts[0]
             if not self.pending_texts:
                 return
@@ -138,7 +142,7 @@ def start_watcher(adapter: Adapter, connection: Connection, body: Mapping[str, A
     pid = calling_agent(adapter.program)[0] if adapter.program else 0
     if not pid or body.get("source") == "compact" or not hasattr(os, "fork"):
         return
-    session = adapter.reach(body)  # first: once this hook has ended, nobody is above us
+    session = adapter.reach_session(body)  # first: once this hook has ended, nobody is above us
     if os.fork():
         return
     try:
@@ -151,7 +155,7 @@ def start_watcher(adapter: Adapter, connection: Connection, body: Mapping[str, A
         whose = {name: body[name] for name in names if name in body}
 
         def ask(facts: dict[str, Any]) -> Any:
-            question = {"hook_event_name": BESIDE, **whose, **facts}
+            question = {"hook_event_name": WATCHER_EVENT, **whose, **facts}
             timeout_s = ANSWER_TIMEOUT_S + float(facts.get("wait", 0))
             return forward_from_watcher(connection, question, timeout_s=timeout_s)
 
@@ -216,7 +220,7 @@ def wait_while_idle(
 ) -> int:
     """Wait for a message to this session; return the exit status."""
     # A session that ends with its answer cannot be woken.
-    if not adapter.idle_event or not adapter.rests(os.environ):
+    if not adapter.idle_event or not adapter.stays_open(os.environ):
         return REST_STATUS
     question = {
         "hook_event_name": adapter.idle_event,

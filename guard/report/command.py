@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from guard.adapters.installed import session_places
+from guard.adapters.installed import agent_session_folders
 from guard.errors import GuardError
 from guard.formats import read_recording
 from guard.policy import DEFAULT_POLICY, Policy
@@ -19,7 +19,7 @@ from guard.report.page import as_page
 from guard.report.totals import EarlierFiles, Totals, counted, dollars, look_through
 
 _ENDINGS = (".jsonl", ".json")
-_USUAL_FOLDERS = ", ".join(f"~/{place}" for place in session_places())
+_USUAL_FOLDERS = ", ".join(f"~/{place}" for place in agent_session_folders())
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +90,7 @@ def add_up(paths: list[Path], policy: Policy = DEFAULT_POLICY) -> Totals:
 
 def session_folders(home: Path) -> list[Path]:
     """Return the agents' transcript folders that exist in a home directory."""
-    return [folder for where in session_places() if (folder := home / where).is_dir()]
+    return [folder for where in agent_session_folders() if (folder := home / where).is_dir()]
 
 
 def find_sessions(paths: Iterable[Path]) -> Iterator[list[Path]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from guard.adapters.codex.hooks import CLIENT
-from guard.adapters.parsing import mapping, text, whole
+from guard.adapters.parsing import mapping, text, whole_number
 from guard.formats.codex import PROVIDER, usage_of
 from guard.turn import Role, Turn, Usage
 
@@ -187,7 +187,7 @@ def read_call_usage(params: Mapping[str, Any]) -> CallUsage:
         "output_tokens": last.get("outputTokens"),
         "reasoning_output_tokens": last.get("reasoningOutputTokens"),
     }
-    name = f"{text(params, 'turnId')}:{whole(total.get('totalTokens')) or 0}"
+    name = f"{text(params, 'turnId')}:{whole_number(total.get('totalTokens')) or 0}"
     return CallUsage(call_id=name, usage=usage_of(counts))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from guard.adapters.codex.hooks import CLIENT
-from guard.adapters.hook import PROBING
+from guard.adapters.hook import PROBE_BODY
 from guard.errors import ServerAway, ServerRefused
 from guard.sdk.connections import Connection
 from guard.sdk.flow import Request, Response
@@ -84,7 +84,7 @@ class RunClient:
 
     def check_server(self) -> None:
         """Ask whether a server that knows our key is there."""
-        body = self._request("POST", f"hooks/{CLIENT}/", PROBING, timeout_s=CHECK_TIMEOUT_S).body
+        body = self._request("POST", f"hooks/{CLIENT}/", PROBE_BODY, timeout_s=CHECK_TIMEOUT_S).body
         # A proxy or another program at this address may answer 200, too.
         if not isinstance(body, dict) or "missioncontrol" not in body:
             raise ServerAway("it is no Mission Control")

@@ -13,12 +13,12 @@ from guard.sdk.session import Session
 from guard.turn import Role
 
 # Characters of one file that the model reads; it is told that the rest was cut.
-MOST_CHARS = 4000
+MAX_CHARS = 4000
 
 # Most paths listed: a folder of packages has tens of thousands, too many for any context.
-MOST_FILES = 2000
+MAX_FILES = 2000
 # A last resort: the engine should find loops long before.
-MOST_STEPS = 200
+MAX_STEPS = 200
 OnText = Callable[[str, str], object]
 
 
@@ -38,7 +38,7 @@ def run_agent(
     agent: Agent,
     workspace: Workspace,
     tools: Sequence[Tool] = (),
-    most_steps: int = MOST_STEPS,
+    most_steps: int = MAX_STEPS,
     on_text: OnText | None = None,
 ) -> str:
     """Work on a goal until the model answers without a tool call.
@@ -78,7 +78,7 @@ def run_multi_agent(
     agents: Sequence[Agent],
     workspace: Workspace,
     tools: Sequence[Tool] = (),
-    most_steps: int = MOST_STEPS,
+    most_steps: int = MAX_STEPS,
     on_text: OnText | None = None,
 ) -> str:
     """Let several agents work on one goal and hand it over to one another.
@@ -96,21 +96,21 @@ def run_multi_agent(
         raise ValueError("each agent needs a name of its own")
     session.say(goal, role=Role.USER)
     threads: dict[str, _Thread] = {}
-    has_it = agents[0].name
+    current = agents[0].name
 
     def hand_over(to: str, note: str) -> str:
-        nonlocal has_it
-        if to not in threads or to == has_it:
+        nonlocal current
+        if to not in threads or to == current:
             raise ToolFailed(f"there is no other agent {to}")
         # The agent that hands over still reads its tool's result: it may get the task back.
-        sender, has_it = has_it, to
-        threads[to].hear(f"{sender}: {note}")
+        sender, current = current, to
+        threads[to].add_message(f"{sender}: {note}")
         return f"{to} has it now"
 
-    everything = [*workspace.tools(), *tools]
+    all_tools = [*workspace.tools(), *tools]
     # A single agent has nobody to hand over to, and a model would still try.
     if len(agents) > 1:
-        handing = Tool(
+        hand_over_tool = Tool(
             name="hand_over",
             description="Hand the matter to another agent",
             parameters={
@@ -119,13 +119,13 @@ def run_multi_agent(
             },
             run=hand_over,
         )
-        everything.append(handing)
-    by_name = {tool.name: tool for tool in everything}
+        all_tools.append(hand_over_tool)
+    by_name = {tool.name: tool for tool in all_tools}
     for one in agents:
         threads[one.name] = _Thread(session=session, agent=one, tools=by_name, on_text=on_text)
-    threads[has_it].hear(goal)
+    threads[current].add_message(goal)
     for _ in range(most_steps):
-        if (answer := threads[has_it].step()) is not None:
+        if (answer := threads[current].step()) is not None:
             return answer
     return ""
 
@@ -140,7 +140,7 @@ class _Thread:
     on_text: OnText | None
     messages: list[Any] = field(default_factory=list)
 
-    def hear(self, text: str) -> None:
+    def add_message(self, text: str) -> None:
         """Add a text of a person, another agent or Mission Control."""
         # Created only now: an agent that never gets the task has no conversation.
         if not self.messages:
@@ -161,12 +161,12 @@ class _Thread:
             facts = _facts(completion, self.agent)
             notes = self.session.say(completion.text, agent=self.agent.name, **facts)
             for note in notes:
-                self.hear(note)
+                self.add_message(note)
             # A message that came back is one more thing to do: the agent goes on.
             return None if notes else completion.text
         # Added after all results: a chat API allows nothing between a call and its result.
         for note in [note for call in completion.calls for note in self._act(call, completion)]:
-            self.hear(note)
+            self.add_message(note)
         return None
 
     def _act(self, call: ToolCall, completion: Completion) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ class _Thread:
         go = self.session.before(call.tool, call.args, agent=self.agent.name, **facts)
         if not go.run:
             # Each call needs a result; otherwise the endpoint refuses the conversation.
-            self._read(call, go.text)
+            self._add_result(call, go.text)
             return ()
         tool = self.tools.get(call.tool)
         if tool is None or call.fault:
@@ -189,11 +189,11 @@ class _Thread:
             # The model gave arguments that the tool does not have: it is told, and may try again.
             except TypeError as mismatch:
                 result, error = "", f"wrong arguments for {call.tool}: {mismatch}"
-        self._read(call, error or result)
+        self._add_result(call, error or result)
         notes = self.session.after(go, result=None if error else result, error=error)
         return (*go.messages, *notes)
 
-    def _read(self, call: ToolCall, text: str) -> None:
+    def _add_result(self, call: ToolCall, text: str) -> None:
         self.messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
 
 
@@ -274,11 +274,11 @@ class Workspace:
             ToolFailed: It is outside, missing, or not text.
         """
         try:
-            text = self._inside(path).read_text("utf-8")
+            text = self._path_inside(path).read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ToolFailed(f"{path}: {_reason(error)}") from error
+            raise ToolFailed(f"{path}: {_error_reason(error)}") from error
         # Stated in the text: otherwise the model would take this part for the whole.
-        return text if len(text) <= MOST_CHARS else text[:MOST_CHARS] + "\n[cut here]"
+        return text if len(text) <= MAX_CHARS else text[:MAX_CHARS] + "\n[cut here]"
 
     def list_files(self) -> str:
         """Return the paths of all files, one a line."""
@@ -290,20 +290,20 @@ class Workspace:
         Raises:
             ToolFailed: It is outside, or cannot be written.
         """
-        target = self._inside(path)
+        target = self._path_inside(path)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, "utf-8")
         except OSError as error:
-            raise ToolFailed(f"{path}: {_reason(error)}") from error
+            raise ToolFailed(f"{path}: {_error_reason(error)}") from error
         return f"wrote {len(text)} characters to {path}"
 
     def names(self) -> list[str]:
         """Return the paths of all files, relative to the root, in order."""
         files = (path for path in sorted(self.root.rglob("*")) if path.is_file())
-        return [path.relative_to(self.root).as_posix() for path in files][:MOST_FILES]
+        return [path.relative_to(self.root).as_posix() for path in files][:MAX_FILES]
 
-    def _inside(self, path: str) -> Path:
+    def _path_inside(self, path: str) -> Path:
         # Resolved before it is compared: `..` and links could lead outside.
         target = (self.root / path).resolve()
         if not target.is_relative_to(self.root):
@@ -311,7 +311,7 @@ class Workspace:
         return target
 
 
-def _reason(error: OSError | UnicodeDecodeError) -> str:
+def _error_reason(error: OSError | UnicodeDecodeError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "no text file"
     return (error.strerror or type(error).__name__).lower()

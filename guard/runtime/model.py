@@ -108,16 +108,16 @@ class ChatModel:
         if tools:
             body["tools"] = list(tools)
         if on_text is not None:
-            answer = self._streamed(body, on_text)
+            answer = self._complete_streamed(body, on_text)
         else:
             try:
                 answer = ChatEndpoint(self.url, self.key).post(body, timeout_s=self.timeout_s)
             except ModelFailed as failed:
-                raise self._named(failed) from failed
+                raise self._with_model_name(failed) from failed
             # Some endpoints answer 200 and put the error into the body.
             if isinstance(answer, dict) and "choices" not in answer and "error" in answer:
-                raise ModelFailed(f"{self.name}: {_sentence(answer)}")
-        with self._readable():
+                raise ModelFailed(f"{self.name}: {_error_reason(answer)}")
+        with self._invalid_as_failed():
             message = answer["choices"][0]["message"]
             usage = answer.get("usage")
             return Completion(
@@ -130,10 +130,10 @@ class ChatModel:
                 usage=usage_of(usage) if usage else None,
             )
 
-    def _streamed(self, body: Mapping[str, Any], on_text: OnText) -> Any:
+    def _complete_streamed(self, body: Mapping[str, Any], on_text: OnText) -> Any:
         # A stream reports usage only if asked.
         asked = {**body, "stream": True, "stream_options": {"include_usage": True}}
-        draft = Draft()
+        draft = StreamedAnswer()
         endpoint = ChatEndpoint(self.url, self.key)
         chunks = endpoint.stream(asked, timeout_s=self.timeout_s)
         while True:
@@ -141,37 +141,37 @@ class ChatModel:
             try:
                 chunk = next(chunks, None)
             except ModelFailed as failed:
-                raise self._named(failed) from failed
+                raise self._with_model_name(failed) from failed
             if chunk is None:
                 break
-            with self._readable():
+            with self._invalid_as_failed():
                 # In the middle of a stream an endpoint can no longer report an error by its status.
                 if "error" in chunk:
-                    raise ModelFailed(f"{self.name} broke off: {_sentence(chunk)}")
-                text = draft.take(chunk)
+                    raise ModelFailed(f"{self.name} broke off: {_error_reason(chunk)}")
+                text = draft.add_chunk(chunk)
             if text:
                 on_text(text)
         return draft.answer()
 
     @contextmanager
-    def _readable(self) -> Iterator[None]:
+    def _invalid_as_failed(self) -> Iterator[None]:
         try:
             yield
         # Endpoints differ: a missing field or a wrong type is the model's failure, not a crash.
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             raise ModelFailed(f"{self.name} gave no completion: {error!r}") from error
 
-    def _named(self, failed: ModelFailed) -> ModelFailed:
+    def _with_model_name(self, failed: ModelFailed) -> ModelFailed:
         """Return an error that names the model, with the endpoint's own reason."""
         try:
-            why = _sentence(json.loads(failed.detail)) if failed.detail else ""
+            why = _error_reason(json.loads(failed.detail)) if failed.detail else ""
         except ValueError:
             why = ""
         sentence = f"{self.name}: {failed}" + (f": {why}" if why else "")
         return ModelFailed(sentence, status=failed.status, detail=failed.detail)
 
 
-def _sentence(body: Any) -> str:
+def _error_reason(body: Any) -> str:
     """Read an error in the form of OpenAI and most others; keys in it are masked."""
     error = body.get("error") if isinstance(body, dict) else None
     reason = error.get("message") if isinstance(error, dict) else error
@@ -179,7 +179,7 @@ def _sentence(body: Any) -> str:
 
 
 @dataclass(slots=True)
-class Draft:
+class StreamedAnswer:
     """What has arrived of an answer so far.
 
     Endpoints differ: the usage comes in a last chunk without choices or with every chunk; a call's
@@ -193,7 +193,7 @@ class Draft:
     _text: list[str] = field(default_factory=list)
     _calls: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
-    def take(self, chunk: Any) -> str:
+    def add_chunk(self, chunk: Any) -> str:
         """Add the next chunk; return its new text."""
         # The first one that is sent: some endpoints omit it in later chunks.
         self.id = self.id or chunk.get("id")
@@ -207,13 +207,13 @@ class Draft:
             for part in delta.get("tool_calls") or ():
                 function = part.get("function") or {}
                 # Find the call that a part belongs to: by index, by id, else the last one.
-                which = part.get("index")
-                if which is None:
-                    which = part.get("id") or next(reversed(self._calls), 0)
+                call_key = part.get("index")
+                if call_key is None:
+                    call_key = part.get("id") or next(reversed(self._calls), 0)
                 # Without an id no result could be assigned to the call.
                 unknown = {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function"}
-                begun = {**unknown, "function": {"name": "", "arguments": ""}}
-                call = self._calls.setdefault(which, begun)
+                new_call = {**unknown, "function": {"name": "", "arguments": ""}}
+                call = self._calls.setdefault(call_key, new_call)
                 call["id"] = part.get("id") or call["id"]
                 call["function"]["name"] += function.get("name") or ""
                 call["function"]["arguments"] += function.get("arguments") or ""

@@ -6,7 +6,7 @@ import pytest
 
 from guard.adapters import base
 from guard.adapters.claude_code import hooks as claude_code
-from guard.adapters.claude_code.hooks import HOOKS, answer, asks_for_s, read, response_text
+from guard.adapters.claude_code.hooks import HOOKS, answer, permission_wait_s, read, response_text
 from guard.adapters.hook import HookWiring
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role
@@ -96,7 +96,7 @@ def test_the_forwarders_listing_is_the_workspace():
 def test_the_end_of_a_session_is_an_end():
     event = read(a_body("SessionEnd", reason="other"))
 
-    assert event.ends
+    assert event.ends_session
     assert event.turns == ()
 
 
@@ -284,7 +284,7 @@ def test_a_call_nobody_allowlisted_is_left_to_its_person():
 
 
 def test_an_allowlisted_call_becomes_a_rule_for_the_session_and_no_wider():
-    decision = asked_for("touch it", grant="session")["hookSpecificOutput"]["decision"]
+    decision = asked_for("touch it", permission_grant="session")["hookSpecificOutput"]["decision"]
 
     assert decision["behavior"] == "allow"
     assert decision["updatedPermissions"] == [
@@ -299,13 +299,13 @@ def test_an_allowlisted_call_becomes_a_rule_for_the_session_and_no_wider():
 
 @pytest.mark.parametrize("command", ["rm *", "echo $(id)", "a\nb", "git commit -m 'x' \\", "  "])
 def test_what_a_rule_would_widen_is_allowed_once(command):
-    decision = asked_for(command, grant="session")["hookSpecificOutput"]["decision"]
+    decision = asked_for(command, permission_grant="session")["hookSpecificOutput"]["decision"]
 
     assert decision == {"behavior": "allow"}
 
 
 def test_an_entry_that_ends_makes_no_rule():
-    decision = asked_for("touch it", grant="once")["hookSpecificOutput"]["decision"]
+    decision = asked_for("touch it", permission_grant="once")["hookSpecificOutput"]["decision"]
 
     assert decision == {"behavior": "allow"}
 
@@ -313,7 +313,7 @@ def test_an_entry_that_ends_makes_no_rule():
 def test_a_file_is_allowed_once_since_a_rule_would_allow_any_edit_of_it():
     body = a_body("PermissionRequest", tool_name="Edit", tool_input={"file_path": "/a"})
 
-    reply = answer(replace(read(body), grant="session"), a_directive())
+    reply = answer(replace(read(body), permission_grant="session"), a_directive())
 
     assert reply["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
 
@@ -321,7 +321,9 @@ def test_a_file_is_allowed_once_since_a_rule_would_allow_any_edit_of_it():
 def test_an_ended_run_is_permitted_nothing():
     body = a_body("PermissionRequest", tool_name="Bash", tool_input={"command": "ls"})
 
-    reply = answer(replace(read(body), grant="session"), a_directive(DirectiveAction.STOP))
+    reply = answer(
+        replace(read(body), permission_grant="session"), a_directive(DirectiveAction.STOP)
+    )
 
     decision = reply["hookSpecificOutput"]["decision"]
     assert (decision["behavior"], decision["interrupt"]) == ("deny", True)
@@ -329,8 +331,10 @@ def test_an_ended_run_is_permitted_nothing():
 
 @pytest.mark.parametrize("grant", [None, "session"])
 def test_what_people_answer_is_said_as_it_is(grant):
-    allowed = asked_for("touch it", answered="allow_once", grant=grant)
-    denied = asked_for("touch it", answered="deny", answer_text="Use make.", grant=grant)
+    allowed = asked_for("touch it", permission_answer="allow_once", permission_grant=grant)
+    denied = asked_for(
+        "touch it", permission_answer="deny", answer_text="Use make.", permission_grant=grant
+    )
 
     assert allowed["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
     assert denied["hookSpecificOutput"]["decision"] == {
@@ -353,8 +357,8 @@ def test_what_people_answer_is_said_as_it_is(grant):
 def test_a_question_is_kept_open_only_where_its_dialog_stands_meanwhile(wiring, tool, for_s):
     event = read(a_body("PermissionRequest", tool_name=tool, tool_input={"command": "ls"}))
 
-    assert asks_for_s(replace(event, wiring=wiring)) == for_s
-    assert asks_for_s(replace(event, wiring=wiring, asks=None)) is None
+    assert permission_wait_s(replace(event, wiring=wiring)) == for_s
+    assert permission_wait_s(replace(event, wiring=wiring, permission_call=None)) is None
 
 
 # --- parking -------------------------------------------------------------------

@@ -6,7 +6,13 @@ from decimal import Decimal
 import pytest
 
 from guard.adapters.base import Wiring
-from guard.adapters.claude_code.adapter import EVENT, SETTINGS, look_up, sends_telemetry, usage_body
+from guard.adapters.claude_code.adapter import (
+    SETTINGS,
+    USAGE_EVENT,
+    local_facts,
+    sends_telemetry,
+    usage_body,
+)
 from guard.adapters.claude_code.hooks import calls_of, read
 from guard.pricing import price
 from guard.sdk.connections import USER_WIDE
@@ -40,7 +46,7 @@ def transcript(tmp_path):
 def told_by(transcript):
     body = {"session_id": "s-1", "hook_event_name": "PostToolUse", "tool_name": "Bash"}
     body |= {"transcript_path": str(transcript), "tool_input": {}}
-    return calls_of(body | look_up(body))
+    return calls_of(body | local_facts(body))
 
 
 def in_settings(settings, **fields):
@@ -102,7 +108,7 @@ def test_a_body_for_the_money_alone_tells_nothing_of_the_work():
 
     sent = usage_body(body)
 
-    assert sent == {"session_id": "s", "hook_event_name": EVENT, "cwd": "/x"}
+    assert sent == {"session_id": "s", "hook_event_name": USAGE_EVENT, "cwd": "/x"}
     assert (read(sent).turns, read(sent).takes_messages) == ((), False)
 
 

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from guard.adapters.claude_code.adapter import EVENT, SETTINGS
+from guard.adapters.claude_code.adapter import SETTINGS, USAGE_EVENT
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
-from guard.adapters.hook import HEADER
+from guard.adapters.hook import HOOK_HEADER
 from guard.connect import command as connect
 from guard.connect import disconnect, doctor
 from guard.hooks import command as hook
@@ -44,7 +44,7 @@ def settings_of(project):
 def test_a_project_is_connected_in_its_local_settings(project, capsys):
     assert connect_in(project) == 0
 
-    hook_before_a_tool = SETTINGS.subscribed(settings_of(project))["PreToolUse"]
+    hook_before_a_tool = SETTINGS.hooks_by_event(settings_of(project))["PreToolUse"]
     assert hook_before_a_tool["headers"]["Authorization"] == f"Bearer {KEY}"
     assert hook_before_a_tool["url"] == f"{URL}/api/v1/hooks/claude-code/"
     assert hook_before_a_tool["allowedEnvVars"] == ["CLAUDE_CODE_ENTRYPOINT"]
@@ -81,7 +81,7 @@ def test_a_replaced_key_is_not_shown_either(project, capsys):
 def test_the_forwarder_is_called_by_its_absolute_path(project):
     connect_in(project)
 
-    start = SETTINGS.subscribed(settings_of(project))["SessionStart"]
+    start = SETTINGS.hooks_by_event(settings_of(project))["SessionStart"]
     assert start["command"].startswith("/")
 
 
@@ -89,7 +89,7 @@ def test_without_a_project_the_persons_settings_are_used(home):
     guard(connect, "--url", URL, "--key", KEY)
 
     written = json.loads((home / ".claude" / "settings.json").read_text())
-    assert set(SETTINGS.subscribed(written)) == {*HOOKS, IDLE, EVENT}
+    assert set(SETTINGS.hooks_by_event(written)) == {*HOOKS, IDLE, USAGE_EVENT}
 
 
 def test_a_repository_ignores_the_local_settings_from_now_on(repository):
@@ -164,7 +164,7 @@ def test_connecting_again_needs_no_key_again(project):
     connect_in(project)
 
     assert guard(connect, "--project-dir", project, "--fail", "closed") == 0
-    assert SETTINGS.subscribed(settings_of(project))["PreToolUse"]["onFailure"] == "block"
+    assert SETTINGS.hooks_by_event(settings_of(project))["PreToolUse"]["onFailure"] == "block"
 
 
 class Terminal:
@@ -230,7 +230,7 @@ def server():
 def connect_to(server, project, *words):
     args = ("--url", server.url, "--key", KEY, "--project-dir", project)
     assert guard(connect, *args, *words) == 0
-    return SETTINGS.subscribed(settings_of(project))
+    return SETTINGS.hooks_by_event(settings_of(project))
 
 
 def test_the_project_says_whether_it_fails_open_or_closed(server, project):
@@ -346,7 +346,7 @@ def test_a_longer_hold_gets_a_longer_time_out(server, project):
     hooks = connect_to(server, project)
 
     assert hooks["PreToolUse"]["timeout"] == 4 * 3600 + HOLD_MARGIN_S
-    assert f"timeout={4 * 3600 + HOLD_MARGIN_S}" in hooks["PreToolUse"]["headers"][HEADER]
+    assert f"timeout={4 * 3600 + HOLD_MARGIN_S}" in hooks["PreToolUse"]["headers"][HOOK_HEADER]
 
 
 @pytest.mark.parametrize(
@@ -375,8 +375,10 @@ def test_every_hook_may_go_through_the_forwarder(server, project):
 
 
 def test_a_session_is_parked_only_where_the_person_asked_for_it(server, project):
-    asked = connect_to(server, project, "--defer-after", "900")["PreToolUse"]["headers"][HEADER]
-    silent = connect_to(server, project)["PreToolUse"]["headers"][HEADER]
+    asked = connect_to(server, project, "--defer-after", "900")["PreToolUse"]["headers"][
+        HOOK_HEADER
+    ]
+    silent = connect_to(server, project)["PreToolUse"]["headers"][HOOK_HEADER]
 
     assert ("defer=900" in asked, "defer" in silent) == (True, False)
 
@@ -560,7 +562,7 @@ def test_without_git_the_listing_is_walked_and_bounded(project):
         (project / folder / "a.py").write_text("")
     (project / "README.md").write_text("")
 
-    assert hook.workspace_of(project) == ["README.md", "src/a.py"]
+    assert hook.list_files(project) == ["README.md", "src/a.py"]
 
 
 def test_a_huge_workspace_gives_its_top(project, monkeypatch):
@@ -570,7 +572,7 @@ def test_a_huge_workspace_gives_its_top(project, monkeypatch):
         (project / "deep" / f"{n}.py").write_text("")
     (project / "z.toml").write_text("")
 
-    assert hook.workspace_of(project) == ["z.toml", "deep/0.py", "deep/1.py"]
+    assert hook.list_files(project) == ["z.toml", "deep/0.py", "deep/1.py"]
 
 
 # --- the doctor ------------------------------------------------------------------

@@ -48,7 +48,7 @@ def run_hook(event, tmp_path, script, *, fail="open", output="{}"):
     if script is not None:
         forwarder.write_text(f"#!/bin/sh\n{script}\n")
         forwarder.chmod(0o755)
-    command = SETTINGS.subscribed(with_hooks({}, fail, (str(forwarder),)))[event]["command"]
+    command = SETTINGS.hooks_by_event(with_hooks({}, fail, (str(forwarder),)))[event]["command"]
     return subprocess.run(
         ["bash", "-c", command],
         input=output,
@@ -63,7 +63,7 @@ def run_hook(event, tmp_path, script, *, fail="open", output="{}"):
 
 
 def test_every_hook_is_subscribed_to():
-    assert set(SETTINGS.subscribed(with_hooks({}))) == set(HOOKS)
+    assert set(SETTINGS.hooks_by_event(with_hooks({}))) == set(HOOKS)
 
 
 def test_what_was_there_is_kept_and_comes_back():
@@ -86,7 +86,7 @@ def test_another_forwarder_replaces_ours():
     hooks = with_hooks(with_hooks({}), forwarder=("/new/guard",))["hooks"]
 
     assert [len(groups) for groups in hooks.values()] == [1] * len(HOOKS)
-    assert forwarder_of(SETTINGS.subscribed({"hooks": hooks})["BeforeTool"]) == "/new/guard"
+    assert forwarder_of(SETTINGS.hooks_by_event({"hooks": hooks})["BeforeTool"]) == "/new/guard"
 
 
 def test_settings_of_an_odd_shape_survive():
@@ -100,8 +100,10 @@ def test_settings_of_an_odd_shape_survive():
 
 
 def test_a_held_call_outlasts_the_servers_hold_limit_in_milliseconds():
-    assert SETTINGS.subscribed(with_hooks({}))["BeforeTool"]["timeout"] > 3600 * 1000
-    assert SETTINGS.subscribed(with_hooks({}, hold_s=7500))["BeforeTool"]["timeout"] == 7500 * 1000
+    assert SETTINGS.hooks_by_event(with_hooks({}))["BeforeTool"]["timeout"] > 3600 * 1000
+    assert (
+        SETTINGS.hooks_by_event(with_hooks({}, hold_s=7500))["BeforeTool"]["timeout"] == 7500 * 1000
+    )
 
 
 def test_no_key_stands_in_the_file():
@@ -155,8 +157,8 @@ def test_a_project_is_connected_and_disconnected(project, home, capsys):
     assert connect_in(project) == 0
 
     written = json.loads((project / ".gemini" / "settings.json").read_text())
-    assert set(SETTINGS.subscribed(written)) == set(HOOKS)
-    assert os.access(forwarder_of(SETTINGS.subscribed(written)["BeforeTool"]), os.X_OK)
+    assert set(SETTINGS.hooks_by_event(written)) == set(HOOKS)
+    assert os.access(forwarder_of(SETTINGS.hooks_by_event(written)["BeforeTool"]), os.X_OK)
     shown = capsys.readouterr().out
     assert "folders you trust" in shown
     assert KEY not in shown
@@ -234,7 +236,7 @@ def test_the_doctor_sees_hooks_that_were_switched_off(project, home, capsys, swi
 def test_the_doctor_says_that_the_forwarder_is_gone(project, capsys):
     connect_in(project, "--fail", "closed")
     file = project / ".gemini" / "settings.json"
-    real = forwarder_of(SETTINGS.subscribed(json.loads(file.read_text()))["BeforeTool"])
+    real = forwarder_of(SETTINGS.hooks_by_event(json.loads(file.read_text()))["BeforeTool"])
     file.write_text(file.read_text().replace(real, "/nowhere/guard"))
 
     assert guard(doctor, "--project-dir", project) == 1

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from guard.adapters.base import Wiring
-from guard.adapters.claude_code.adapter import EVENT, SETTINGS, abilities
+from guard.adapters.claude_code.adapter import SETTINGS, USAGE_EVENT, abilities
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
-from guard.adapters.hook import HEADER, HookWiring
+from guard.adapters.hook import HOOK_HEADER, HookWiring
 
 KEY = "mc_secret_key_1234567890"
 URL = "http://127.0.0.1:9"
@@ -28,7 +28,7 @@ def with_hooks(settings, **fields):
 
 
 def test_every_hook_is_subscribed_to():
-    assert set(SETTINGS.subscribed(with_hooks({}))) == {*HOOKS, IDLE, EVENT}
+    assert set(SETTINGS.hooks_by_event(with_hooks({}))) == {*HOOKS, IDLE, USAGE_EVENT}
 
 
 def test_what_was_there_is_kept():
@@ -66,23 +66,23 @@ def test_settings_of_an_odd_shape_survive():
 
 
 def test_a_held_call_outlasts_the_servers_hold_limit():
-    assert SETTINGS.subscribed(with_hooks({}))["PreToolUse"]["timeout"] > 3600
+    assert SETTINGS.hooks_by_event(with_hooks({}))["PreToolUse"]["timeout"] > 3600
 
 
 def test_a_permission_may_be_answered_as_long_and_leaves_the_dialog_if_we_are_away():
-    asking = SETTINGS.subscribed(with_hooks({}, fail="closed"))["PermissionRequest"]
+    asking = SETTINGS.hooks_by_event(with_hooks({}, fail="closed"))["PermissionRequest"]
 
     assert (asking["timeout"], asking["onFailure"]) == (3900, "continue")
-    assert HookWiring.read(asking["headers"][HEADER]).answer_s == 3900
+    assert HookWiring.read(asking["headers"][HOOK_HEADER]).answer_s == 3900
     others = [
-        hook for name, hook in SETTINGS.subscribed(with_hooks({})).items() if "headers" in hook
+        hook for name, hook in SETTINGS.hooks_by_event(with_hooks({})).items() if "headers" in hook
     ]
-    waits = [HookWiring.read(hook["headers"][HEADER]).answer_s for hook in others]
+    waits = [HookWiring.read(hook["headers"][HOOK_HEADER]).answer_s for hook in others]
     assert waits.count(None) == len(waits) - 1
 
 
 def test_through_the_forwarder_a_permission_is_asked_at_the_terminal():
-    asking = SETTINGS.subscribed(with_hooks({}, via="command"))["PermissionRequest"]
+    asking = SETTINGS.hooks_by_event(with_hooks({}, via="command"))["PermissionRequest"]
 
     assert (asking["type"], asking["timeout"]) == ("command", 30)
 
@@ -99,19 +99,19 @@ def test_through_the_forwarder_a_permission_is_asked_at_the_terminal():
 def test_the_doctor_knows_whether_a_permission_can_be_answered_from_elsewhere(asking, works):
     found = abilities({"PermissionRequest": asking})
 
-    assert [finding.works for finding in found if finding.what == "permit"] == works
+    assert [finding.works for finding in found if finding.name == "permit"] == works
 
 
 @pytest.mark.parametrize(("fail", "before_a_tool"), [("open", "continue"), ("closed", "block")])
 def test_only_the_hook_before_a_tool_may_block(fail, before_a_tool):
-    hooks = SETTINGS.subscribed(with_hooks({}, fail=fail))
+    hooks = SETTINGS.hooks_by_event(with_hooks({}, fail=fail))
 
     assert hooks["PreToolUse"]["onFailure"] == before_a_tool
     assert hooks["PostToolUse"]["onFailure"] == hooks["Stop"]["onFailure"] == "continue"
 
 
 def test_the_start_of_a_session_goes_through_the_forwarder():
-    start = SETTINGS.subscribed(with_hooks({}, forwarder=["/opt/py", "-m", "guard.cli"]))[
+    start = SETTINGS.hooks_by_event(with_hooks({}, forwarder=["/opt/py", "-m", "guard.cli"]))[
         "SessionStart"
     ]
 

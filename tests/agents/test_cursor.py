@@ -210,7 +210,7 @@ def test_what_was_there_is_kept_and_comes_back():
 
     written = with_hooks(theirs)
 
-    assert set(SETTINGS.subscribed(written)) == set(HOOKS)
+    assert set(SETTINGS.hooks_by_event(written)) == set(HOOKS)
     assert written["hooks"]["preToolUse"][0] == {"command": "./mine.sh"}
     assert with_hooks(written) == written
     assert SETTINGS.disconnected(written) == before == theirs
@@ -221,7 +221,7 @@ def test_what_was_there_is_kept_and_comes_back():
 
 @pytest.mark.parametrize(("fail", "closed"), [("open", False), ("closed", True)])
 def test_only_the_hook_before_a_tool_may_block(fail, closed):
-    hooks = SETTINGS.subscribed(with_hooks({}, fail, hold_s=7500))
+    hooks = SETTINGS.hooks_by_event(with_hooks({}, fail, hold_s=7500))
 
     assert hooks["preToolUse"]["failClosed"] is closed
     assert not any(hook.get("failClosed") for event, hook in hooks.items() if event != "preToolUse")
@@ -257,9 +257,9 @@ def test_connect_doctor_and_disconnect_say_that_nobody_has_seen_it_work(project,
 
 
 def test_the_forwarder_finds_the_project_by_its_workspace(project):
-    assert hook.directory_of(a_body("sessionStart")) == "/home/ann/tidepool"
-    assert hook.directory_of({"cwd": "/x"}) == "/x"
-    assert hook.directory_of({"workspace_roots": [], "cwd": None}) == ""
+    assert hook.working_directory(a_body("sessionStart")) == "/home/ann/tidepool"
+    assert hook.working_directory({"cwd": "/x"}) == "/x"
+    assert hook.working_directory({"workspace_roots": [], "cwd": None}) == ""
 
 
 def test_the_doctor_says_what_is_not_connected(project, capsys):

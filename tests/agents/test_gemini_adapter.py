@@ -7,7 +7,7 @@ import pytest
 from guard.adapters import base
 from guard.adapters.capabilities import Capabilities
 from guard.adapters.gemini import hooks as gemini
-from guard.adapters.gemini.adapter import MOST_CALLS, look_up
+from guard.adapters.gemini.adapter import MAX_CALLS, local_facts
 from guard.adapters.gemini.hooks import HOOKS, answer, read, response_text
 from guard.errors import UnreadableHook
 from guard.turn import Phase, Role, Usage
@@ -58,12 +58,12 @@ def test_an_outcome_names_the_call_it_belongs_to():
 
     assert proposed.turns[0].phase is Phase.PROPOSED
     assert end.turns[0].phase is Phase.DONE
-    assert proposed.turns[0].key.startswith(end.outcome_of)
+    assert proposed.turns[0].key.startswith(end.proposal_prefix)
 
 
 @pytest.mark.parametrize("other", [{"tool_input": {"command": "pwd"}}, {"tool_name": "grep"}])
 def test_another_call_is_another(other):
-    assert not read(a_call(**other)).turns[0].key.startswith(read(an_end("x")).outcome_of)
+    assert not read(a_call(**other)).turns[0].key.startswith(read(an_end("x")).proposal_prefix)
 
 
 def test_the_same_call_again_has_a_key_of_its_own():
@@ -108,9 +108,9 @@ def test_a_tool_that_failed_is_an_error():
 
 
 def test_a_file_that_is_not_there_is_missed():
-    assert gemini.misses(an_end("x", error=NOT_FOUND))
-    assert not gemini.misses(an_end("x", error="odd"))
-    assert not gemini.misses(a_call())
+    assert gemini.reports_missing_path(an_end("x", error=NOT_FOUND))
+    assert not gemini.reports_missing_path(an_end("x", error="odd"))
+    assert not gemini.reports_missing_path(a_call())
 
 
 @pytest.mark.parametrize("error", ["broken", {"type": "odd"}])
@@ -162,7 +162,7 @@ def test_only_the_hook_before_a_tool_holds():
 
 
 def test_the_end_of_a_session_is_an_end():
-    assert read(a_body("SessionEnd", reason="exit")).ends
+    assert read(a_body("SessionEnd", reason="exit")).ends_session
 
 
 @pytest.mark.parametrize("event", ["BeforeModel", "Notification", "SessionStart", "AfterModel"])
@@ -261,7 +261,7 @@ def transcript(tmp_path):
 
 def seen_beside(transcript, **fields):
     body = a_call(transcript_path=str(transcript), **fields)
-    return read(body | look_up(body)).calls
+    return read(body | local_facts(body)).calls
 
 
 def test_the_transcript_tells_what_was_cached(transcript):
@@ -282,13 +282,13 @@ def test_only_the_last_calls_of_a_long_transcript_are_told(transcript):
 
     ids = [call.call_id for call in seen_beside(transcript(*lines))]
 
-    assert ids == [f"m-{n}" for n in range(4000 - MOST_CALLS, 4000)]
+    assert ids == [f"m-{n}" for n in range(4000 - MAX_CALLS, 4000)]
 
 
 def test_no_text_of_a_transcript_leaves_the_machine(transcript):
     body = a_call(transcript_path=str(transcript(a_message("m-1"))))
 
-    assert "secret" not in json.dumps(look_up(body))
+    assert "secret" not in json.dumps(local_facts(body))
 
 
 def test_a_subagents_calls_are_counted_with_its_session(transcript):
@@ -316,14 +316,14 @@ def test_beside_a_transcript_the_hooks_own_count_is_left_out(transcript):
     usage = {"promptTokenCount": 1500, "candidatesTokenCount": 42, "totalTokenCount": 1552}
     body = an_answer(usage, transcript_path=str(transcript(a_message("m-1"))))
 
-    assert [call.source for call in read(body | look_up(body)).calls] == ["transcript"]
+    assert [call.source for call in read(body | local_facts(body)).calls] == ["transcript"]
 
 
 def test_without_a_transcript_the_hooks_own_count_stands(tmp_path):
     usage = {"promptTokenCount": 1500, "candidatesTokenCount": 42, "totalTokenCount": 1552}
     body = an_answer(usage, transcript_path=str(tmp_path / "none.jsonl"))
 
-    assert [call.source for call in read(body | look_up(body)).calls] == ["turns"]
+    assert [call.source for call in read(body | local_facts(body)).calls] == ["turns"]
 
 
 # --- answering -----------------------------------------------------------------

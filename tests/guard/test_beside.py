@@ -33,7 +33,7 @@ class Session:
         self.refusals -= 1
         return self.refusals < 0
 
-    def say(self, text):
+    def send_text(self, text):
         self.deaf -= 1
         if self.deaf >= 0:
             return False

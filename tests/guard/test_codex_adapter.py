@@ -38,7 +38,7 @@ def only_turn(body):
     return turn
 
 
-def specific(reply):
+def event_output(reply):
     return reply["hookSpecificOutput"]
 
 
@@ -108,7 +108,7 @@ def test_only_the_hook_before_a_tool_holds():
 
 
 def test_a_session_end_ends():
-    assert read(a_body("SessionEnd", reason="other")).ends
+    assert read(a_body("SessionEnd", reason="other")).ends_session
 
 
 @pytest.mark.parametrize("body", [{}, {"hook_event_name": "Stop"}, {"session_id": "s"}])
@@ -155,11 +155,11 @@ def test_a_note_goes_beside_the_call():
     for event in ("PreToolUse", "PostToolUse", "UserPromptSubmit"):
         reply = answer(read(a_body(event)), a_directive("mind the gap"))
 
-        assert specific(reply) == {"hookEventName": event, "additionalContext": "mind the gap"}
+        assert event_output(reply) == {"hookEventName": event, "additionalContext": "mind the gap"}
 
 
 def test_a_skipped_call_is_denied_with_the_correction():
-    reply = specific(answer(read(a_call()), a_directive("use rg", call=CallAction.SKIP)))
+    reply = event_output(answer(read(a_call()), a_directive("use rg", call=CallAction.SKIP)))
 
     assert (reply["permissionDecision"], reply["permissionDecisionReason"]) == ("deny", "use rg")
 
@@ -168,8 +168,8 @@ def test_a_denial_always_has_a_reason():
     skipped = answer(read(a_call()), a_directive(call=CallAction.SKIP))
     held = answer(read(a_call()), a_directive(action=DirectiveAction.HOLD))
 
-    assert specific(skipped)["permissionDecisionReason"] == NOT_RUN
-    assert specific(held)["permissionDecisionReason"] == STILL_HELD
+    assert event_output(skipped)["permissionDecisionReason"] == NOT_RUN
+    assert event_output(held)["permissionDecisionReason"] == STILL_HELD
 
 
 def test_before_a_tool_nothing_is_said_that_codex_refuses():
@@ -177,7 +177,7 @@ def test_before_a_tool_nothing_is_said_that_codex_refuses():
     reply = answer(read(a_call(guard={"pid": 77})), STOP)
 
     assert set(reply) == {"hookSpecificOutput", "guard"}
-    assert specific(reply)["permissionDecision"] == "deny"
+    assert event_output(reply)["permissionDecision"] == "deny"
     assert reply["guard"] == {"end": "Ended by Ann."}
 
 
@@ -254,7 +254,7 @@ def test_a_long_session_tells_its_last_calls(tmp_path):
     found = codex_rollout.rollout_facts(a_body("Stop", transcript_path=path))
 
     assert found["model_calls"][-1]["id"] == "resp_98"
-    assert len(found["model_calls"]) == codex_rollout.MOST_CALLS
+    assert len(found["model_calls"]) == codex_rollout.MAX_CALLS
 
 
 @pytest.mark.parametrize("path", ["", "/nowhere/at/all.jsonl", "."])
@@ -274,7 +274,7 @@ THEIRS = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "mi
 
 
 def test_every_hook_is_subscribed_to_and_holds_no_key():
-    hooks = SETTINGS.subscribed(SETTINGS.connected({}, WIRING))
+    hooks = SETTINGS.hooks_by_event(SETTINGS.connected({}, WIRING))
 
     assert set(hooks) == set(HOOKS)
     assert "mc_secret" not in json.dumps(hooks)
@@ -296,7 +296,7 @@ def test_connecting_twice_changes_nothing_more():
 
 
 def test_each_time_out_outlasts_the_one_inside_it():
-    hooks = SETTINGS.subscribed(SETTINGS.connected({}, WIRING))
+    hooks = SETTINGS.hooks_by_event(SETTINGS.connected({}, WIRING))
 
     assert hooks["PreToolUse"]["timeout"] == HOOK_HOLD_S > 3600 + FORWARDER_EARLY_S
     assert hooks["PostToolUse"]["timeout"] == REPORT_HOOK_S > REPORT_S

@@ -3,7 +3,7 @@
 import pytest
 
 from guard.adapters import adapter_of
-from guard.adapters.claude_code.adapter import misses, rests
+from guard.adapters.claude_code.adapter import reports_missing_path, stays_open
 from guard.adapters.hook import HookEvent, HookWiring
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks.watcher import (
@@ -80,7 +80,7 @@ def test_a_session_that_does_not_live_on_is_not_waited_beside():
     ],
 )
 def test_only_a_session_that_stays_open_is_waited_beside(environment, lives_on):
-    assert rests(environment) is lives_on
+    assert stays_open(environment) is lives_on
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_only_a_session_that_stays_open_is_waited_beside(environment, lives_on):
     ],
 )
 def test_a_missing_path_asks_for_the_files_again(error, misses_one):
-    assert misses({"error": error}) is misses_one
+    assert reports_missing_path({"error": error}) is misses_one
 
 
 # --- what a request says of its wiring --------------------------------------------

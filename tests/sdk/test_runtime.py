@@ -12,7 +12,7 @@ import pytest
 from guard import Engine, Role, Session, Turn
 from guard.errors import ModelFailed, ToolFailed
 from guard.runtime import Agent, ChatModel, Tool, Workspace, run_agent, run_multi_agent
-from guard.runtime.model import Draft
+from guard.runtime.model import StreamedAnswer
 from tests.guard.chat_endpoint import ChatServer, Reply, a_completion, a_refusal
 from tests.installations import ROOT
 
@@ -116,10 +116,10 @@ def test_calls_are_put_together_from_their_pieces():
 
 
 def test_calls_without_an_index_are_told_apart_by_their_ids():
-    draft = Draft()
+    draft = StreamedAnswer()
     for call_id in ("c-1", "c-2"):
         call = {"id": call_id, "function": {"name": "list_files", "arguments": "{}"}}
-        draft.take(chunk("tool_calls", tool_calls=[call]))
+        draft.add_chunk(chunk("tool_calls", tool_calls=[call]))
 
     calls = draft.answer()["choices"][0]["message"]["tool_calls"]
     assert [call["id"] for call in calls] == ["c-1", "c-2"]

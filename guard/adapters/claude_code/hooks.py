@@ -16,16 +16,16 @@ import json
 from dataclasses import replace
 from typing import Any, Literal
 
-from guard.adapters.base import STOPPED, Answer, Body, deny, specific, texts_of, why_not_run
+from guard.adapters.base import STOPPED, Answer, Body, deny, event_output, refusal_reason, texts_of
 from guard.adapters.hook import HookEvent, ModelCall
 from guard.adapters.parsing import (
     forwarded_calls,
     mapping,
-    named_subagent,
-    read_answer,
     read_call,
     read_event,
+    read_last_message,
     read_prompt,
+    subagent_name,
     text,
 )
 from guard.formats.claude_code import usage_of
@@ -54,102 +54,104 @@ IDLE = "Idle"
 HOLDING = frozenset({"PreToolUse"})
 
 # Events whose answer reaches the model; a Stop's does too, once.
-MODEL_READS = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"})
+READ_BY_MODEL = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"})
 
 # The beginning of a prompt that no person typed: a background task is done, or a hook woke the
 # session. It does not reset a streak, and does not name a run.
-NOTIFICATION = "<task-notification>"
+TASK_NOTIFICATION = "<task-notification>"
 # Characters that are not literal in a rule of Claude Code: the rule `rm *` would permit
 # `rm anything`.
-WILD = frozenset("*()\\\n\r")
+WILDCARDS = frozenset("*()\\\n\r")
 # A hold ends this long before the hook's time-out: its answer must arrive, and if we answer
 # nothing, it must be known who ended it.
-GIVES_UP_EARLY_S = 60.0
+ANSWER_EARLY_S = 60.0
 # `claude -p` has no dialog and denies by itself: we delay that only briefly.
 HEADLESS_S = 120.0
 # Claude Code's word for a session with a person at its terminal.
-AT_A_TERMINAL = "cli"
+TERMINAL_ENTRY = "cli"
 # These tools ask their person for more than a yes.
-OWN = frozenset({"AskUserQuestion", "ExitPlanMode"})
+INTERACTIVE_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 DENIED = "A person denied this call in Mission Control."
 
 
 def capabilities(event: HookEvent) -> dict[str, Any]:
     """Return what can really be done to a Claude Code session through its hooks."""
-    at_rest = ["when_idle"] if event.idles else []
-    can: dict[str, Any] = {
+    at_rest = ["when_idle"] if event.waits_for_message else []
+    report: dict[str, Any] = {
         "hold": True,
         "inject": ["at_next_tool", "at_stop", *at_rest],
         "terminate": "hook",
         "cost": "otlp",
     }
     if event.wiring.timeout_s is not None:
-        can["patience_s"] = max(event.wiring.timeout_s - GIVES_UP_EARLY_S, 1.0)
+        report["patience_s"] = max(event.wiring.timeout_s - ANSWER_EARLY_S, 1.0)
     # Our forwarder keeps waiting across a restart of the server. An HTTP hook of the agent cannot;
     # its settings decide what becomes of the call.
     if event.wiring.via == "command":
-        return can | {"away": "waits"}
+        return report | {"away": "waits"}
     away = {"open": "runs", "closed": "blocked"}.get(event.wiring.fail)
-    return can | ({"away": away} if away else {})
+    return report | ({"away": away} if away else {})
 
 
 def read(body: Body) -> HookEvent:
     """Read one hook body; an event that we do not use has no turns."""
     event = read_event(body, client=CLIENT, title="Claude Code")
-    is_typed = not text(body, "prompt").startswith(NOTIFICATION)
+    is_typed = not text(body, "prompt").startswith(TASK_NOTIFICATION)
     turn: Turn | None = None
     match event.name:
         case "PreToolUse":
-            turn = _call(body, phase=Phase.PROPOSED)
+            turn = _read_call(body, phase=Phase.PROPOSED)
         case "PostToolUse":
             response = body.get("tool_response")
             # A command that its person interrupted is reported as a success, with its output so
             # far.
             error = "interrupted" if mapping(response).get("interrupted") is True else None
-            turn = _call(body, result=response_text(response), error=error)
+            turn = _read_call(body, result=response_text(response), error=error)
         case "PostToolUseFailure":
-            turn = _call(body, error=text(body, "error") or "the tool failed")
+            turn = _read_call(body, error=text(body, "error") or "the tool failed")
         case "UserPromptSubmit":
             role = Role.USER if is_typed else Role.SYSTEM
             turn = read_prompt(body, id_field="prompt_id", role=role)
         case "Stop":
-            turn = read_answer(body)
+            turn = read_last_message(body)
     # A Stop that our own answer caused takes no message: answering it again would keep the agent
     # going for ever (Claude Code itself gives up after 8).
     ends_afresh = event.name == "Stop" and not event.stop_hook_active
     # Only rest and questions to its person count here: turns report the work. Claude Code reports a
     # question after six seconds, and rest after sixty.
-    notified = _NOTIFIED.get(text(body, "notification_type"))
+    notified = _PRESENCE_OF_NOTIFICATION.get(text(body, "notification_type"))
     return replace(
         event,
         prompt=event.prompt if is_typed else None,
-        subagent=named_subagent(body),
+        subagent=subagent_name(body),
         turns=(turn,) if turn else (),
         calls=calls_of(body),
-        asks=_call(body, phase=Phase.PROPOSED) if event.name == "PermissionRequest" else None,
-        idles=event.name == IDLE,
+        permission_call=_read_call(body, phase=Phase.PROPOSED)
+        if event.name == "PermissionRequest"
+        else None,
+        waits_for_message=event.name == IDLE,
         holds=event.name in HOLDING,
-        takes_messages=event.name in MODEL_READS or ends_afresh,
-        ends=event.name == "SessionEnd",
-        presence=notified if event.name == "Notification" else _RESTS.get(event.name),
+        takes_messages=event.name in READ_BY_MODEL or ends_afresh,
+        ends_session=event.name == "SessionEnd",
+        presence=notified if event.name == "Notification" else _PRESENCE_OF_EVENT.get(event.name),
     )
 
 
-_NOTIFIED: dict[str, Literal["idle", "waiting"]] = {
+_PRESENCE_OF_NOTIFICATION: dict[str, Literal["idle", "waiting"]] = {
     "permission_prompt": "waiting",
     "elicitation_dialog": "waiting",
     "idle_prompt": "idle",
 }
-_RESTS: dict[str, Literal["idle", "waiting"]] = {
+_PRESENCE_OF_EVENT: dict[str, Literal["idle", "waiting"]] = {
     "SessionStart": "idle",
     "Stop": "idle",
     "PermissionRequest": "waiting",
 }
 
 
-def _call(body: Body, **more: Any) -> Turn | None:
+def _read_call(body: Body, **more: Any) -> Turn | None:
     key, paths = text(body, "tool_use_id") or None, ("file_path", "notebook_path")
-    return read_call(body, key=key, agent=named_subagent(body), paths=paths, **more)
+    return read_call(body, key=key, agent=subagent_name(body), paths=paths, **more)
 
 
 def response_text(response: Any) -> str | None:
@@ -178,11 +180,13 @@ def response_text(response: Any) -> str | None:
     for field in ("content", "filenames", "result", "text"):
         if response.get(field):
             return response_text(response[field]) or ""
-    return json.dumps({k: v for k, v in response.items() if k not in _CLOCKS}, sort_keys=True)
+    return json.dumps(
+        {k: v for k, v in response.items() if k not in _DURATION_FIELDS}, sort_keys=True
+    )
 
 
 # Differs between two equal results, and says nothing about the work.
-_CLOCKS = frozenset({"durationMs", "durationSeconds", "totalDurationMs"})
+_DURATION_FIELDS = frozenset({"durationMs", "durationSeconds", "totalDurationMs"})
 
 
 def _block_text(block: Any) -> str:
@@ -202,7 +206,7 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     """
     if event.is_probe:
         return {}
-    if event.asks:
+    if event.permission_call:
         return answer_permission(event, directive)
     if directive.action is DirectiveAction.STOP:
         # End the session. `continue: false` before a tool does not stop that tool, only the loop
@@ -212,29 +216,33 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         return deny(event, reason) | ending if event.holds else ending
     # A headless session need not wait: its process ends, and it asks again when resumed.
     if directive.action is DirectiveAction.HOLD and event.parks_after_s is not None:
-        return specific(event, permissionDecision="defer", permissionDecisionReason=PARKED)
-    if reason := why_not_run(event, directive):
+        return event_output(event, permissionDecision="defer", permissionDecisionReason=PARKED)
+    if reason := refusal_reason(event, directive):
         return deny(event, reason)
     texts = texts_of(directive) if event.takes_messages else ""
-    return specific(event, additionalContext=texts) if texts else {}
+    return event_output(event, additionalContext=texts) if texts else {}
 
 
 PARKED = "Mission Control holds this call for a person. Resume the session to go on."
 
 
-def asks_for_s(event: HookEvent) -> float | None:
+def permission_wait_s(event: HookEvent) -> float | None:
     """Return how long people may be asked from here; None: not at all.
 
     It is unknown whether hosts other than a terminal show their dialog meanwhile.
     """
     waits_s = event.wiring.answer_s
-    if event.asks is None or waits_s is None or event.asks.tool in OWN:
+    if (
+        event.permission_call is None
+        or waits_s is None
+        or event.permission_call.tool in INTERACTIVE_TOOLS
+    ):
         return None
     # Half of a short wait: a minute less would leave nothing.
-    left_s = max(waits_s - GIVES_UP_EARLY_S, waits_s / 2)
+    left_s = max(waits_s - ANSWER_EARLY_S, waits_s / 2)
     if event.wiring.is_headless:
         return min(left_s, HEADLESS_S)
-    return left_s if event.wiring.entry == AT_A_TERMINAL else None
+    return left_s if event.wiring.entry == TERMINAL_ENTRY else None
 
 
 def answer_permission(event: HookEvent, directive: Directive) -> dict[str, Any]:
@@ -246,26 +254,26 @@ def answer_permission(event: HookEvent, directive: Directive) -> dict[str, Any]:
         # With `interrupt`: otherwise the model would read the denial and try another way.
         reason = directive.reason or STOPPED
         return _decision({"behavior": "deny", "message": reason, "interrupt": True})
-    if event.answered == "deny":
+    if event.permission_answer == "deny":
         message = f"{DENIED} {event.answer_text}" if event.answer_text else DENIED
         return _decision({"behavior": "deny", "message": message})
-    if event.answered == "allow_once":
+    if event.permission_answer == "allow_once":
         return _decision({"behavior": "allow"})
-    if event.grant is None:
+    if event.permission_grant is None:
         return {}
-    rule = exact_rule(event) if event.grant == "session" else None
+    rule = exact_rule(event) if event.permission_grant == "session" else None
     remembered = {"updatedPermissions": [rule]} if rule else {}
     return _decision({"behavior": "allow", **remembered})
 
 
 def exact_rule(event: HookEvent) -> dict[str, Any] | None:
     """Return a rule that permits only this call; None: no rule is that narrow."""
-    call = event.asks
+    call = event.permission_call
     command = (call.args or {}).get("command") if call else None
     # For other tools a rule names a path or a host, which is wider than the call on the card.
     if call is None or call.tool != "Bash" or not isinstance(command, str):
         return None
-    if not command.strip() or WILD & set(command):
+    if not command.strip() or WILDCARDS & set(command):
         return None
     return {
         "type": "addRules",

@@ -14,26 +14,26 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from guard.adapters.base import (
-    NO_MORE,
+    SESSION_ENDED,
     STOPPED,
     Answer,
     Body,
     deny,
-    specific,
+    event_output,
+    refusal_reason,
     texts_of,
-    why_not_run,
 )
 from guard.adapters.hook import HookEvent, ModelCall
 from guard.adapters.parsing import (
     forwarded_calls,
     mapping,
-    named_subagent,
-    read_answer,
     read_call,
     read_event,
+    read_last_message,
     read_prompt,
+    subagent_name,
     text,
-    whole,
+    whole_number,
 )
 from guard.formats.codex import PROVIDER, usage_of
 from guard.sdk.lineage import parent_of
@@ -57,7 +57,7 @@ HOOKS = (
 HOLDING = frozenset({"PreToolUse"})
 
 # Events whose answer reaches the model; a Stop's does too, once.
-MODEL_READS = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse"})
+READ_BY_MODEL = frozenset({"UserPromptSubmit", "PreToolUse", "PostToolUse"})
 
 
 def capabilities(event: HookEvent) -> dict[str, Any]:
@@ -68,13 +68,13 @@ def capabilities(event: HookEvent) -> dict[str, Any]:
     (`guard.adapters.codex.rpc`). If the session has no process of its own (an IDE's server holds
     many sessions), nothing ends it.
     """
-    is_known = event.agent_pid or event.kept or event.daemon
+    is_known = event.agent_pid or event.is_supervised or event.has_daemon
     ends = {"terminate": "signal"} if is_known else {"terminate": "not", "why": _NO_PROCESS}
     # Both reach the running turn: `guard run`, and our watcher of a daemon's session.
-    now = ["now"] if event.steered or event.daemon else []
+    now = ["now"] if event.is_steered or event.has_daemon else []
     return {
         "hold": True,
-        "inject": [*now, "at_next_tool", "at_stop", *(["when_idle"] if event.daemon else [])],
+        "inject": [*now, "at_next_tool", "at_stop", *(["when_idle"] if event.has_daemon else [])],
         "cost": "transcript" if event.forwarded else "not",
         "away": "waits" if event.forwarded else "runs",
         **ends,
@@ -89,45 +89,45 @@ _NO_PROCESS = {
 
 def read(body: Body) -> HookEvent:
     """Read one hook body; an event that we do not use has no turns."""
-    event, added = read_event(body, client=CLIENT, title="Codex"), mapping(body.get("guard"))
+    event, facts = read_event(body, client=CLIENT, title="Codex"), mapping(body.get("guard"))
     turn: Turn | None = None
     match event.name:
         case "PreToolUse":
-            turn = _call(body, phase=Phase.PROPOSED)
+            turn = _read_call(body, phase=Phase.PROPOSED)
         case "PostToolUse":
             output = response_text(body.get("tool_response"))
             # The rollout's exit code; without it, the one stated in the output.
-            code = whole(added.get("exit_code"))
-            if code is None and (found := _SAYS_EXIT_CODE.search((output or "")[:_HEAD_CHARS])):
+            code = whole_number(facts.get("exit_code"))
+            if code is None and (found := _EXIT_CODE.search((output or "")[:_MAX_HEAD_CHARS])):
                 code = int(found.group(1))
             failed = f"exit code {code}\n{output or ''}".rstrip() if code else None
-            turn = _call(body, result=None if code else output, error=failed)
+            turn = _read_call(body, result=None if code else output, error=failed)
         case "UserPromptSubmit":
             turn = read_prompt(body, id_field="turn_id")
         case "Stop":
-            turn = read_answer(body)
+            turn = read_last_message(body)
     parent, relation = parent_of(body)
-    steered = added.get("steered") is True
+    steered = facts.get("steered") is True
     # A Stop that our own answer caused takes no message: it would keep the agent going for ever.
     # Where `guard run` steers, it sends messages itself; a call that is not run still gets the
     # reason.
-    is_read = event.name in MODEL_READS or (event.name == "Stop" and not event.stop_hook_active)
+    is_read = event.name in READ_BY_MODEL or (event.name == "Stop" and not event.stop_hook_active)
     return replace(
         event,
-        subagent=named_subagent(body),
+        subagent=subagent_name(body),
         turns=(turn,) if turn else (),
         calls=calls_of(body),
         holds=event.name in HOLDING,
         takes_messages=is_read and not steered,
-        ends=event.name == "SessionEnd",
+        ends_session=event.name == "SessionEnd",
         denial_is_read=event.name in HOLDING,
-        agent_pid=whole(added.get("pid")),
-        kept=added.get("kept") is True,
-        steered=steered,
+        agent_pid=whole_number(facts.get("pid")),
+        is_supervised=facts.get("kept") is True,
+        is_steered=steered,
         parent_key=parent,
         relation=relation,
         presence=_PRESENCE.get(event.name),
-        daemon=added.get("daemon") is True,
+        has_daemon=facts.get("daemon") is True,
     )
 
 
@@ -140,13 +140,13 @@ _PRESENCE: dict[str, Literal["idle", "waiting"]] = {
 
 
 # The header that Codex puts before the output; only older versions give it to a hook.
-_SAYS_EXIT_CODE = re.compile(r"(?i)\A(?:.*\n){0,4}(?:process exited with code|exit code:?) (\d+)\b")
-_HEAD_CHARS = 400
+_EXIT_CODE = re.compile(r"(?i)\A(?:.*\n){0,4}(?:process exited with code|exit code:?) (\d+)\b")
+_MAX_HEAD_CHARS = 400
 
 
-def _call(body: Body, **more: Any) -> Turn | None:
+def _read_call(body: Body, **more: Any) -> Turn | None:
     key = text(body, "tool_use_id") or None
-    return read_call(body, key=key, agent=named_subagent(body), **more)
+    return read_call(body, key=key, agent=subagent_name(body), **more)
 
 
 def response_text(response: Any) -> str | None:
@@ -178,19 +178,19 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         # signals the process that it knows.
         reason, reply = directive.reason or STOPPED, Answer()
         if event.holds:
-            reply = deny(event, f"{reason} {NO_MORE}")
+            reply = deny(event, f"{reason} {SESSION_ENDED}")
         elif event.name == "UserPromptSubmit":
             reply = {"decision": "block", "reason": reason}
         elif event.name == "PostToolUse":
-            reply = specific(event, additionalContext=f"{reason} {NO_MORE}")
+            reply = event_output(event, additionalContext=f"{reason} {SESSION_ENDED}")
         return reply | ({"guard": {"end": reason}} if event.agent_pid else {})
-    if reason := why_not_run(event, directive):
+    if reason := refusal_reason(event, directive):
         return deny(event, reason)
     texts = texts_of(directive) if event.holds or event.takes_messages else ""
     if texts and event.name == "Stop":
         # A Stop hook can give a text only by preventing the end.
         return {"decision": "block", "reason": texts}
-    return specific(event, additionalContext=texts) if texts else {}
+    return event_output(event, additionalContext=texts) if texts else {}
 
 
 def calls_of(body: Body) -> tuple[ModelCall, ...]:

@@ -89,7 +89,7 @@ def socket_of_daemon() -> Path | None:
     return path.resolve() if path.exists() else None
 
 
-def reach(body: Mapping[str, Any]) -> DaemonSession | None:
+def reach_session(body: Mapping[str, Any]) -> DaemonSession | None:
     """Return a hook body's session if its daemon can be reached."""
     path = socket_of_daemon()
     return DaemonSession(path, thread=text(body, "session_id")) if path else None
@@ -110,7 +110,7 @@ class DaemonSession:
             return True
         return False
 
-    def say(self, words: str) -> bool:
+    def send_text(self, words: str) -> bool:
         """Put a text into the running turn, or begin a turn with it; True: it was taken."""
         given = [{"type": "text", "text": words}]
         with contextlib.suppress(*DAEMON_ERRORS), self._connect() as codex:
@@ -124,8 +124,8 @@ class DaemonSession:
 
     def _running_turn(self, codex: _WebSocketClient) -> str:
         listed = codex.request("thread/turns/list", threadId=self._thread, limit=1)
-        newest = mapping(next(iter(listed.get("data") or ()), None))
-        return text(newest, "id") if newest.get("status") == "inProgress" else ""
+        newest_files = mapping(next(iter(listed.get("data") or ()), None))
+        return text(newest_files, "id") if newest_files.get("status") == "inProgress" else ""
 
     @contextlib.contextmanager
     def _connect(self) -> Iterator[_WebSocketClient]:

@@ -13,7 +13,7 @@ from typing import Any
 from guard.adapters.base import (
     Adapter,
     Body,
-    Finding,
+    CheckResult,
     Hooks,
     HookSettings,
     Settings,
@@ -23,7 +23,7 @@ from guard.adapters.base import (
 from guard.adapters.cursor import hooks as cursor
 from guard.sdk.connections import HOOK_HOLD_S, REPORT_HOOK_S
 
-OURS = f" hook {cursor.CLIENT}"
+FORWARD_COMMAND = f" hook {cursor.CLIENT}"
 VERSION = 1
 UNVERIFIED = (
     "UNVERIFIED: this adapter was written after Cursor's documentation; nobody has seen it "
@@ -46,10 +46,10 @@ class CursorSettings(HookSettings):
     def connected(self, settings: Settings, wiring: Wiring) -> Settings:
         return {"version": VERSION, **super().connected(settings, wiring)}
 
-    def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
+    def hook_group(self, event: str, wiring: Wiring) -> dict[str, Any]:
         holds = event in cursor.HOLDING
         hook: dict[str, Any] = {
-            "command": f"{shlex.join(wiring.forwarder)}{OURS}",
+            "command": f"{shlex.join(wiring.forwarder)}{FORWARD_COMMAND}",
             "timeout": wiring.hold_s if holds else REPORT_HOOK_S,
         }
         if holds:
@@ -65,7 +65,7 @@ class CursorSettings(HookSettings):
         return {} if written == {"version": VERSION} != settings else written
 
     def is_ours(self, hook: Any) -> bool:
-        return isinstance(hook, dict) and str(hook.get("command", "")).endswith(OURS)
+        return isinstance(hook, dict) and str(hook.get("command", "")).endswith(FORWARD_COMMAND)
 
     def hooks_of(self, group: Any) -> list[Any]:
         return [group]
@@ -74,42 +74,42 @@ class CursorSettings(HookSettings):
 SETTINGS = CursorSettings()
 
 
-def look_up(_body: Body) -> Hooks:
+def local_facts(_body: Body) -> Hooks:
     """Report that our forwarder is used: it keeps waiting across a restart."""
     return {"guard": {}}
 
 
-def abilities(hooks: Hooks) -> tuple[Finding, ...]:
+def abilities(hooks: Hooks) -> tuple[CheckResult, ...]:
     """Return what these hooks can do, by the documentation, once the server answers."""
     holding = hooks.get("preToolUse") or {}
     # A shorter time-out lets a held call run before a person has answered.
-    patient = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
+    is_long_enough = int(holding.get("timeout") or 0) >= HOOK_HOLD_S
     blocks = bool(holding.get("failClosed"))
-    because = hold_reason(holding, minutes=HOOK_HOLD_S // 60, blocks=blocks)
+    reason = hold_reason(holding, minutes=HOOK_HOLD_S // 60, blocks=blocks)
     return (
-        _finding("observe", "postToolUse" in hooks, "each tool call"),
-        _finding("hold", patient, because),
-        _finding("inject", bool(holding), "with the held call, at next tool, at stop"),
-        _finding("terminate", False, cursor.WHY_NOT["terminate"]),
-        _finding("cost", False, cursor.WHY_NOT["cost"]),
+        _unverified("observe", "postToolUse" in hooks, "each tool call"),
+        _unverified("hold", is_long_enough, reason),
+        _unverified("inject", bool(holding), "with the held call, at next tool, at stop"),
+        _unverified("terminate", False, cursor.WHY_NOT["terminate"]),
+        _unverified("cost", False, cursor.WHY_NOT["cost"]),
     )
 
 
-def _finding(what: str, works: bool, because: str) -> Finding:
+def _unverified(name: str, works: bool, reason: str) -> CheckResult:
     # Cursor was not available: what its documentation says is marked as such.
-    return Finding(what, works, f"{because} (unverified)")
+    return CheckResult(name, works, f"{reason} (unverified)")
 
 
 ADAPTER = Adapter(
     client=cursor.CLIENT,
     title="Cursor (unverified)",
-    holding=cursor.HOLDING,
-    starts=frozenset({"sessionStart"}),
+    holding_events=cursor.HOLDING,
+    start_events=frozenset({"sessionStart"}),
     read=cursor.read,
     answer=cursor.answer,
     capabilities=cursor.capabilities,
     settings=SETTINGS,
     abilities=abilities,
     advice=(UNVERIFIED, BESIDE_CLAUDE),
-    look_up=look_up,
+    local_facts=local_facts,
 )

@@ -10,9 +10,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from guard.adapters.base import NO_MORE, STOPPED, Answer, Body, texts_of, why_not_run
+from guard.adapters.base import SESSION_ENDED, STOPPED, Answer, Body, refusal_reason, texts_of
 from guard.adapters.hook import HookEvent
-from guard.adapters.parsing import names, read_call, read_event, read_prompt, text, whole
+from guard.adapters.parsing import read_call, read_event, read_prompt, text, text_list, whole_number
 from guard.json_depth import read_json
 from guard.turn import Phase, Role, Turn
 from guard.wire import Directive, DirectiveAction
@@ -63,14 +63,14 @@ def read(body: Body) -> HookEvent:
     turn: Turn | None = None
     match event.name:
         case "preToolUse":
-            turn = _call(body, phase=Phase.PROPOSED)
+            turn = _read_call(body, phase=Phase.PROPOSED)
         case "postToolUse":
-            output, code = _output(body.get("tool_output"))
+            output, code = _read_output(body.get("tool_output"))
             failed = f"exit code {code}\n{output or ''}".rstrip() if code else None
-            turn = _call(body, result=None if code else output, error=failed)
+            turn = _read_call(body, result=None if code else output, error=failed)
         # A call that a hook denied never ran, and is not a failure.
         case "postToolUseFailure" if body.get("failure_type") != "permission_denied":
-            turn = _call(body, error=text(body, "error_message") or "the tool failed")
+            turn = _read_call(body, error=text(body, "error_message") or "the tool failed")
         case "beforeSubmitPrompt":
             turn = read_prompt(body, id_field="generation_id")
         case "afterAgentResponse" if text(body, "text"):
@@ -78,9 +78,9 @@ def read(body: Body) -> HookEvent:
             turn = Turn(role=Role.ASSISTANT, content=text(body, "text"))
     # `stop` cannot prevent an end, only send a follow-up: not if the person pressed Stop, and not
     # more often than Cursor allows.
-    stops, follow_ups = event.name == "stop", whole(body.get("loop_count")) or 0
+    stops, follow_ups = event.name == "stop", whole_number(body.get("loop_count")) or 0
     follows_up = stops and follow_ups < LOOP_LIMIT and body.get("status") == "completed"
-    roots = names(body.get("workspace_roots"))
+    roots = text_list(body.get("workspace_roots"))
     return replace(
         event,
         cwd=roots[0] if roots else event.cwd,
@@ -88,13 +88,13 @@ def read(body: Body) -> HookEvent:
         holds=event.name in HOLDING,
         takes_messages=event.name == "postToolUse" or follows_up,
         denial_is_read=event.name in HOLDING,
-        ends=event.name == "sessionEnd",
+        ends_session=event.name == "sessionEnd",
         stop_hook_active=stops and follow_ups > 0,
         presence="idle" if event.name in {"sessionStart", "stop"} else None,
     )
 
 
-def _output(written: Any) -> tuple[str | None, int | None]:
+def _read_output(written: Any) -> tuple[str | None, int | None]:
     """Parse a tool's output: JSON inside a text; a command's output has an exit code."""
     is_text = isinstance(written, str)
     try:
@@ -103,12 +103,12 @@ def _output(written: Any) -> tuple[str | None, int | None]:
         output = written
     if not isinstance(output, dict):
         return written if is_text or written is None else json.dumps(written), None
-    code = whole(output.get("exitCode"))
+    code = whole_number(output.get("exitCode"))
     words = output.get("output")
     return words if isinstance(words, str) else json.dumps(output, sort_keys=True), code
 
 
-def _call(body: Body, **more: Any) -> Turn | None:
+def _read_call(body: Body, **more: Any) -> Turn | None:
     key, model = text(body, "tool_use_id") or None, text(body, "model") or None
     return read_call(body, key=key, paths=("file_path", "path"), model=model, **more)
 
@@ -125,13 +125,13 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
         # Nothing more may happen; only its person can end the session itself.
         reason, reply = directive.reason or STOPPED, Answer()
         if event.holds:
-            reply = _deny(f"{reason} {NO_MORE}")
+            reply = _deny(f"{reason} {SESSION_ENDED}")
         elif event.name == "beforeSubmitPrompt":
             reply = {"continue": False, "user_message": reason}
         elif event.name == "postToolUse":
-            reply = {"additional_context": f"{reason} {NO_MORE}"}
+            reply = {"additional_context": f"{reason} {SESSION_ENDED}"}
         return reply
-    if reason := why_not_run(event, directive):
+    if reason := refusal_reason(event, directive):
         return _deny(reason)
     texts = texts_of(directive) if event.takes_messages and not event.holds else ""
     if not texts:

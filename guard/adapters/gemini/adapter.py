@@ -15,21 +15,21 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from guard.adapters.base import Adapter, Body, Finding, Hooks, HookSettings, Wiring, hold_reason
+from guard.adapters.base import Adapter, Body, CheckResult, Hooks, HookSettings, Wiring, hold_reason
 from guard.adapters.gemini import hooks as gemini
-from guard.adapters.parsing import mapping, newest, rows_at_end
+from guard.adapters.parsing import last_rows, mapping, newest_files
 from guard.sdk.connections import HOOK_HOLD_S, REPORT_HOOK_S
 
-NAME = "mission-control"
-FORWARDS = f" hook {gemini.CLIENT}"
+HOOK_NAME = "mission-control"
+FORWARD_COMMAND = f" hook {gemini.CLIENT}"
 # Gemini CLI's own default is a minute; then the tool runs.
 HOLD_TIMEOUT_MS = HOOK_HOLD_S * 1000
 REPORT_TIMEOUT_MS = REPORT_HOOK_S * 1000
-OPEN = "|| exit 0"
-CLOSED = "|| { echo 'Mission Control is away, and this project fails closed.' >&2; exit 2; }"
+FAIL_OPEN = "|| exit 0"
+FAIL_CLOSED = "|| { echo 'Mission Control is away, and this project fails closed.' >&2; exit 2; }"
 # AfterModel comes with every piece of a streamed answer, and Gemini CLI waits for it: Python is
 # started only for the last piece, which contains the reason for the end.
-LAST_PIECE = (
+ONLY_LAST_PIECE = (
     'b=$(cat); case $b in *\'"finishReason"\'*) printf %s "$b" | {forward} || exit 0;; esac'
 )
 TRUST = (
@@ -44,25 +44,25 @@ SHARED = (
 TAIL_BYTES = 512 * 1024
 
 # Reported again with each hook, so that a lost report is made good.
-MOST_CALLS = 8
+MAX_CALLS = 8
 
-MOST_SUBAGENTS = 4
+MAX_SUBAGENTS = 4
 
 
-def examine(folder: Path) -> tuple[Finding, ...]:
+def check_machine(folder: Path) -> tuple[CheckResult, ...]:
     """Check the user's and the folder's settings."""
     trusted = is_trusted(folder.resolve())
     state = "is trusted" if trusted else "is not trusted, so no hook runs: start gemini there once"
-    trust = Finding("trust", trusted, f"{folder.resolve()} {state}")
+    trust = CheckResult("trust", trusted, f"{folder.resolve()} {state}")
     # Hooks can be switched off, all or by name, in either file.
     for file in (SETTINGS.path(None), SETTINGS.path(folder)):
-        config = mapping(_read(file).get("hooksConfig"))
+        config = mapping(_read_json(file).get("hooksConfig"))
         disabled = config.get("disabled")
-        off = isinstance(disabled, list) and NAME in disabled
+        off = isinstance(disabled, list) and HOOK_NAME in disabled
         if config.get("enabled") is False or off:
-            because = f"hooks are disabled in {file}"
-            return (trust, Finding("switch", False, because))
-    return (trust, Finding("switch", True, "hooks are not disabled"))
+            reason = f"hooks are disabled in {file}"
+            return (trust, CheckResult("switch", False, reason))
+    return (trust, CheckResult("switch", True, "hooks are not disabled"))
 
 
 def is_trusted(folder: Path) -> bool:
@@ -71,10 +71,10 @@ def is_trusted(folder: Path) -> bool:
     forced = os.environ.get("GEMINI_CLI_TRUST_WORKSPACE")
     if forced in {"true", "false"}:
         return forced == "true"
-    own = _read(SETTINGS.path(None))
+    own = _read_json(SETTINGS.path(None))
     if mapping(mapping(own.get("security")).get("folderTrust")).get("enabled") is False:
         return True
-    rules = _read(SETTINGS.path(None).with_name("trustedFolders.json"))
+    rules = _read_json(SETTINGS.path(None).with_name("trustedFolders.json"))
     covering = []
     for path, level in rules.items():
         covered = Path(path).parent if level == "TRUST_PARENT" else Path(path)
@@ -83,7 +83,7 @@ def is_trusted(folder: Path) -> bool:
     return bool(covering) and rules[max(covering, key=len)] in ("TRUST_FOLDER", "TRUST_PARENT")
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read_json(file: Path) -> dict[str, Any]:
     try:
         return mapping(json.loads(file.read_text("utf-8")))
     except (OSError, ValueError):
@@ -99,18 +99,18 @@ class GeminiSettings(HookSettings):
         home = project or Path(os.environ.get("GEMINI_CLI_HOME") or Path.home())
         return home / ".gemini" / "settings.json"
 
-    def group(self, event: str, wiring: Wiring) -> dict[str, Any]:
-        forward = f"{shlex.join(wiring.forwarder)}{FORWARDS}"
+    def hook_group(self, event: str, wiring: Wiring) -> dict[str, Any]:
+        forward = f"{shlex.join(wiring.forwarder)}{FORWARD_COMMAND}"
         if os.name == "nt":  # PowerShell, which has none of this
             command = forward
         elif event == "AfterModel":
-            command = LAST_PIECE.replace("{forward}", forward)
+            command = ONLY_LAST_PIECE.replace("{forward}", forward)
         else:
             closed = event in gemini.HOLDING and wiring.fail == "closed"
-            command = f"{forward} {CLOSED if closed else OPEN}"
+            command = f"{forward} {FAIL_CLOSED if closed else FAIL_OPEN}"
         hook = {
             "type": "command",
-            "name": NAME,
+            "name": HOOK_NAME,
             "command": command,
             "timeout": wiring.hold_s * 1000 if event in gemini.HOLDING else REPORT_TIMEOUT_MS,
             "description": "Mission Control",
@@ -118,7 +118,7 @@ class GeminiSettings(HookSettings):
         return {"hooks": [hook]}
 
     def is_ours(self, hook: Any) -> bool:
-        return isinstance(hook, dict) and FORWARDS in str(hook.get("command", ""))
+        return isinstance(hook, dict) and FORWARD_COMMAND in str(hook.get("command", ""))
 
 
 SETTINGS = GeminiSettings()
@@ -127,32 +127,32 @@ SETTINGS = GeminiSettings()
 def forwarder_of(hook: Hooks) -> str:
     """Return the program that one of our entries starts, as it was written."""
     try:
-        words = shlex.split(str(hook.get("command", "")).partition(FORWARDS)[0])
+        words = shlex.split(str(hook.get("command", "")).partition(FORWARD_COMMAND)[0])
     except ValueError:  # not as we wrote it
         return ""
     return words[0] if words else ""
 
 
-def abilities(hooks: Hooks) -> tuple[Finding, ...]:
+def abilities(hooks: Hooks) -> tuple[CheckResult, ...]:
     """Return what these hooks can do once the server answers."""
     holding = hooks.get("BeforeTool") or {}
     # In milliseconds here; other agents' settings use seconds.
-    patient = int(holding.get("timeout") or 0) >= HOLD_TIMEOUT_MS
+    is_long_enough = int(holding.get("timeout") or 0) >= HOLD_TIMEOUT_MS
     minutes = HOLD_TIMEOUT_MS // 60_000
-    blocks = CLOSED in str(holding.get("command"))
+    blocks = FAIL_CLOSED in str(holding.get("command"))
     holds = hold_reason(holding, minutes=minutes, over=", over a restart", blocks=blocks)
     # A missing forwarder would block every tool, or watch none.
     program = forwarder_of(holding)
     runs = os.access(program, os.X_OK) and Path(program).is_absolute()
     fault = f"{program} cannot be run" if program else "none is set"
-    gone = f"{fault}; run `guard connect gemini` again"
+    missing = f"{fault}; run `guard connect gemini` again"
     return (
-        Finding("forwarder", runs, program if runs else gone),
-        Finding("observe", "AfterTool" in hooks, "each tool call"),
-        Finding("hold", patient, holds),
-        Finding("inject", bool(holding), "at next tool, at stop"),
-        Finding("terminate", bool(holding), "at the next hook"),
-        Finding(
+        CheckResult("forwarder", runs, program if runs else missing),
+        CheckResult("observe", "AfterTool" in hooks, "each tool call"),
+        CheckResult("hold", is_long_enough, holds),
+        CheckResult("inject", bool(holding), "at next tool, at stop"),
+        CheckResult("terminate", bool(holding), "at the next hook"),
+        CheckResult(
             "cost",
             "AfterModel" in hooks and "BeforeTool" in hooks,
             "each model call, with its cached tokens, from the transcript",
@@ -160,7 +160,7 @@ def abilities(hooks: Hooks) -> tuple[Finding, ...]:
     )
 
 
-def look_up(body: Body) -> dict[str, Any]:
+def local_facts(body: Body) -> dict[str, Any]:
     """Return what our forwarder adds to a body: the transcript's last model calls.
 
     There are none without a transcript; its texts are never sent.
@@ -172,24 +172,24 @@ def look_up(body: Body) -> dict[str, Any]:
     # Subagents write into a folder named after their session. The name comes from outside: if it
     # leads elsewhere, it is not followed.
     if session and "/" not in session and not session.startswith("."):
-        files = [*newest(path.parent / session, "*.jsonl", most=MOST_SUBAGENTS), path]
+        files = [*newest_files(path.parent / session, "*.jsonl", limit=MAX_SUBAGENTS), path]
     calls = []
     for file in files:
         # By id, since a growing answer is written again; without its text.
         last: dict[str, dict[str, Any]] = {}
-        for row in rows_at_end(file, most_bytes=TAIL_BYTES):
+        for row in last_rows(file, max_bytes=TAIL_BYTES):
             if row.get("type") == "gemini" and row.get("tokens") and row.get("id"):
                 kept = {name: row.get(name) for name in ("id", "model", "tokens", "timestamp")}
                 last[str(row["id"])] = kept
-        calls += list(last.values())[-MOST_CALLS:]
+        calls += list(last.values())[-MAX_CALLS:]
     return {"guard": {"model_calls": calls}}
 
 
 ADAPTER = Adapter(
     client=gemini.CLIENT,
     title="Gemini CLI",
-    holding=gemini.HOLDING,
-    starts=frozenset({"SessionStart"}),
+    holding_events=gemini.HOLDING,
+    start_events=frozenset({"SessionStart"}),
     read=gemini.read,
     answer=gemini.answer,
     capabilities=gemini.capabilities,
@@ -197,7 +197,7 @@ ADAPTER = Adapter(
     settings=SETTINGS,
     abilities=abilities,
     advice=(TRUST, SHARED),
-    look_up=look_up,
-    misses=gemini.misses,
-    examine=examine,
+    local_facts=local_facts,
+    reports_missing_path=gemini.reports_missing_path,
+    check_machine=check_machine,
 )

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from guard.adapters.base import STOPPED, Answer, Body, texts_of, why_not_run
+from guard.adapters.base import STOPPED, Answer, Body, refusal_reason, texts_of
 from guard.adapters.hook import HookEvent, ModelCall
 from guard.adapters.parsing import forwarded_calls, mapping, read_call, read_event, text
 from guard.formats.fields import read_count, read_text, read_time
@@ -66,14 +66,14 @@ def read(body: Body) -> HookEvent:
         case "BeforeAgent" if event.prompt:
             turn = Turn(role=Role.USER, key=f"prompt@{at}", content=event.prompt)
         case "BeforeTool":
-            turn = _call(body, phase=Phase.PROPOSED)
+            turn = _read_call(body, phase=Phase.PROPOSED)
         case "AfterTool":
             result, error = response_text(body.get("tool_response")), _tool_error(body)
             # No field says that a command failed: its text ends with an exit code.
-            shell = text(body, "tool_name") == _SHELL
+            shell = text(body, "tool_name") == _SHELL_TOOL
             if error is None and shell and _FAILED.search(result or ""):
                 error = result
-            turn = _call(body, result=None if error else result, error=error)
+            turn = _read_call(body, result=None if error else result, error=error)
         case "AfterAgent":
             presence = "idle"
             if answered := text(body, "prompt_response"):
@@ -90,32 +90,35 @@ def read(body: Body) -> HookEvent:
         holds=event.name in HOLDING,
         takes_messages=event.name in {"BeforeAgent", "AfterTool"} or ends_afresh,
         denial_is_read=event.name == "BeforeTool",
-        ends=event.name == "SessionEnd",
-        outcome_of=alike(body) if event.name == "AfterTool" else "",
+        ends_session=event.name == "SessionEnd",
+        proposal_prefix=call_prefix(body) if event.name == "AfterTool" else "",
         shown_to_model=_tool_error(body) or "",
         presence=presence,
     )
 
 
-def _call(body: Body, **more: Any) -> Turn | None:
+def _read_call(body: Body, **more: Any) -> Turn | None:
     # Gemini CLI gives calls no id: their content and time replace it.
-    key, paths = f"{alike(body)}{text(body, 'timestamp')}", ("file_path", "absolute_path", "path")
+    key, paths = (
+        f"{call_prefix(body)}{text(body, 'timestamp')}",
+        ("file_path", "absolute_path", "path"),
+    )
     return read_call(body, key=key, paths=paths, **more)
 
 
-def misses(body: Body) -> bool:
+def reports_missing_path(body: Body) -> bool:
     """Whether a call looked for a file that is not there."""
     error = mapping(mapping(body.get("tool_response")).get("error"))
     return error.get("type") == "file_not_found"
 
 
-def alike(body: Body) -> str:
+def call_prefix(body: Body) -> str:
     """Return the beginning of a call's key, which is the same for equal calls."""
     call = json.dumps([body.get("tool_name"), body.get("tool_input")], sort_keys=True)
     return f"{hashlib.sha256(call.encode()).hexdigest()[:24]}@"
 
 
-_SHELL = "run_shell_command"
+_SHELL_TOOL = "run_shell_command"
 
 _WRAPPED = re.compile(r"\A<untrusted_context>\n(.*)\n</untrusted_context>\Z", re.DOTALL)
 # The end of a shell call's text: a different number each time, without a meaning.
@@ -134,16 +137,16 @@ def response_text(response: Any) -> str | None:
     content = response.get("llmContent") if isinstance(response, dict) else response
     if content is None:
         return None
-    shown = _plain(content)
+    shown = _plain_text(content)
     wrapped = _WRAPPED.match(shown)
     return _PROCESS.sub("", wrapped[1] if wrapped else shown)
 
 
-def _plain(content: Any) -> str:
+def _plain_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "\n".join(_plain(part) for part in content)
+        return "\n".join(_plain_text(part) for part in content)
     if isinstance(content, dict) and isinstance(content.get("text"), str):
         return str(content["text"])
     return json.dumps(content, sort_keys=True)
@@ -169,7 +172,7 @@ def answer(event: HookEvent, directive: Directive) -> Answer:
     if directive.action is DirectiveAction.STOP:
         # Before a tool only this keeps it from running.
         return {"continue": False, "stopReason": directive.reason or STOPPED}
-    if reason := why_not_run(event, directive):
+    if reason := refusal_reason(event, directive):
         return _deny(reason)
     texts = texts_of(directive) if event.takes_messages and not event.holds else ""
     # The model reads a tool's own error without a hook's additional context: the note is therefore
@@ -222,9 +225,9 @@ def usage_from_metadata(counts: Mapping[str, Any]) -> Usage:
     ...     "candidatesTokenCount": 42, "totalTokenCount": 1552})
     Usage(input=500, cache_read=1000, cache_write_5m=0, cache_write_1h=0, output=52, reasoning=10)
     """
-    names = ("prompt", "cachedContent", "toolUsePrompt", "candidates", "total", "thoughts")
-    told = (read_count(counts.get(f"{name}TokenCount")) for name in names)
-    prompt, cached, tool, answer, total, thoughts = told
+    text_list = ("prompt", "cachedContent", "toolUsePrompt", "candidates", "total", "thoughts")
+    counted = (read_count(counts.get(f"{name}TokenCount")) for name in text_list)
+    prompt, cached, tool, answer, total, thoughts = counted
     thought = thoughts or max(0, total - prompt - tool - answer)
     return Usage(
         input=max(0, prompt - cached) + tool,

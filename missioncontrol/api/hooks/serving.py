@@ -16,7 +16,7 @@ from django.conf import settings
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
-from guard.adapters.hook import HEADER, HookEvent, HookWiring
+from guard.adapters.hook import HOOK_HEADER, HookEvent, HookWiring
 from guard.errors import UnreadableHook
 from guard.sdk.lineage import parent_of
 from guard.turn import Turn
@@ -66,24 +66,26 @@ async def handle_hook(request: Request) -> Response:
         body = json.dumps({"missioncontrol": {**about, "version": settings.VERSION}})
         return Response(200, body.encode())
     if request.key.reports_only:  # nothing that requires an answer
-        event = replace(event, holds=False, idles=False, asks=None, takes_messages=False)
+        event = replace(
+            event, holds=False, waits_for_message=False, permission_call=None, takes_messages=False
+        )
     run = await dispatcher.run(lambda: _open_run(adapter, event, request.key))
     await request.record_key_use(run.id)
     # Before anything is stored: a witness reports no turn.
-    if event.stands_by:
+    if event.is_from_watcher:
         return await waiting.wait_as_witness(run, request)
     own = request.key.redaction
     stored = await store_event(event, run, size=size, own=own)
     await waiting.close_permissions(event, stored)
-    if event.idles:
+    if event.waits_for_message:
         return await waiting.wait_for_message(run, request)
-    if event.ends:
+    if event.ends_session:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
         return Response(200, b"{}")
     control = await _wait_while_held(request, event, run, stored.obs)
-    if event.asks is not None:
+    if event.permission_call is not None:
         event = await dispatcher.run(lambda: _with_allowlist_grant(event, run, own))
-        if event.grant is None and (for_s := adapter.asks_for_s(event)):
+        if event.permission_grant is None and (for_s := adapter.permission_wait_s(event)):
             asked = await waiting.ask_permission(adapter, event, run.id, for_s=for_s, own=own)
             await check_key_again(request, run.id)
             return asked
@@ -103,8 +105,8 @@ async def handle_hook(request: Request) -> Response:
 
 def _with_allowlist_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:
     """Note on a call whose permission is asked for whether people allowlisted it."""
-    call = allowlist.grant_pattern(event.asks, own) if event.asks else ""
-    return replace(event, grant=allowlist.find_grant(run, call, at=now()))
+    call = allowlist.grant_pattern(event.permission_call, own) if event.permission_call else ""
+    return replace(event, permission_grant=allowlist.find_grant(run, call, at=now()))
 
 
 async def _wait_while_held(request: Request, event: HookEvent, run: Run, obs: int) -> ControlState:
@@ -166,7 +168,7 @@ def _read_event(request: Request) -> tuple[Adapter, HookEvent]:
     if client not in ADAPTERS:
         raise NotFound(f"A hook address for {client}")
     adapter = adapter_of(client)
-    wiring = HookWiring.read("; ".join(request.headers(HEADER.lower().encode())))
+    wiring = HookWiring.read("; ".join(request.headers(HOOK_HEADER.lower().encode())))
     try:
         body = read_json_object(request.body)
         parent, relation = parent_of(body)
@@ -194,7 +196,7 @@ def _open_run(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
         relation=event.relation,
     )
     run, is_new = runs.open_run(project, request, by="agent", at=now(), opener=key)
-    if is_new or event.stands_by or key.reports_only:
+    if is_new or event.is_from_watcher or key.reports_only:
         return run
     # A later hook may know what the first did not: a task, a folder, how the session waits.
     capabilities, own = request.capabilities, key.redaction
@@ -206,7 +208,7 @@ def _open_run(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     )
     if learned:
         sessions.store_capabilities(run.id, learned, at=now())
-    if run.parked and not event.ends:
+    if run.parked and not event.ends_session:
         sessions.unpark_session(run.id, at=now())
     if event.workspace and runs.masked_workspace(event.workspace, own) != run.workspace:
         runs.set_workspace(run.id, event.workspace, own)
@@ -245,12 +247,12 @@ async def store_event(event: HookEvent, run: Run, *, size: int, own: Redaction) 
     if event.calls:
         await dispatcher.run(lambda: _count_new_calls(event, run))
     turns = tuple(turn for turn in event.turns if fault_of(turn) is None)
-    if not event.outcome_of or not turns:
+    if not event.proposal_prefix or not turns:
         return await _store_turns(run, turns, size=size, own=own, presence=event.presence)
     # Outcomes of equal calls that ran at once may find the same proposal: the later one sees that
     # it was completed, and looks again. If none is left, the outcome is a turn by itself.
     for _ in range(MAX_EQUAL_CALLS):
-        key = await dispatcher.run(lambda: selectors.find_open_call(run.id, event.outcome_of))
+        key = await dispatcher.run(lambda: selectors.find_open_call(run.id, event.proposal_prefix))
         outcome = replace(turns[0], key=key or turns[0].key)
         stored = await _store_turns(run, (outcome,), size=size, own=own)
         if stored.accepted or key is None:

@@ -52,8 +52,8 @@ async def ask_permission(
 ) -> Response:
     """Ask people about the call, and return their answer if it comes within the time allowed."""
     card = None
-    if event.asks is not None:
-        call = replace(event.asks, agent=event.subagent or event.client)
+    if event.permission_call is not None:
+        call = replace(event.permission_call, agent=event.subagent or event.client)
         keeps = event.wiring.is_headless
         # In a task: once asked for, the card opens, whatever happens to the request.
         opening = asyncio.create_task(
@@ -77,7 +77,7 @@ async def ask_permission(
         return _json_response({})
     if card and outcome and outcome.is_answer and not control.forbidden:
         answer, shown = cast(Any, outcome.resolution), card
-        event = replace(event, answered=answer, answer_text=outcome.message)
+        event = replace(event, permission_answer=answer, answer_text=outcome.message)
         return _json_response(
             adapter.answer(event, directives.make_directive(control, asked_seq=None)),
             after_send=lambda: dispatcher.persist(
@@ -89,7 +89,7 @@ async def ask_permission(
 
 async def close_permissions(event: HookEvent, stored: IngestResult) -> None:
     """Close what was answered at the terminal, as the agent's next action shows."""
-    if not stored.run.meters.open_permissions or event.asks is not None:
+    if not stored.run.meters.open_permissions or event.permission_call is not None:
         return
     turn = event.turns[0] if event.turns else None
     done = turn is not None and turn.tool is not None and not turn.is_proposed

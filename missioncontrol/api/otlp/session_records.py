@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
-from guard.adapters.parsing import longest_session
+from guard.adapters.parsing import max_session_chars
 from guard.turn import Role, Turn
 from missioncontrol.api.agents import fault_of
 from missioncontrol.api.otlp import coding_agents, genai, openinference
@@ -102,7 +102,7 @@ def read_session_records(
         if not session:
             continue  # an event of no session, such as a program's start
         # With its client it is the run's key, whose column has a limited length.
-        if len(session) > (max_chars := longest_session(facts.client)):
+        if len(session) > (max_chars := max_session_chars(facts.client)):
             batch.refuse(record.index, f"a session's id has at most {max_chars} characters")
             continue
         agent = masked_text(facts.agent or agents.get(record.span, ""), own) or ""

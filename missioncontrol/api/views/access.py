@@ -12,7 +12,7 @@ from uuid import UUID
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 
-from guard.adapters.installed import found_agents
+from guard.adapters.installed import installed_agents
 from guard.connect.command import forwarder, source
 from missioncontrol import origin
 from missioncontrol.accounts import selectors, services
@@ -201,7 +201,7 @@ def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetu
         code=made.secret,
         # The command as this machine would type it: agents beside the server are offered first.
         guard=shlex.join(forwarder()),
-        agents=tuple(FoundAgentRow(**asdict(one)) for one in found_agents(Path.home())),
+        agents=tuple(FoundAgentRow(**asdict(one)) for one in installed_agents(Path.home())),
         install=shlex.join(("pip", "install", source())),
     )
 

@@ -100,8 +100,8 @@ def test_a_call_that_was_allowed_under_its_mask_is_permitted_and_another_is_not(
 
     def grant(customer):
         asks = replace(a_proposal(), args=args_of(customer))
-        event = HookEvent(client="claude-code", name="Ask", session="s", asks=asks)
-        return serving._with_allowlist_grant(event, run, own).grant
+        event = HookEvent(client="claude-code", name="Ask", session="s", permission_call=asks)
+        return serving._with_allowlist_grant(event, run, own).permission_grant
 
     assert grant(CUSTOMER) == "session"
     assert grant("K-654321") is None

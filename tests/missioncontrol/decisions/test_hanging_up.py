@@ -66,7 +66,9 @@ def open_card(run, then=lambda: None):
 @pytest.mark.django_db(transaction=True)
 async def test_who_hangs_up_as_the_card_opens_leaves_it():
     run = await sync_to_async(a_run)(agent="claude-code")
-    event = HookEvent(client="claude-code", name="Ask", session="s", asks=a_proposal("rm -r build"))
+    event = HookEvent(
+        client="claude-code", name="Ask", session="s", permission_call=a_proposal("rm -r build")
+    )
     asked = asyncio.create_task(
         waiting.ask_permission(
             adapter_of("claude-code"), event, run.id, for_s=3600, own=NO_REDACTION
@@ -88,7 +90,9 @@ async def test_who_hangs_up_as_the_card_opens_leaves_it():
 @pytest.mark.django_db(transaction=True)
 async def test_an_answer_that_came_as_the_time_was_over_leaves_all_the_same():
     run = await sync_to_async(a_run)(agent="claude-code")
-    event = HookEvent(client="claude-code", name="Ask", session="s", asks=a_proposal("rm -r build"))
+    event = HookEvent(
+        client="claude-code", name="Ask", session="s", permission_call=a_proposal("rm -r build")
+    )
 
     def allow():
         run.refresh_from_db()
