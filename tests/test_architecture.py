@@ -32,7 +32,7 @@ def rows(text):
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
-def test_its_rooms_are_those_that_imports_are_held_to_in_the_same_order():
+def test_its_rooms_match_the_import_layers_in_order():
     listed = [
         set(re.findall(r"`(\w+)`", cells[0]))
         for cells in rows(section("Packages of `missioncontrol`"))
@@ -54,7 +54,7 @@ def test_a_room_says_where_to_begin(room):
     ] == []
 
 
-def test_the_tasks_that_it_names_are_tasks():
+def test_the_tasks_that_it_names_exist():
     app.loader.import_default_modules()
     known = {name.rpartition(".")[2] for name in app.tasks}
     does = {cells[0].partition(" ")[0]: cells[1] for cells in rows(section("Processes"))}
@@ -63,7 +63,7 @@ def test_the_tasks_that_it_names_are_tasks():
     assert set(re.findall(r"`(\w+)`", does["beat"])) <= set(settings.CELERY_BEAT_SCHEDULE)
 
 
-def test_the_files_that_it_points_to_are_there():
+def test_the_files_that_it_names_exist():
     found = set(re.findall(r"`((?:\w+/)+\w+\.(?:py|ts))`", PAGE))
     paths = {path for path in found if "NAME" not in path}
     roots = [ROOT, ROOT / "missioncontrol", ROOT / "frontend/src"]

@@ -44,9 +44,9 @@ def pip_audit(tmp_path, monkeypatch):
     ],
     ids=["one unknown", "all unknown", "an advisory"],
 )
-def test_what_was_left_out_is_counted(packages, summary, pip_audit):
+def test_skipped_packages_are_counted(packages, summary, pip_audit):
     assert pip_audit(json.dumps({"dependencies": packages})) == summary
 
 
-def test_a_service_that_is_not_reached_finds_nothing_good(pip_audit):
+def test_an_unreachable_service_fails_the_audit(pip_audit):
     assert pip_audit("") == "NOTHING AUDITED, the service was not reached"

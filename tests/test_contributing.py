@@ -50,7 +50,7 @@ PYTEST = [arguments for name, arguments in map(program, UV_RUN) if name == "pyte
 PATHS = re.compile(r"(?:tests|guard|missioncontrol|frontend|docs|\.ci)/[\w./-]*")
 
 
-def test_there_is_something_to_look_at():
+def test_the_pages_contain_commands():
     assert len(UV_RUN) > 8
     assert len(PYTEST) > 4
     assert {"lint", "default_suite", "slow"} <= STEPS
@@ -67,14 +67,14 @@ def test_a_command_names_a_program_and_groups_that_exist(words):
 
 
 @pytest.mark.parametrize("arguments", PYTEST, ids=" ".join)
-def test_pytest_is_told_marks_that_exist(arguments):
+def test_marks_in_pytest_commands_exist(arguments):
     marks = set(re.findall(r"\w+", " ".join(after(arguments, "-m"))))
 
     assert marks - {"and", "or", "not"} <= MARKS
 
 
 @pytest.mark.parametrize("words", commands(".ci/run"), ids=" ".join)
-def test_a_step_of_ci_exists(words):
+def test_a_named_ci_step_exists(words):
     assert set(words[1:]) <= STEPS
 
 
@@ -86,7 +86,7 @@ def test_a_path_in_backticks_exists(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_link_leads_somewhere(page):
+def test_a_link_has_an_existing_target(page):
     links = re.findall(r"\]\((?!https?:)([^)#]*)(?:#[^)]*)?\)", (ROOT / page).read_text())
 
     assert [link for link in links if not (ROOT / link).exists()] == []
@@ -113,7 +113,7 @@ def test_every_hook_before_a_commit_is_local():
     assert set(re.findall(r"--group (\S+)", hooks)) <= GROUPS
 
 
-def test_everything_that_ci_runs_by_marks_is_told():
+def test_every_mark_that_ci_runs_is_documented():
     assert {"slow", "faults", "agents", "screens", "https"} <= {
         mark for arguments in PYTEST for mark in re.findall(r"\w+", " ".join(arguments))
     }
@@ -133,7 +133,7 @@ def test_every_page_of_the_documentation_is_reached_from_the_readme():
 
 
 @pytest.mark.parametrize("mark", ["faults", "agents", "screens", "https"])
-def test_a_pass_that_names_its_paths_names_all_that_bear_its_mark(mark):
+def test_a_pass_with_named_paths_names_all_files_with_its_mark(mark):
     (named,) = re.findall(rf'suite \w+ -m [\w" ]*\b{mark}\b[^;/]*? (tests/[^;]*);', CI)
     paths = [ROOT / path for path in named.split()]
     sources = (ROOT / "tests").rglob("test_*.py")

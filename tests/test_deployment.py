@@ -126,7 +126,7 @@ def settings_in_production():
     return made, asked
 
 
-def test_every_variable_is_one_that_the_settings_read(settings_in_production):
+def test_the_settings_read_every_variable(settings_in_production):
     _, asked = settings_in_production
     named = {*EXAMPLE, *re.findall(r"\b([A-Z_]{4,})=", " ".join(steps("ENV")))}
     named |= {name for each in OURS.values() for name in each["environment"]}
@@ -136,12 +136,12 @@ def test_every_variable_is_one_that_the_settings_read(settings_in_production):
     assert named - OTHERS_VARIABLES - asked == set()
 
 
-def test_a_variable_that_the_compose_file_asks_for_stands_in_the_example():
+def test_every_variable_of_the_compose_file_is_in_the_example():
     assert set(INTERPOLATED.findall(COMPOSE)) <= set(EXAMPLE)
     assert {EXAMPLE["COMPOSE_PROFILES"]} == set(SERVICES["judge"]["profiles"])
 
 
-def test_what_the_example_may_say_is_not_overruled_by_the_compose_file():
+def test_the_compose_file_does_not_override_variables_of_the_example():
     said_here = {"DATABASE_URL", "REDIS_URL", "MISSIONCONTROL_PREFIX"}
     text = yaml.safe_load(COMPOSE)["services"]["web"]["environment"]
 
@@ -149,7 +149,7 @@ def test_what_the_example_may_say_is_not_overruled_by_the_compose_file():
     assert all(name in (ROOT / ".env.example").read_text() for name in said_here)
 
 
-def test_each_queue_is_served_and_each_detecting_one_by_a_single_process(settings_in_production):
+def test_each_queue_is_served_and_each_detect_queue_by_one_process(settings_in_production):
     made, _ = settings_in_production
     served = [
         word.removeprefix("--queues=")
@@ -170,7 +170,7 @@ def test_people_behind_the_proxy_are_told_apart(settings_in_production):
     assert made["CSRF_TRUSTED_ORIGINS"] == ["https://mc.example.org"]
 
 
-def test_everything_speaks_of_the_same_port():
+def test_all_files_use_the_same_port():
     port = str(options.PORT)
     (exposed,), (health,) = steps("EXPOSE"), steps("HEALTHCHECK")
 
@@ -192,7 +192,7 @@ class Answers(BaseHTTPRequestHandler):
 
 
 @pytest.mark.parametrize(("status", "code"), [(200, 0), (503, 1)])
-def test_the_health_check_asks_our_own_address_and_tells_what_it_heard(status, code):
+def test_the_health_check_calls_our_own_address_and_reports_the_answer(status, code):
     command = json.loads(steps("HEALTHCHECK")[0].partition("CMD ")[2])
     with HTTPServer(("127.0.0.1", 0), Answers) as server:
         server.status, server.asked = status, []
@@ -204,7 +204,7 @@ def test_the_health_check_asks_our_own_address_and_tells_what_it_heard(status, c
     assert resolve(server.asked[0]).func == instance.healthz
 
 
-def test_limits_are_those_that_up_sets():
+def test_limits_equal_those_of_up():
     web = READ_UNITS["missioncontrol-web@.service"]
 
     assert SERVICES["web"]["ulimits"]["nofile"] == processes.MAX_OPEN_FILES
@@ -215,7 +215,7 @@ def test_limits_are_those_that_up_sets():
         assert COMMANDS[name][COMMANDS[name].index("-c") + 1] == str(processes.JUDGE_THREADS)
 
 
-def test_the_image_copies_what_is_there_and_let_through():
+def test_the_image_copies_files_that_exist_and_are_not_ignored():
     let_through = (ROOT / ".dockerignore").read_text().split("\n!")[1:]
     allowed = {line.splitlines()[0] for line in let_through}
     copied = [word for rest in steps("COPY") if "--from" not in rest for word in rest.split()[:-1]]
@@ -225,7 +225,7 @@ def test_the_image_copies_what_is_there_and_let_through():
     assert "*" in (ROOT / ".dockerignore").read_text().splitlines()
 
 
-def test_everything_that_is_built_is_not_sent_along_from_the_checkout():
+def test_built_files_are_not_sent_from_the_checkout():
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
 
     assert {"frontend/dist*", "frontend/node_modules", "missioncontrol/frontend_dist"} < set(
@@ -233,7 +233,7 @@ def test_everything_that_is_built_is_not_sent_along_from_the_checkout():
     )
 
 
-def test_the_image_runs_as_somebody_who_owns_the_data_alone(settings_in_production):
+def test_the_image_runs_as_the_only_owner_of_the_data(settings_in_production):
     (data,) = steps("VOLUME")
 
     assert steps("USER") == ["missioncontrol"]
@@ -248,13 +248,13 @@ def test_backups_are_made_by_a_pg_dump_as_new_as_the_server():
     assert f"postgresql-client-{server}" in DOCKERFILE
 
 
-def test_all_processes_are_of_one_image_and_this_release():
+def test_all_processes_use_one_image_of_this_release():
     assert {each["image"] for each in OURS.values()} == {f"missioncontrol:{VERSION}"}
     assert [name for name, each in OURS.items() if "build" in each] == ["prepare"]
     assert f"missioncontrol:{VERSION}" in OPERATING
 
 
-def test_nothing_serves_before_secrets_and_tables_are_made():
+def test_nothing_serves_before_secrets_and_tables_exist():
     waits = {"condition": "service_completed_successfully"}
 
     assert all(
@@ -265,7 +265,7 @@ def test_nothing_serves_before_secrets_and_tables_are_made():
         assert READ_UNITS[name]["After"] == "missioncontrol-prepare.service"
 
 
-def test_units_name_units_that_are_there():
+def test_units_name_existing_units():
     text = " ".join(path.read_text() for path in UNITS.rglob("*") if path.is_file())
 
     for name in re.findall(r"\bmissioncontrol[\w@-]*\.(?:service|target)", text):
@@ -279,7 +279,7 @@ def test_the_page_for_operators_knows_each_service_and_unit(name):
     assert re.search(rf"[` ]{shown}[`@]", OPERATING)
 
 
-def test_what_the_page_tells_to_type_names_services_of_the_compose_file():
+def test_commands_on_the_page_name_services_of_the_compose_file():
     typed = re.findall(r"docker compose (?:exec|run --rm(?: -T)?|cp) ([\w-]+)", OPERATING)
 
     assert typed
@@ -290,7 +290,7 @@ def test_what_the_page_tells_to_type_names_services_of_the_compose_file():
 
 
 @pytest.mark.slow
-def test_every_requirement_is_there_for_the_image_with_its_hash():
+def test_every_requirement_of_the_image_has_its_hash():
     (python,) = {rest.split()[0] for rest in steps("FROM") if rest.startswith("python")}
     version = python.partition(":")[2].partition("-")[0]
     target = ["--python-version", version, "--python-platform", "linux", "--target", "/nowhere"]

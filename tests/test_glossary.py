@@ -17,14 +17,14 @@ OTHER_NAMES = {"en": "notEn", "de": "notDe"}
 
 @pytest.mark.parametrize("language", CATALOGUES)
 @pytest.mark.parametrize("term", GLOSSARY["terms"], ids=lambda term: term["en"])
-def test_a_notification_says_the_term(language, term):
+def test_a_notification_uses_the_term(language, term):
     texts = texts_of(CATALOGUES[language])
 
     assert [text for text in texts if says_one_of(text, term[OTHER_NAMES[language]])] == []
 
 
 @pytest.mark.parametrize("term", GLOSSARY["terms"], ids=lambda term: term["en"])
-def test_the_help_of_a_command_says_the_term(term):
+def test_the_help_of_a_command_uses_the_term(term):
     assert [text for _, text in COMMANDS.values() if says_one_of(text, term["notEn"])] == []
 
 

@@ -72,7 +72,7 @@ def elsewhere(tmp_path):
         yield Installation(tmp_path / "elsewhere", **database)
 
 
-def test_it_belongs_to_its_owner_alone(backup):
+def test_only_its_owner_can_read_it(backup):
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
 
 
@@ -89,7 +89,7 @@ def test_restored_elsewhere_the_chain_verifies(backup, elsewhere):
     assert "heads on file since" in printed
 
 
-def test_a_folder_that_was_not_there_is_told_of(made, tmp_path):
+def test_a_new_folder_is_mentioned(made, tmp_path):
     file = tmp_path / "disk" / "kept.zip"
 
     code, printed = managed(made, "backup", file)
@@ -103,7 +103,9 @@ def test_a_folder_that_was_not_there_is_told_of(made, tmp_path):
 
 @pytest.mark.parametrize("command", [("backup", "kept.zip"), ("project", "list"), ("login_link",)])
 @pytest.mark.parametrize("is_folder_there", [True, False])
-def test_where_nothing_was_ever_started_one_sentence_says_so(elsewhere, command, is_folder_there):
+def test_a_command_says_in_one_sentence_that_nothing_was_ever_started(
+    elsewhere, command, is_folder_there
+):
     if is_folder_there:
         elsewhere.data.mkdir()
 
@@ -115,7 +117,7 @@ def test_where_nothing_was_ever_started_one_sentence_says_so(elsewhere, command,
     assert not Path(ROOT, "kept.zip").exists()
 
 
-def test_a_database_that_does_not_answer_is_told_of_in_one_sentence(elsewhere):
+def test_a_database_that_does_not_answer_is_reported_in_one_sentence(elsewhere):
     elsewhere.environment["DATABASE_URL"] = "postgres://nobody@127.0.0.1:1/none"
 
     code, printed = managed(elsewhere, "project", "list")
@@ -125,7 +127,7 @@ def test_a_database_that_does_not_answer_is_told_of_in_one_sentence(elsewhere):
     assert len(printed.splitlines()) == 1
 
 
-def test_without_secrets_none_is_in_it(made, elsewhere, tmp_path):
+def test_a_backup_without_secrets_contains_none(made, elsewhere, tmp_path):
     file = tmp_path / "kept.zip"
     managed(made, "backup", file, "--without-secrets")
 
@@ -141,7 +143,7 @@ def test_without_secrets_none_is_in_it(made, elsewhere, tmp_path):
     assert f"MISSIONCONTROL_AUDIT_KEYS={key}" in printed
 
 
-def test_what_is_there_is_replaced_only_when_asked(made, backup):
+def test_existing_data_is_replaced_only_on_request(made, backup):
     code, printed = managed(made, "restore", backup)
     assert code == 1
     assert "There is data here already" in printed
@@ -171,7 +173,7 @@ def test_a_backup_of_newer_code_is_refused_in_one_sentence(backup, elsewhere, tm
 
 
 @pytest.mark.parametrize("content", [b"", b"no backup", b"PK\x05\x06" + b"\0" * 18])
-def test_what_is_no_backup_is_refused_in_one_sentence(elsewhere, tmp_path, content):
+def test_a_file_that_is_not_a_backup_is_refused_in_one_sentence(elsewhere, tmp_path, content):
     (tmp_path / "file").write_bytes(content)
 
     code, printed = managed(elsewhere, "restore", tmp_path / "file")
@@ -181,7 +183,7 @@ def test_what_is_no_backup_is_refused_in_one_sentence(elsewhere, tmp_path, conte
     assert len(printed.splitlines()) == 1
 
 
-def test_a_damaged_one_is_refused(backup, elsewhere, tmp_path):
+def test_a_damaged_backup_is_refused(backup, elsewhere, tmp_path):
     damaged = bytearray(backup.read_bytes())
     damaged[len(damaged) // 2] ^= 0xFF
     (tmp_path / "damaged.zip").write_bytes(damaged)
@@ -233,7 +235,7 @@ def test_a_manifest_of_another_form_is_refused_in_one_sentence(
     assert len(printed.splitlines()) == 1
 
 
-def test_one_without_its_database_is_refused_and_what_is_here_stays(made, backup, tmp_path):
+def test_a_backup_without_its_database_is_refused_and_existing_data_stays(made, backup, tmp_path):
     file = copied(
         backup,
         tmp_path / "empty.zip",
@@ -247,7 +249,7 @@ def test_one_without_its_database_is_refused_and_what_is_here_stays(made, backup
     assert managed(made, "verify_audit")[0] == 0
 
 
-def test_a_dump_that_postgresql_cannot_read_leaves_what_is_here(made, backup, tmp_path):
+def test_a_dump_that_postgresql_cannot_read_leaves_existing_data(made, backup, tmp_path):
     if "DATABASE_URL" not in made.environment:
         pytest.skip("of PostgreSQL")
     file = copied(
@@ -285,7 +287,7 @@ def test_a_database_is_backed_up_before_it_is_migrated_and_the_last_few_are_kept
     assert not first.exists()
 
 
-def test_between_restore_and_migrate_a_command_says_what_is_to_be_done(elsewhere):
+def test_between_restore_and_migrate_a_command_says_what_to_do(elsewhere):
     elsewhere.data.mkdir()
     assert managed(elsewhere, "migrate", "--verbosity", "0")[0] == 0
     # As a version left it that did not know the column yet.
@@ -325,7 +327,7 @@ def test_a_migration_that_fails_says_why_and_not_to_migrate(elsewhere):
     assert "manage.py migrate" not in printed
 
 
-def test_a_database_that_is_new_is_not_backed_up(elsewhere):
+def test_a_new_database_is_not_backed_up(elsewhere):
     elsewhere.data.mkdir()
 
     scripted(elsewhere, "from missioncontrol.up import database\ndatabase.ensure_migrated(print)")

@@ -58,7 +58,7 @@ def call(installation):
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
-def test_a_stranger_hears_no_before_the_body_is_sent(call, path):
+def test_a_stranger_is_refused_before_the_body_is_sent(call, path):
     with call() as stranger:
         stranger.begin(path, f"Content-Length: {GIGANTIC}")
 
@@ -70,7 +70,7 @@ def test_a_stranger_hears_no_before_the_body_is_sent(call, path):
 
 
 @pytest.mark.parametrize("path", ADDRESSES)
-def test_a_stranger_who_tells_no_length_is_stopped_within_a_megabyte(call, path):
+def test_a_stranger_without_content_length_is_cut_off_within_a_megabyte(call, path):
     with call() as stranger:
         stranger.begin(path, "Transfer-Encoding: chunked")
         stranger.send(MEGABYTE)
@@ -78,14 +78,14 @@ def test_a_stranger_who_tells_no_length_is_stopped_within_a_megabyte(call, path)
         assert stranger.answered()[0] == 413
 
 
-def test_a_key_that_nobody_made_opens_no_more(call):
+def test_an_unknown_key_gets_no_larger_limit(call):
     with call() as stranger:
         stranger.begin(RUN, "Authorization: Bearer mc_guessed", f"Content-Length: {MEGABYTE}")
 
         assert stranger.answered()[0] == 401
 
 
-def test_an_agent_hears_at_once_that_its_body_is_too_large(call, installation):
+def test_an_agent_learns_at_once_that_its_body_is_too_large(call, installation):
     key = f"Authorization: Bearer {installation.agent_key}"
     with call() as agent:
         agent.begin(RUN, key, f"Content-Length: {BODY_LIMIT + 1}", "Expect: 100-continue")
@@ -93,7 +93,7 @@ def test_an_agent_hears_at_once_that_its_body_is_too_large(call, installation):
         assert agent.answered()[0] == 413
 
 
-def test_an_agent_that_tells_no_length_is_stopped_at_the_limit(call, installation):
+def test_an_agent_without_content_length_is_cut_off_at_the_limit(call, installation):
     key = f"Authorization: Bearer {installation.agent_key}"
     with call() as agent:
         agent.begin(RUN, key, "Transfer-Encoding: chunked")
@@ -116,7 +116,7 @@ def test_an_agent_may_send_megabytes(call, installation):
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["signed in", "made up"])
-def test_a_file_of_megabytes_is_taken_from_who_has_signed_in_alone(call, installation, known):
+def test_a_file_of_megabytes_is_accepted_only_from_signed_in_people(call, installation, known):
     cookies = installation.cookies() if known else {"mc_session": "guessed"}
     cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
     token = f"X-CSRFToken: {cookies.get('mc_csrf', '')}"
@@ -132,7 +132,7 @@ def test_a_file_of_megabytes_is_taken_from_who_has_signed_in_alone(call, install
     assert ("expected a transcript" in body.decode()) is known
 
 
-def test_who_sends_on_after_the_refusal_still_reads_it(call):
+def test_a_client_that_keeps_sending_still_reads_the_refusal(call):
     """Clients that write first and read afterwards must not find their connection reset."""
     with call() as stranger:
         stranger.begin("/v1/logs", f"Content-Length: {4 * MEGABYTE}")
@@ -141,7 +141,7 @@ def test_who_sends_on_after_the_refusal_still_reads_it(call):
         assert stranger.answered()[0] == 413
 
 
-def test_strangers_who_never_end_their_bodies_take_no_agents_place(call, installation):
+def test_strangers_who_never_finish_a_body_take_no_slot_from_agents(call, installation):
     """Else as many of them as runs may be opened at once would let nobody open one."""
     with ExitStack() as crowd:
         for _ in range(100):

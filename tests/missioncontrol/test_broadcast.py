@@ -14,7 +14,7 @@ def nobody_else(monkeypatch):
     monkeypatch.setattr(broadcast, "_wakers", [])
 
 
-def test_a_wake_is_heard_in_this_process_without_the_broker():
+def test_a_wake_reaches_this_process_without_the_broker():
     received, run = [], uuid4()
     broadcast.register_waker(received.append)
 
@@ -23,7 +23,7 @@ def test_a_wake_is_heard_in_this_process_without_the_broker():
     assert received == [[run]]
 
 
-def test_a_waker_whose_loop_is_closed_is_forgotten():
+def test_a_waker_whose_event_loop_is_closed_is_removed():
     received, loop = [], asyncio.new_event_loop()
     loop.close()
     broadcast.register_waker(lambda runs: loop.call_soon_threadsafe(received.append, runs))
@@ -37,7 +37,7 @@ def test_a_waker_whose_loop_is_closed_is_forgotten():
 
 
 @pytest.mark.parametrize("sign", ["*", "?", "[a]", "]", "\\"])
-async def test_a_prefix_may_hold_any_sign(settings, sign):
+async def test_a_prefix_may_contain_any_character(settings, sign):
     settings.BROKER_PREFIX = f"mc{sign}{uuid4().hex}"
     here = broadcast.channel("test", "here")
     subscriber, received = Subscriber(), asyncio.Queue()
@@ -51,7 +51,7 @@ async def test_a_prefix_may_hold_any_sign(settings, sign):
     await subscriber.remove(here, received.put_nowait)
 
 
-async def test_frames_are_made_for_those_who_listen_alone():
+async def test_frames_are_made_only_for_groups_with_listeners():
     here, nobody = (broadcast.channel("test", uuid4().hex) for _ in range(2))
     subscriber, received, made = Subscriber(), asyncio.Queue(), []
     await subscriber.add(here, received.put_nowait)
@@ -68,7 +68,7 @@ async def test_frames_are_made_for_those_who_listen_alone():
     await subscriber.remove(here, received.put_nowait)
 
 
-async def test_a_frame_that_cannot_be_made_keeps_no_other_from_its_screens():
+async def test_a_frame_that_cannot_be_made_does_not_stop_the_others():
     here = broadcast.channel("test", uuid4().hex)
     subscriber, received = Subscriber(), asyncio.Queue()
     await subscriber.add(here, received.put_nowait)
@@ -80,7 +80,7 @@ async def test_a_frame_that_cannot_be_made_keeps_no_other_from_its_screens():
     await subscriber.remove(here, received.put_nowait)
 
 
-async def test_what_waits_is_sent_in_the_order_of_the_commits():
+async def test_queued_frames_are_sent_in_the_order_of_the_commits():
     here = broadcast.channel("test", uuid4().hex)
     subscriber, received = Subscriber(), asyncio.Queue()
     await subscriber.add(here, received.put_nowait)

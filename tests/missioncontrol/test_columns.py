@@ -92,7 +92,7 @@ def test_any_json_is_written_as_it_is_read(value):
     assert json.loads(write(value)) == value
 
 
-def test_json_with_half_a_character_is_still_written():
+def test_json_with_a_lone_surrogate_is_still_written():
     field = Run._meta.get_field("budget")
     write = column_writer(field, connection) if connection.vendor == "sqlite" else json.dumps
 
@@ -107,7 +107,7 @@ def test_a_key_is_written_as_django_writes_it(key):
     assert json.loads(write([{key: 1}])) == json.loads(json.dumps([{key: 1}]))
 
 
-def test_json_that_holds_itself_is_refused():
+def test_json_that_contains_itself_is_refused():
     endless = []
     endless.append(endless)
     field = Run._meta.get_field("budget")
@@ -123,7 +123,7 @@ def test_json_that_holds_itself_is_refused():
     [b"x", {"at": datetime(2026, 3, 4, tzinfo=UTC)}, [[{1}]], {"id": new_id()}, {(1, 2): 1}],
     ids=["bytes", "a date", "a set", "an id", "a pair as key"],
 )
-def test_what_is_no_json_is_refused_as_django_refuses_it(value):
+def test_values_that_are_not_json_raise_the_same_error_as_in_django(value):
     run = a_run()
     run.budget = value
 
@@ -134,7 +134,7 @@ def test_what_is_no_json_is_refused_as_django_refuses_it(value):
         update_columns(Run, ("budget",), [run])
 
 
-def test_json_with_half_a_character_is_still_read():
+def test_json_with_a_lone_surrogate_is_still_read():
     read = column_reader(Run._meta.get_field("budget"), "sqlite")
 
     assert read('["\\ud800"]') == ["\ud800"]

@@ -33,12 +33,12 @@ def test_it_reads_the_rows_that_the_queryset_reads(number, runs):
     ]
 
 
-def test_without_a_value_nothing_is_asked(django_assert_num_queries):
+def test_an_empty_list_needs_no_query(django_assert_num_queries):
     with django_assert_num_queries(0):
         assert CompiledQuery(by_id).fetch([]) == []
 
 
-def test_values_of_the_same_number_are_each_their_own(runs):
+def test_the_same_statement_serves_different_values(runs):
     query = CompiledQuery(by_id)
 
     assert [[run.name for run in query.fetch([one.id])] for one in runs] == [
@@ -46,7 +46,7 @@ def test_values_of_the_same_number_are_each_their_own(runs):
     ]
 
 
-def test_two_lists_keep_apart(runs):
+def test_two_lists_are_not_mixed_up(runs):
     for run in runs[:2]:
         put(run, a_call(key="a"), a_call(key="b"), a_call(key="c"))
     query = CompiledQuery(lambda ids, keys: Turn.objects.filter(run__in=ids, key__in=keys))
@@ -56,7 +56,7 @@ def test_two_lists_keep_apart(runs):
     assert {(turn.run_id, turn.key) for turn in found} == {(runs[0].id, "a"), (runs[0].id, "c")}
 
 
-def test_what_is_annotated_beside_a_joined_row_is_read_too(runs):
+def test_an_annotation_beside_a_joined_row_is_read(runs):
     query = CompiledQuery(
         lambda ids: by_id(ids).select_related("meters").annotate(of=F("project__name"))
     )
@@ -66,7 +66,7 @@ def test_what_is_annotated_beside_a_joined_row_is_read_too(runs):
     assert (found.of, found.meters.lineage_forgotten) == (runs[0].project.name, {})
 
 
-def test_what_is_deferred_is_read_when_it_is_asked_for(runs):
+def test_a_deferred_column_is_read_on_access(runs):
     query = CompiledQuery(lambda ids: by_id(ids).defer(*LONG_COLUMNS))
 
     run = query.fetch([runs[4].id])[0]
@@ -96,7 +96,7 @@ def test_it_is_compiled_once_for_lengths_up_to_a_power_of_two(runs):
     assert built == ([1] if connection.vendor == "postgresql" else [1, 4, 8])
 
 
-def test_a_very_long_list_is_read_too_and_no_statement_kept_for_it(runs):
+def test_a_very_long_list_is_read_without_keeping_a_statement(runs):
     built = []
     query = CompiledQuery(lambda ids: built.append(len(ids)) or by_id(ids))
     many = [run.id for run in runs] + [new_id() for _ in range(MAX_LIST_LENGTH)]

@@ -12,7 +12,7 @@ from tests.build import NOON
 pytestmark = pytest.mark.django_db
 
 
-def test_its_audit_log_is_whole_every_run_has_ended_and_every_answer_was_acted_on(project):
+def test_its_audit_log_verifies_all_runs_ended_and_all_answers_were_acted_on(project):
     record_month(project, at=NOON)
 
     assert verify(projects=[project.id]).faults == ()

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("url", ["https://mc.example.org", ""])
-def test_it_is_clean(tmp_path, url):
+def test_the_deploy_check_reports_nothing(tmp_path, url):
     DataDir(tmp_path).ensure_secret("secret.key")
     environment = Installation(tmp_path, MISSIONCONTROL_PUBLIC_URL=url).own_environment()
 

@@ -24,33 +24,33 @@ def options(*, serving, pooled=False):
     return found["OPTIONS"]
 
 
-def test_who_serves_agents_may_not_freeze_in_a_transaction(monkeypatch):
+def test_a_serving_process_has_a_timeout_for_idle_transactions(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", URL)
 
     libpq_options = options(serving=True)["options"]
     assert libpq_options.startswith("-c idle_in_transaction_session_timeout=15s ")
 
 
-def test_a_command_may_take_its_time(monkeypatch):
+def test_a_command_has_no_timeout_for_idle_transactions(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", URL)
 
     assert "options" not in options(serving=False)
 
 
-def test_what_the_address_says_of_its_options_stands(monkeypatch):
+def test_options_in_the_database_url_replace_ours(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", f"{URL}?options=-c%20statement_timeout%3D60s")
 
     assert options(serving=True)["options"] == "-c statement_timeout=60s"
 
 
-def test_a_pooler_that_refuses_options_is_given_none(monkeypatch):
+def test_empty_options_in_the_database_url_send_none_to_a_pooler(monkeypatch):
     """PgBouncer refuses a blank one, too."""
     monkeypatch.setenv("DATABASE_URL", f"{URL}?options=")
 
     assert options(serving=True)["options"] == ""
 
 
-def test_whether_statements_are_prepared_is_said_by_a_yes_or_no(monkeypatch):
+def test_prepared_in_the_database_url_takes_yes_or_no(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", f"{URL}?prepared=never")
 
     with pytest.raises(SettingInvalid, match="prepared=never"):
@@ -58,9 +58,7 @@ def test_whether_statements_are_prepared_is_said_by_a_yes_or_no(monkeypatch):
 
 
 @pytest.mark.parametrize("serving", [True, False])
-def test_a_database_that_does_not_answer_is_given_up_unless_the_address_says_otherwise(
-    monkeypatch, serving
-):
+def test_connecting_times_out_unless_the_database_url_says_otherwise(monkeypatch, serving):
     monkeypatch.setenv("DATABASE_URL", f"{URL}?tcp_user_timeout=0")
 
     found = options(serving=serving)
@@ -70,7 +68,7 @@ def test_a_database_that_does_not_answer_is_given_up_unless_the_address_says_oth
 
 @POSTGRES
 @pytest.mark.django_db(transaction=True)
-def test_a_row_that_a_frozen_process_locked_is_free_again(monkeypatch, project):
+def test_a_row_locked_by_a_frozen_process_is_released(monkeypatch, project):
     monkeypatch.setenv("DATABASE_URL", URL)
     monkeypatch.setattr(env, "IDLE_TRANSACTION_S", 1)
     reached = connection.get_connection_params()
@@ -86,7 +84,7 @@ def test_a_row_that_a_frozen_process_locked_is_free_again(monkeypatch, project):
 
 
 # What still tries, at ever greater distances, would keep others from trying at once.
-def test_a_pool_gives_up_on_a_server_that_is_away_and_begins_anew(monkeypatch):
+def test_a_pool_gives_up_on_an_absent_server_and_starts_again(monkeypatch):
     monkeypatch.setenv("DATABASE_URL", URL)
     monkeypatch.setattr(env, "POOL_TIMEOUT_S", 1)
     gave_up = threading.Event()

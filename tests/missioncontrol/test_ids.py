@@ -14,5 +14,5 @@ def test_an_earlier_id_sorts_before_what_was_made_since():
     assert earlier_id(later, by=timedelta(0)) == later
 
 
-def test_nothing_is_earlier_than_the_first():
+def test_no_id_is_earlier_than_zero():
     assert earlier_id(UUID(int=1), by=timedelta(days=1)) == UUID(int=0)

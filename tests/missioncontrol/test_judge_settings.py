@@ -24,7 +24,7 @@ def judge(monkeypatch):
     return reading
 
 
-def test_an_empty_environment_has_the_local_judge(judge):
+def test_an_empty_environment_means_the_local_judge(judge):
     assert judge() is None
 
 
@@ -35,7 +35,7 @@ def test_a_url_a_model_and_a_key_make_a_judge(judge):
     assert KEY not in repr(vars(found))
 
 
-def test_a_second_model_takes_its_time_on_top(judge):
+def test_a_second_model_adds_its_timeout(judge):
     found = judge(URL=URL, MODEL="small", SECOND_MODEL="large", SECOND_TIMEOUT="30")
 
     assert found.timeout_s == 50
@@ -69,7 +69,7 @@ def test_a_second_model_at_the_same_address_shares_the_key(judge):
         ({"URL": URL, "MODEL": "m", "SECOND_BELOW": "2"}, "_SECOND_BELOW"),
     ],
 )
-def test_a_mistake_is_told_by_its_name_and_shows_no_secret(judge, fields, name):
+def test_an_invalid_setting_is_named_and_shows_no_secret(judge, fields, name):
     with pytest.raises(SettingInvalid, match=f"{PREFIX}{name}") as refused:
         judge(**fields)
 

@@ -16,14 +16,14 @@ def output_of(*command):
     return done.stderr
 
 
-def test_an_old_python_is_told_which_one_it_takes():
+def test_an_old_python_is_told_which_version_is_needed():
     printed = output_of("-c", AS_PYTHON_39)
 
     assert printed.startswith("mission control: this is Python 3.9, and it takes 3.11 or newer")
     assert "uv run --no-dev manage.py up" in printed
 
 
-def test_a_python_without_the_packages_is_told_how_they_come():
+def test_a_python_without_the_packages_is_told_how_to_install_them():
     printed = output_of("-S", "-E", "manage.py", "up")
 
     assert "is not installed for" in printed

@@ -3,7 +3,7 @@
 from missioncontrol import memory
 
 
-def test_this_process_holds_what_it_just_took():
+def test_the_memory_of_this_process_includes_what_it_just_allocated():
     before = memory.of_process()
 
     taken = b"x" * 64_000_000
@@ -11,11 +11,11 @@ def test_this_process_holds_what_it_just_took():
     assert memory.of_process() - before > 0.9 * len(taken)
 
 
-def test_a_process_holds_less_than_the_machine_has():
+def test_a_process_uses_less_than_the_machine_has():
     assert 0 < memory.of_process() < memory.of_machine()
 
 
-def test_a_container_has_what_it_may_have(tmp_path, monkeypatch):
+def test_a_container_has_its_limit_as_memory(tmp_path, monkeypatch):
     limit = tmp_path / "memory.max"
     monkeypatch.setattr(memory, "_LIMITS", (limit, tmp_path / "none"))
     whole = memory.of_machine()

@@ -38,7 +38,7 @@ from tests.build import NOON, a_call, a_run, a_stuck_run, after, report
         ("oversight", "0012"),
     ],
 )
-def test_models_change_rooms_without_a_statement_to_the_database(migration):
+def test_moving_models_between_rooms_sends_no_sql(migration):
     sql = io.StringIO()
 
     call_command("sqlmigrate", *migration, stdout=sql)
@@ -104,7 +104,7 @@ def test_what_a_run_counted_before_its_meters_were_a_row_is_kept(project, newest
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_who_told_of_a_run_before_one_column_said_so_is_kept(project, newest):
+def test_the_source_of_a_run_from_before_its_column_is_kept(project, newest):
     runs = {source: a_run(project) for source in Source}
     for source, run in runs.items():
         Run.objects.filter(pk=run.pk).update(source=source)
@@ -133,7 +133,7 @@ BEFORE = json.loads((Path(__file__).parent / "policy_before_five_rules.json").re
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_a_policy_of_before_there_were_five_rules_means_what_it_meant(project, newest):
+def test_a_policy_from_before_the_five_rules_keeps_its_meaning(project, newest):
     set_then = {
         **BEFORE,
         "extends": "",

@@ -86,7 +86,7 @@ def made(how, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_new_database_is_the_one_that_all_migrations_make(tmp_path):
+def test_a_new_database_equals_one_made_by_all_migrations(tmp_path):
     assert made("at once", tmp_path) == made("by its migrations", tmp_path)
 
 
@@ -98,7 +98,7 @@ def test_the_migrations_of_a_new_database_count_as_applied():
 
 
 @pytest.mark.django_db
-def test_a_database_that_has_tables_is_not_made_again():
+def test_a_database_with_tables_is_not_created_again():
     assert not database.is_empty(connection)
 
     call_command("migrate", verbosity=0)
@@ -115,7 +115,7 @@ for _ in range(2):
 
 
 @pytest.mark.slow
-def test_whoever_migrates_an_empty_database_reads_that_it_was_made(tmp_path):
+def test_migrating_an_empty_database_reports_that_it_was_created(tmp_path):
     first, second = printed_by(SPOKEN, tmp_path).decode().split("once")[1:]
 
     assert "Made the tables of a new database" in first
@@ -123,7 +123,7 @@ def test_whoever_migrates_an_empty_database_reads_that_it_was_made(tmp_path):
 
 
 @pytest.mark.slow
-def test_of_two_that_make_one_database_at_once_the_second_finds_it_made(tmp_path):
+def test_of_two_concurrent_migrations_the_second_finds_the_database_created(tmp_path):
     with a_database() as address:
         if not address:
             pytest.skip("a SQLite file has one server")
@@ -150,7 +150,7 @@ print(0 < left == ContentType.objects.count())
 
 
 @pytest.mark.slow
-def test_a_start_that_ends_once_the_tables_stand_leaves_nothing_out(tmp_path):
+def test_a_start_interrupted_after_creating_tables_leaves_nothing_out(tmp_path):
     assert printed_by(CUT_OFF, tmp_path) == b"True"
 
 
@@ -168,5 +168,5 @@ print(connection.introspection.table_names())
 
 
 @pytest.mark.slow
-def test_migrations_that_are_faked_make_no_table(tmp_path):
+def test_faked_migrations_create_no_table(tmp_path):
     assert printed_by(FAKED, tmp_path) == b"['django_migrations']"

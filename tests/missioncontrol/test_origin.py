@@ -22,19 +22,19 @@ TOLD = "198.51.100.1, 203.0.113.9, 10.0.0.5"
         (["::1"], "", ""),
     ],
 )
-def test_an_address_is_told_by_proxies_that_are_named(settings, trusted, peer, address):
+def test_only_trusted_proxies_name_the_client_address(settings, trusted, peer, address):
     settings.TRUSTED_PROXIES = [ip_network(one) for one in trusted]
 
     assert resolve_client_address(peer, TOLD) == address
 
 
-def test_a_proxy_that_tells_nothing_is_who_asks(settings):
+def test_a_proxy_that_forwards_no_address_is_the_client(settings):
     settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
 
     assert resolve_client_address("127.0.0.1", " , ") == "127.0.0.1"
 
 
-def test_what_a_proxy_tells_may_stand_in_a_line_of_its_own(settings):
+def test_a_proxy_may_add_its_own_forwarded_header(settings):
     settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
     headers = [(b"x-forwarded-for", b"198.51.100.1"), (b"x-forwarded-for", b"203.0.113.9")]
 

@@ -50,17 +50,17 @@ def test_an_address_that_may_not_be_called_is_refused(url):
         "x.localhost.",
     ],
 )
-def test_an_address_that_is_written_as_one_inside_is_refused_at_once(host):
+def test_a_host_written_as_a_private_address_is_refused_at_once(host):
     with pytest.raises(RequestFailed, match="not public"):
         outbound.check_url(f"https://{host}/x", private_hosts=())
 
 
-def test_a_named_host_with_a_port_that_is_none_is_refused():
+def test_an_allowed_host_with_an_invalid_port_is_refused():
     with pytest.raises(RequestFailed):
         outbound.check_url("http://hooks.lan:port/", private_hosts=["hooks.lan"])
 
 
-def test_a_named_host_may_be_called_without_encryption():
+def test_an_allowed_host_may_be_called_without_encryption():
     assert outbound.check_url("http://hooks.lan/x", private_hosts=["hooks.lan"]).hostname
     assert outbound.check_url("http://hooks.lan:81/x", private_hosts=["hooks.lan:81"]).port == 81
     with pytest.raises(RequestFailed):
@@ -92,22 +92,22 @@ def test_a_named_host_may_be_called_without_encryption():
         "::ffff:0:10.0.0.7",
     ],
 )
-def test_an_address_inside_is_not_public(address):
+def test_a_private_address_is_not_public(address):
     assert not outbound.is_public(address)
 
 
 @pytest.mark.parametrize("address", ["93.184.216.34", "2606:2800:220:1::1", "64:ff9b::5db8:d822"])
-def test_an_address_outside_is(address):
+def test_a_public_address_is_public(address):
     assert outbound.is_public(address)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "0x7f.1", "2130706433"])
-def test_a_public_looking_name_that_leads_inside_is_refused(host):
+def test_a_public_name_that_resolves_to_a_private_address_is_refused(host):
     with pytest.raises(RequestFailed):
         outbound.call(f"https://{host}/", b"{}", {}, private_hosts=())
 
 
-def test_a_name_that_leads_nowhere_is_refused():
+def test_a_name_that_does_not_resolve_is_refused():
     with pytest.raises(RequestFailed, match="cannot be resolved"):
         outbound.call("https://nowhere.invalid/", b"{}", {}, private_hosts=())
 
@@ -164,7 +164,7 @@ def test_a_retry_after_is_read_as_seconds_or_a_date(text, seconds):
 
 
 @pytest.mark.parametrize("date", [None, "", "noon"])
-def test_a_date_counts_by_our_clock_where_the_server_names_no_time(date):
+def test_a_retry_date_is_compared_with_our_clock_if_the_server_sends_no_date(date):
     in_an_hour = format_datetime(now() + timedelta(hours=1), usegmt=True)
 
     waits = outbound.read_retry_after(in_an_hour, date)
@@ -172,7 +172,7 @@ def test_a_date_counts_by_our_clock_where_the_server_names_no_time(date):
     assert timedelta(minutes=59) < waits <= timedelta(hours=1)
 
 
-def test_a_reply_says_when_to_come_again(server):
+def test_a_reply_says_when_to_retry(server):
     server.status, server.headers = 503, {"Retry-After": "120"}
 
     reply = outbound.call(server.url, b"", {}, private_hosts=[server.host])
@@ -181,13 +181,13 @@ def test_a_reply_says_when_to_come_again(server):
 
 
 @pytest.mark.parametrize(("status", "seconds"), [(429, 120), (503, 120), (500, 0), (204, 0)])
-def test_only_who_is_busy_is_left_alone_longer(status, seconds):
+def test_only_a_busy_server_delays_the_retry(status, seconds):
     reply = outbound.Reply(status=status, retry_after=timedelta(minutes=2))
 
     assert outbound.outcome_of_reply(reply).retry_after.total_seconds() == seconds
 
 
-def test_nobody_there_is_told():
+def test_an_unreachable_server_is_reported():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{free.getsockname()[1]}"
@@ -221,14 +221,14 @@ def a_drip(first: bytes):
         thread.join()
 
 
-def test_a_server_that_answers_a_byte_at_a_time_is_hung_up_on(monkeypatch):
+def test_a_server_that_answers_byte_by_byte_is_cut_off(monkeypatch):
     monkeypatch.setattr(outbound, "CALL_TIMEOUT_S", 0.5)
 
     with a_drip(b"HTTP/1.1 2") as host, pytest.raises(RequestFailed, match="took longer"):
         outbound.call(f"http://{host}/", b"", {}, private_hosts=[host])
 
 
-def test_so_is_one_that_drips_its_side_of_a_handshake(monkeypatch):
+def test_a_server_that_handshakes_byte_by_byte_is_cut_off(monkeypatch):
     monkeypatch.setattr(outbound, "CALL_TIMEOUT_S", 0.5)
     a_record_of_16_kb = b"\x16\x03\x03\x40\x00"
 
@@ -236,6 +236,6 @@ def test_so_is_one_that_drips_its_side_of_a_handshake(monkeypatch):
         outbound.call(f"https://{host}/", b"", {}, private_hosts=[host])
 
 
-def test_what_cannot_be_written_into_a_request_is_told(server):
+def test_a_header_that_cannot_be_sent_is_reported(server):
     with pytest.raises(RequestFailed, match="UnicodeEncodeError"):
         outbound.call(server.url, b"", {"X-Mine": "\u2713"}, private_hosts=[server.host])

@@ -101,7 +101,7 @@ def test_a_missing_run_is_named(export):
     assert kinds(export) == ["run_missing"]
 
 
-def test_a_missing_end_is_named_by_the_file_of_heads(export, project):
+def test_the_file_of_heads_shows_that_the_end_is_missing(export, project):
     lines = lines_of(export)
     write(export, [line for line in lines if line["at"] < "2026-11-21T12:01:30Z"][:-1])
     assert kinds(export) == []
@@ -144,7 +144,7 @@ def test_the_one_file_verifies_alone(export, project, tmp_path):
     assert done.stdout.endswith(f"{len(lines_of(export))} rows: they hold\n")
 
 
-def test_the_one_file_names_what_does_not_hold(export, tmp_path):
+def test_the_one_file_names_each_fault(export, tmp_path):
     lines = lines_of(export)
     lines[2] |= {"by": "olu"}
     write(export, lines)
@@ -155,7 +155,7 @@ def test_the_one_file_names_what_does_not_hold(export, tmp_path):
     assert "was changed: it does not fit its own hash" in done.stdout
 
 
-def test_what_is_no_export_is_said(tmp_path):
+def test_a_file_that_is_not_an_export_is_reported(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("hello\n")
 

@@ -51,12 +51,12 @@ def test_a_rule_masks_whole_words_and_nothing_else(rule, text, kept):
         ("abc\u200bdef", "can be seen"),
     ],
 )
-def test_a_rule_that_cannot_be_meant_is_refused_with_why(rule, why):
+def test_an_invalid_rule_is_refused_with_the_reason(rule, why):
     with pytest.raises(InvalidRequest, match=why):
         read_rules([rule])
 
 
-def test_more_rules_than_a_person_overlooks_are_refused():
+def test_too_many_rules_are_refused():
     with pytest.raises(InvalidRequest, match="At most"):
         read_rules([f"K-{number:05}" for number in range(MAX_RULES + 1)])
 
@@ -73,7 +73,7 @@ def test_json_is_masked_in_names_texts_and_numbers():
     assert masked == {"[masked]": ["[masked]", 4711, True, None, "to [masked]"]}
 
 
-def test_a_space_is_any_blank_and_an_accent_may_stand_behind_its_letter():
+def test_a_space_matches_any_whitespace_and_accents_match_in_both_forms():
     wrapped = "signed by Erika\n        Mustermann and joa\u0303o silva"
 
     assert (
@@ -82,14 +82,14 @@ def test_a_space_is_any_blank_and_an_accent_may_stand_behind_its_letter():
 
 
 @pytest.mark.parametrize("at", range(_CHUNK - 12, _CHUNK + 3))
-def test_what_stands_where_a_long_text_is_parted_is_masked_all_the_same(at):
+def test_a_match_across_two_chunks_of_a_long_text_is_masked(at):
     for word, rule in (("K-1234", "K-####"), ("Muster" + "x" * 3 * _OVERLAP, "Muster*")):
         text = " " * at + word + " is gone"
         assert masked(text, rule) == " " * at + "[masked] is gone"
     assert masked("a" * at + "K-1234", "K-####") == "a" * at + "K-1234"
 
 
-def test_while_many_rules_are_tried_other_threads_go_on():
+def test_other_threads_run_while_many_rules_are_tried():
     own = Redaction(tuple("-" * 20 + "#" * digits for digits in range(1, MAX_RULES + 1)))
     ticks, over = [], threading.Event()
 
@@ -106,7 +106,7 @@ def test_while_many_rules_are_tried_other_threads_go_on():
     assert len(ticks) >= 6
 
 
-def test_equal_words_leave_equal_marks_and_others_leave_others():
+def test_equal_words_get_equal_marks_and_different_words_different_ones():
     own = Redaction(("K-####", "Muster*"), salt="one project")
     marks = own.mask_text("K-1234 k-1234 K-9999").split("] ")
 
@@ -124,14 +124,14 @@ def test_a_mark_is_never_masked_again(salt):
     assert [rule for rule, *_ in own.find_matches(once)] == []
 
 
-def test_what_was_masked_is_masked_to_the_same():
+def test_masking_twice_changes_nothing():
     own = read_rules(["K-##*", "Muster*"])
     once = own.mask_text("K-12345 Mustermann")
 
     assert own.mask_text(once) == once
 
 
-def test_no_text_takes_more_than_in_proportion_to_its_length():
+def test_masking_time_grows_linearly_with_the_text():
     own = read_rules([f"{'#' * 50}-{number:02}" for number in range(MAX_RULES)])
 
     def took(text):

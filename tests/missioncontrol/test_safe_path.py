@@ -46,14 +46,14 @@ def ran(folder):
     return lambda: (folder / "ran").read_text() if (folder / "ran").exists() else ""
 
 
-def test_no_process_of_an_installation_runs_what_lies_where_it_was_started(running, ran):
+def test_no_process_imports_files_from_the_working_directory(running, ran):
     wait_for(lambda: running.get("/api/v1/decisions/")["results"], shown=ran)
     wait_for(lambda: running.pid_of(" beat ") and running.pid_of("missioncontrol.demo"), shown=ran)
 
     assert ran() == ""
 
 
-def test_a_path_in_its_settings_is_still_meant_from_there(running, folder):
+def test_a_relative_path_in_settings_still_starts_at_the_working_directory(running, folder):
     assert Path(f"/proc/{running.pid_of('daphne')}/cwd").resolve() == folder.resolve()
 
 
@@ -72,7 +72,7 @@ def test_a_path_in_its_settings_is_still_meant_from_there(running, folder):
         ),
     ],
 )
-def test_nor_does_a_command(command, folder, ran):
+def test_no_command_imports_files_from_the_working_directory(command, folder, ran):
     settings = {"DJANGO_SETTINGS_MODULE": "missioncontrol.settings", "MISSIONCONTROL_DATA": "other"}
     done = subprocess.run(command, cwd=folder, env=settings, capture_output=True, check=False)
 

@@ -7,7 +7,7 @@ import pytest
 from missioncontrol.sealing import UnsealFailed, fingerprint, seal, unseal
 
 
-def test_what_was_sealed_is_read_again():
+def test_a_sealed_text_can_be_unsealed():
     assert unseal(seal("slack://T0/B0/secret")) == "slack://T0/B0/secret"
 
 
@@ -16,7 +16,7 @@ def test_the_same_text_is_sealed_differently_each_time():
     assert fingerprint("secret") == fingerprint("secret")
 
 
-def test_another_secret_key_cannot_read_it_and_says_what_to_do(settings):
+def test_another_secret_key_cannot_unseal_it_and_the_error_says_what_to_do(settings):
     sealed = seal("secret")
     settings.SECRET_KEY = "another one"
 
@@ -24,7 +24,7 @@ def test_another_secret_key_cannot_read_it_and_says_what_to_do(settings):
         unseal(sealed)
 
 
-def test_what_was_tampered_with_is_not_read():
+def test_a_sealed_text_that_was_changed_is_refused():
     sealed = seal("secret")
 
     with pytest.raises(UnsealFailed):

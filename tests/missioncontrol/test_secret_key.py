@@ -18,22 +18,22 @@ def kept(tmp_path, monkeypatch):
     return tmp_path / "secret.key"
 
 
-def test_a_serving_process_without_one_says_what_to_set(kept):
+def test_a_serving_process_without_a_secret_says_what_to_set(kept):
     with pytest.raises(SettingInvalid, match=NAME):
         env.secret_key(NAME, file=kept, serving=True)
 
 
-def test_a_command_without_one_has_one_of_its_own(kept):
+def test_a_command_without_a_secret_makes_one_for_itself(kept):
     assert len(env.secret_key(NAME, file=kept, serving=False)) > 32
 
 
-def test_the_kept_one_is_every_processes(kept):
+def test_every_process_uses_the_stored_secret(kept):
     kept.write_text("kept\n")
 
     assert env.secret_key(NAME, file=kept, serving=True) == "kept"
 
 
-def test_the_environments_comes_first(kept, monkeypatch):
+def test_a_secret_in_the_environment_comes_first(kept, monkeypatch):
     kept.write_text("kept\n")
     monkeypatch.setenv(NAME, "told")
 
@@ -41,7 +41,7 @@ def test_the_environments_comes_first(kept, monkeypatch):
 
 
 @pytest.mark.parametrize("role", ["worker", "beat"])
-def test_a_process_of_celerys_that_is_started_by_hand_makes_none(role, tmp_path):
+def test_a_celery_process_started_by_hand_makes_no_secret(role, tmp_path):
     environment = Installation(tmp_path).own_environment()
     environment.pop(NAME, None)
     started = subprocess.run(

@@ -95,7 +95,7 @@ def rows():
     return [(ids.split(", "), state, words) for ids, state, words in ROW.findall(PAGE)]
 
 
-def test_every_requirement_of_levels_1_and_2_stands_there_once():
+def test_every_requirement_of_levels_1_and_2_is_listed_once():
     asked = {f"{part}.{n}" for part, count in LEVELS_1_AND_2.items() for n in range(1, count + 1)}
 
     named = Counter(one for ids, _, _ in rows() for one in ids)
@@ -105,7 +105,7 @@ def test_every_requirement_of_levels_1_and_2_stands_there_once():
     assert set(named.values()) == {1}
 
 
-def test_what_holds_names_a_test_and_what_does_not_a_reason():
+def test_a_met_requirement_names_a_test_and_an_unmet_one_a_reason():
     for ids, state, words in rows():
         assert state in {"holds", "partly", "no", "none"}, ids
         assert state != "holds" or TEST.search(words), ids
@@ -113,13 +113,13 @@ def test_what_holds_names_a_test_and_what_does_not_a_reason():
 
 
 @pytest.mark.parametrize(("file", "test"), sorted(set(TEST.findall(PAGE))))
-def test_there_is_this_test(file, test):
+def test_each_named_test_exists(file, test):
     text = (ROOT / "tests" / file).read_text()
 
     assert re.search(rf"^(async )?def {test}\(", text, re.MULTILINE)
 
 
-def test_every_attacker_is_met_by_a_test():
+def test_every_attack_names_a_test():
     threats = PAGE.partition("## Who might attack")[2].partition("\n## ")[0]
     lines = [line for line in threats.splitlines() if line.startswith("| ")][1:]
 

@@ -43,7 +43,7 @@ async def until(claim):
     raise TimeoutError
 
 
-async def test_on_return_the_broker_knows(broker, name):
+async def test_add_returns_once_the_broker_has_confirmed(broker, name):
     subscriber, received = Subscriber(), asyncio.Queue()
 
     await subscriber.add(name, received.put_nowait)
@@ -53,7 +53,7 @@ async def test_on_return_the_broker_knows(broker, name):
     await subscriber.remove(name, received.put_nowait)
 
 
-async def test_what_is_no_json_ends_no_hearing(broker, name):
+async def test_a_message_that_is_not_json_does_not_end_the_subscription(broker, name):
     subscriber, received = Subscriber(), asyncio.Queue()
     await subscriber.add(name, received.put_nowait)
 
@@ -64,7 +64,7 @@ async def test_what_is_no_json_ends_no_hearing(broker, name):
     await subscriber.remove(name, received.put_nowait)
 
 
-async def test_two_who_listen_here_are_one_to_the_broker(broker, name):
+async def test_two_listeners_share_one_subscription_at_the_broker(broker, name):
     subscriber, one, two = Subscriber(), asyncio.Queue(), asyncio.Queue()
     await asyncio.gather(*(subscriber.add(name, queue.put_nowait) for queue in (one, two)))
 
@@ -78,7 +78,7 @@ async def test_two_who_listen_here_are_one_to_the_broker(broker, name):
     await subscriber.remove(name, two.put_nowait)
 
 
-async def test_what_nobody_listens_to_any_more_is_given_up(broker, name):
+async def test_a_channel_without_listeners_is_unsubscribed(broker, name):
     subscriber, received = Subscriber(), asyncio.Queue()
     await subscriber.add(name, received.put_nowait)
     await subscriber.add(f"{name}2", received.put_nowait)
@@ -96,7 +96,7 @@ async def is_nobodys(broker, name):
 
 
 @pytest.mark.parametrize("place", ["the same", "another"])
-async def test_who_comes_as_the_last_one_leaves_hears(broker, name, place):
+async def test_a_listener_added_as_the_last_one_leaves_receives_messages(broker, name, place):
     subscriber, gone, received = Subscriber(), asyncio.Queue(), asyncio.Queue()
     left, come = f"{name} the same", f"{name} {place}"
     await subscriber.add(left, gone.put_nowait)
@@ -112,7 +112,7 @@ async def test_who_comes_as_the_last_one_leaves_hears(broker, name, place):
 
 
 @pytest.mark.parametrize("steps", range(30))
-async def test_who_hangs_up_while_it_connects_leaves_no_connection_behind(broker, name, steps):
+async def test_cancelling_during_the_connection_leaves_no_connection_behind(broker, name, steps):
     subscriber, received = Subscriber(), asyncio.Queue()
     connecting = asyncio.create_task(subscriber.add(name, received.put_nowait))
     for _ in range(steps):
@@ -127,7 +127,7 @@ async def test_who_hangs_up_while_it_connects_leaves_no_connection_behind(broker
 
 
 @pytest.mark.parametrize("steps", range(1, 8))
-async def test_who_hangs_up_while_it_is_added_is_let_go(broker, name, steps):
+async def test_a_listener_cancelled_while_it_is_added_is_released(broker, name, steps):
     subscriber, received = Subscriber(), asyncio.Queue()
     await subscriber.add(name, received.put_nowait)
     adding = asyncio.create_task(subscriber.add(f"{name}2", received.put_nowait))
@@ -142,7 +142,7 @@ async def test_who_hangs_up_while_it_is_added_is_let_go(broker, name, steps):
         await subscriber.remove(left, received.put_nowait)
 
 
-async def test_who_listens_learns_that_messages_may_be_lost(broker, name):
+async def test_listeners_are_told_that_messages_may_be_lost(broker, name):
     subscriber, received, lost = Subscriber(), asyncio.Queue(), asyncio.Event()
     await subscriber.add(name, received.put_nowait, lost.set)
     assert not lost.is_set()
@@ -153,7 +153,7 @@ async def test_who_listens_learns_that_messages_may_be_lost(broker, name):
     await subscriber.remove(name, received.put_nowait)
 
 
-async def test_it_hears_again_after_its_connection_was_cut(broker, name, caplog):
+async def test_it_receives_messages_again_after_its_connection_was_cut(broker, name, caplog):
     subscriber, received = Subscriber(), asyncio.Queue()
     await subscriber.add(name, received.put_nowait)
 
@@ -169,7 +169,7 @@ async def is_best_source(broker, name):
     return await broker.publish(name, json.dumps({"n": 1}))
 
 
-async def test_a_listener_that_fails_leaves_the_others_their_message(broker, name):
+async def test_a_failing_listener_does_not_keep_messages_from_the_others(broker, name):
     subscriber, received = Subscriber(), asyncio.Queue()
 
     def fail(message):

@@ -34,13 +34,13 @@ def status_of(url, **headers):
         return error.code
 
 
-def test_its_line_has_exactly_the_contracts_fields(running):
+def test_the_json_line_has_exactly_the_documented_fields(running):
     assert list(running.line) == ["url", "project", "agent_key", "login_url", "pid"]
     assert running.line["pid"] == running.process.pid
     assert running.agent_key.startswith("mc_")
 
 
-def test_it_serves_when_it_says_so(running):
+def test_it_serves_once_it_prints_the_line(running):
     assert status_of(f"{running.url}/healthz") == 200
 
 
@@ -67,7 +67,7 @@ def test_the_agent_key_stays_with_its_owner(running):
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
-def test_no_file_but_its_own_holds_the_agent_key(running):
+def test_the_agent_key_is_in_no_other_file(running):
     key = running.agent_key.encode()
 
     holders = [path.name for path in running.data.rglob("*") if holds(path, key)]
@@ -75,7 +75,7 @@ def test_no_file_but_its_own_holds_the_agent_key(running):
     assert holders == ["agent.key"]
 
 
-def test_no_file_holds_the_link(running):
+def test_the_sign_in_link_is_in_no_file(running):
     running.cookies()
     secret = running.line["login_url"].rstrip("/").rsplit("/", 1)[1].encode()
 
@@ -95,12 +95,12 @@ def test_it_answers_to_its_own_name(running):
     assert status_of(f"{running.url}/login/", Host=socket.gethostname()) == 200
 
 
-def test_a_second_one_on_the_same_data_hears_who_has_it(running):
+def test_a_second_start_on_the_same_data_is_told_who_holds_it(running):
     with pytest.raises(DidNotStart, match=rf"process {running.process.pid}.*{running.url}"):
         Installation(running.data).start()
 
 
-def test_a_second_one_on_the_same_port_hears_that_it_is_taken(running, tmp_path):
+def test_a_second_start_on_the_same_port_is_told_that_it_is_taken(running, tmp_path):
     port = running.url.rsplit(":", 1)[1]
 
     with pytest.raises(DidNotStart, match=f"Port {port} on 127.0.0.1 is taken"):
@@ -114,7 +114,7 @@ def test_another_link_can_be_asked_for(running):
     assert status_of(printed) == 200
 
 
-def test_a_start_says_one_sentence_and_no_traceback(tmp_path):
+def test_a_failed_start_prints_one_sentence_and_no_traceback(tmp_path):
     (tmp_path / "file").write_text("in the way")
 
     with pytest.raises(DidNotStart) as failed:
@@ -124,7 +124,7 @@ def test_a_start_says_one_sentence_and_no_traceback(tmp_path):
     assert len(str(failed.value).splitlines()) == 1
 
 
-def test_it_ends_every_process_and_comes_back_with_the_same_key(running):
+def test_it_stops_every_process_and_restarts_with_the_same_key(running):
     key, before = running.agent_key, running.processes()
 
     with running.away():
@@ -136,7 +136,7 @@ def test_it_ends_every_process_and_comes_back_with_the_same_key(running):
 
 
 @pytest.mark.slow
-def test_an_identity_provider_that_is_not_named_ends_the_start_in_a_sentence(tmp_path):
+def test_a_missing_identity_provider_ends_the_start_with_one_sentence(tmp_path):
     with pytest.raises(DidNotStart, match="MISSIONCONTROL_OIDC_ISSUER is ''; expected") as failed:
         Installation(tmp_path, MISSIONCONTROL_SIGN_IN="oidc").start()
 

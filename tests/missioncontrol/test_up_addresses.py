@@ -18,7 +18,7 @@ def test_port_zero_finds_a_free_one():
     assert not url.endswith(":0")
 
 
-def test_a_taken_port_is_said_in_one_sentence(monkeypatch):
+def test_a_taken_port_is_reported_in_one_sentence(monkeypatch):
     monkeypatch.setattr(addresses, "PORT_WAIT_S", 0)
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
@@ -29,12 +29,12 @@ def test_a_taken_port_is_said_in_one_sentence(monkeypatch):
             addresses.open_listener("127.0.0.1", port, option="--https-port")
 
 
-def test_a_foreign_address_is_said_in_one_sentence():
+def test_a_foreign_address_is_reported_in_one_sentence():
     with pytest.raises(AddressUnknown, match=r"Cannot listen on 192\.0\.2\.1"):
         addresses.open_listener("192.0.2.1", 0)
 
 
-def test_a_machine_without_ipv6_says_so_in_one_sentence(monkeypatch):
+def test_missing_ipv6_is_reported_in_one_sentence(monkeypatch):
     def without_ipv6(family, *_):
         raise OSError(errno.EAFNOSUPPORT, f"no {family.name} here")
 
@@ -70,7 +70,7 @@ def test_it_answers_to_the_public_name():
 
 
 @pytest.mark.parametrize("asked", [EVERYWHERE, "::", "127.0.0.1"])
-def test_it_never_answers_to_everyone(asked):
+def test_it_never_accepts_every_host(asked):
     hosts = addresses.accepted_hosts(listen_host=asked, public_url="")
 
     assert not {"*", "", EVERYWHERE, "[::]"} & set(hosts)

@@ -31,7 +31,7 @@ def printed(banner):
     return out.getvalue()
 
 
-def test_the_line_for_scripts_has_exactly_the_contracts_fields():
+def test_the_line_for_scripts_has_exactly_the_documented_fields():
     line = a_banner().as_json()
 
     assert "\n" not in line
@@ -51,7 +51,7 @@ def test_a_person_reads_where_how_and_how_to_stop():
         assert part in text
 
 
-def test_who_has_a_browser_without_our_name_is_told_what_to_type():
+def test_a_browser_that_cannot_resolve_our_name_has_an_alternative():
     named = a_banner(login_url="http://mission-control.localhost:8765/login/s/")
 
     assert "put 127.0.0.1 for mission-control.localhost" in printed(named)
@@ -73,14 +73,14 @@ def test_https_does_not_hide_that_http_is_open_too():
     assert "is open" not in printed(a_banner(**phone))
 
 
-def test_a_line_that_is_to_be_typed_says_where(monkeypatch):
+def test_the_connect_command_says_where_to_run_it(monkeypatch):
     assert "in this folder, once" in printed(a_banner())
     monkeypatch.setattr(banner_module, "is_checkout", lambda: False)
     assert f"  Connect   {Path(sys.executable).parent}/guard connect" in printed(a_banner())
     assert "anywhere, once" in printed(a_banner())
 
 
-def test_without_lan_nothing_is_said_of_phones():
+def test_without_lan_phones_are_not_mentioned():
     assert "phone" not in printed(a_banner())
 
 
@@ -97,7 +97,7 @@ def test_a_demo_model_asks_for_the_demo():
 
 
 @pytest.mark.parametrize("word", ["abc", "-1", "65536", "1_0", "٣"])
-def test_a_port_that_is_none_is_refused_in_a_sentence(word, capsys):
+def test_an_invalid_port_is_refused_in_one_sentence(word, capsys):
     with pytest.raises(SystemExit):
         options.parse([f"--port={word}"])
 
@@ -116,7 +116,7 @@ def test_a_port_that_is_none_is_refused_in_a_sentence(word, capsys):
         "https://mc example.org",
     ],
 )
-def test_a_public_address_that_no_link_can_begin_with_is_refused(word, capsys, monkeypatch):
+def test_an_invalid_public_url_is_refused(word, capsys, monkeypatch):
     with pytest.raises(SystemExit):
         options.parse(["--public-url", word])
     assert "an address like https://" in capsys.readouterr().err

@@ -27,7 +27,7 @@ def test_it_is_made_for_its_owner_alone(tmp_path):
     assert stat.S_IMODE(data.path.stat().st_mode) == 0o700
 
 
-def test_a_second_holder_hears_who_has_it(tmp_path):
+def test_a_second_holder_is_told_who_holds_it(tmp_path):
     first = a_held_dir(tmp_path)
     first.write_status("serving", "http://127.0.0.1:1234")
 
@@ -37,7 +37,7 @@ def test_a_second_holder_hears_who_has_it(tmp_path):
         DataDir(tmp_path).acquire_lock()
 
 
-def test_a_holder_that_is_ending_is_waited_for(tmp_path):
+def test_it_waits_for_a_holder_that_is_stopping(tmp_path):
     first = a_held_dir(tmp_path)
     first.write_status("stopping")
     os.close(first.lock_fd)
@@ -45,14 +45,14 @@ def test_a_holder_that_is_ending_is_waited_for(tmp_path):
     DataDir(tmp_path).acquire_lock()
 
 
-def test_a_directory_that_cannot_be_made_is_said_in_one_sentence(tmp_path):
+def test_a_directory_that_cannot_be_made_is_reported_in_one_sentence(tmp_path):
     (tmp_path / "file").write_text("in the way")
 
     with pytest.raises(DataUnusable, match="--data"):
         DataDir(tmp_path / "file" / "data").acquire_lock()
 
 
-def test_a_directory_that_cannot_be_written_is_said_in_one_sentence(tmp_path, monkeypatch):
+def test_a_directory_that_cannot_be_written_is_reported_in_one_sentence(tmp_path, monkeypatch):
     def refuse(**_):
         raise PermissionError(13, "Permission denied")
 
@@ -72,7 +72,7 @@ def test_a_secret_stays_the_same_and_private(tmp_path):
     assert stat.S_IMODE((tmp_path / "secret.key").stat().st_mode) == 0o600
 
 
-def test_sockets_lie_where_their_paths_stay_short(monkeypatch, tmp_path):
+def test_sockets_have_short_paths(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / ("deep" * 30)))
 
     path = data_dir.runtime_dir("cafe0123")

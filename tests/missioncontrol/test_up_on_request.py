@@ -85,7 +85,7 @@ def listens(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_the_demo_runs_while_it_is_asked_for(running):
+def test_the_demo_runs_while_it_is_requested(running):
     assert send(running, "POST", "/api/v1/demo/", {}) == 202
     wait_for(lambda: running.pid_of("missioncontrol.demo"))
     wait_for(lambda: running.get("/api/v1/runs/")["results"])
@@ -96,7 +96,7 @@ def test_the_demo_runs_while_it_is_asked_for(running):
     assert running.get("/api/v1/me/")["demo"] == "off"
 
 
-def test_what_was_opened_is_open_after_a_restart(closed):
+def test_phone_access_is_open_again_after_a_restart(closed):
     running = closed
     send(running, "PATCH", "/api/v1/devices/reach/", {"is_open": True})
     wait_for(lambda: door(running)["door"] == "open")
@@ -108,7 +108,7 @@ def test_what_was_opened_is_open_after_a_restart(closed):
     assert answers_https(door(running)["url"])
 
 
-def test_a_port_that_is_taken_is_said_and_nothing_else_breaks(tmp_path):
+def test_a_taken_port_is_reported_and_nothing_else_breaks(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -14,7 +14,7 @@ def limits():
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def test_a_shell_that_allows_few_open_files_is_no_limit(limits):
+def test_a_low_limit_of_open_files_is_raised(limits):
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits))
 
     raise_open_files_limit()
@@ -22,7 +22,7 @@ def test_a_shell_that_allows_few_open_files_is_no_limit(limits):
     assert resource.getrlimit(resource.RLIMIT_NOFILE) == (min(limits, MAX_OPEN_FILES), limits)
 
 
-def test_a_limit_that_is_higher_stays(limits):
+def test_a_higher_limit_is_kept(limits):
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     if before[0] < MAX_OPEN_FILES:
         pytest.skip("this machine allows fewer")

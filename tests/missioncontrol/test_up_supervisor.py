@@ -92,7 +92,7 @@ def test_a_child_that_keeps_dying_waits_longer_each_time(tmp_path, supervisor, l
     assert [line.split("again in ")[1][:3] for line in lines] == ["0.2", "0.4", "0.8"]
 
 
-def test_a_child_that_must_run_says_its_last_line(tmp_path, supervisor):
+def test_a_dead_child_is_reported_with_its_last_line(tmp_path, supervisor):
     supervisor.start(a_command(tmp_path, body="raise SystemExit('no such table')"))
     wait_for(lambda: supervisor.pid_of("child") is None)
 
@@ -100,7 +100,7 @@ def test_a_child_that_must_run_says_its_last_line(tmp_path, supervisor):
         supervisor.check_running("child")
 
 
-def test_one_that_runs_and_does_not_answer_is_not_said_to_have_died(tmp_path, supervisor):
+def test_a_silent_child_is_not_reported_as_dead(tmp_path, supervisor):
     supervisor.start(a_command(tmp_path, "web"))
 
     with pytest.raises(ChildSilent, match="has not answered for 0 seconds"):
@@ -117,7 +117,7 @@ def test_stopping_ends_every_child(tmp_path, supervisor):
     assert all(is_gone(pid) for pid in pids)
 
 
-def test_a_child_deaf_to_sigterm_is_killed(tmp_path, supervisor, monkeypatch):
+def test_a_child_that_ignores_sigterm_is_killed(tmp_path, supervisor, monkeypatch):
     monkeypatch.setattr(module, "STOP_TIMEOUT_S", 0.2)
     deaf = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"

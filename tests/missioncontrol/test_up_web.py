@@ -42,12 +42,12 @@ def port(tmp_path_factory):
         serving.wait()
 
 
-def test_a_board_of_many_megabytes_reaches_its_screen(port):
+def test_a_board_of_many_megabytes_reaches_the_screen(port):
     with connect(f"ws://127.0.0.1:{port}/", max_size=None, open_timeout=60) as screen:
         assert len(screen.recv(timeout=60)) == LARGE
 
 
-def test_an_answer_that_breaks_off_ends_its_connection_and_so_does_the_next(port):
+def test_a_response_that_breaks_off_closes_its_connection(port):
     for _ in range(2):
         with socket.create_connection(("127.0.0.1", port), timeout=60) as caller:
             caller.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -57,11 +57,11 @@ def exported(tmp_path):
     return printed_by(ASK, tmp_path, **written)
 
 
-def test_a_crowd_is_kept_in_line_where_daphne_opens_the_port(tmp_path):
+def test_a_crowd_is_rate_limited_if_daphne_opens_the_port(tmp_path):
     assert printed_by(CROWD, tmp_path) == 300
 
 
-def test_people_behind_https_reach_it_and_their_taps_are_taken(exported):
+def test_people_behind_https_reach_it_and_can_tap(exported):
     hosts, origins, is_secure = exported
 
     assert "mc.example.org" in hosts
@@ -69,7 +69,7 @@ def test_people_behind_https_reach_it_and_their_taps_are_taken(exported):
     assert is_secure
 
 
-def test_code_that_fails_fails_its_own_test_alone(tmp_path):
+def test_failing_code_fails_only_its_own_test(tmp_path):
     ours = Installation(tmp_path)
     with pytest.raises(AssertionError, match="it failed"):
         ours.in_python("1 / 0")

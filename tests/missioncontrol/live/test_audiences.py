@@ -49,7 +49,7 @@ def of_turn(number):
     return {"a": {"turns": number, "judged_turns": number, "calls": 0, "tape": [[number, True]]}}
 
 
-async def test_the_first_is_told_at_once_and_what_comes_in_the_pause_together():
+async def test_the_first_frame_is_sent_at_once_and_later_ones_together():
     it = Clockwork()
     for number in range(1, 101):
         await it.take(events=[f'{{"seq":{number}}}'], meters=of_turn(number))
@@ -63,7 +63,7 @@ async def test_the_first_is_told_at_once_and_what_comes_in_the_pause_together():
     assert it.pauses == [0.25, 0.25]
 
 
-async def test_meters_of_an_earlier_commit_that_come_later_take_nothing_back():
+async def test_late_meters_of_an_earlier_commit_do_not_undo_newer_ones():
     it = Clockwork()
     await it.take(meters=of_turn(1))
     stored = {"turns": 3, "judged_turns": 1, "calls": 0, "tape": []}
@@ -76,7 +76,7 @@ async def test_meters_of_an_earlier_commit_that_come_later_take_nothing_back():
     assert json.loads(it.sent[0][-1])["runs"] == {"a": judged}
 
 
-async def test_meters_of_an_end_take_back_no_call_that_came_back_before_they_were_told():
+async def test_meters_of_an_end_keep_calls_that_completed_before_they_were_sent():
     it = Clockwork()
     await it.take(meters=of_turn(1))
     came_back = of_turn(2)["a"] | {"calls": 2}
@@ -88,7 +88,7 @@ async def test_meters_of_an_end_take_back_no_call_that_came_back_before_they_wer
     assert json.loads(it.sent[0][-1])["runs"] == {"a": came_back}
 
 
-async def test_points_are_told_in_their_places_where_one_of_those_between_is_late():
+async def test_points_keep_their_places_if_one_between_is_late():
     it = Clockwork()
     await it.take(meters=of_turn(1))
     # Of the third another process tells.
@@ -106,7 +106,7 @@ async def test_points_are_told_in_their_places_where_one_of_those_between_is_lat
     assert json.loads(it.sent[0][-1])["runs"] == of_turn(6)
 
 
-async def test_all_hear_the_same_text():
+async def test_all_sockets_receive_the_same_text():
     it = Clockwork(sockets=3)
 
     await it.take(events=['{"seq":1}'], meters=of_turn(1))
@@ -115,7 +115,7 @@ async def test_all_hear_the_same_text():
     assert it.sent[0] == it.sent[1] == it.sent[2]
 
 
-async def test_many_who_listen_are_told_less_often():
+async def test_many_sockets_are_sent_to_less_often():
     it = Clockwork(sockets=200)
 
     await it.take(events=['{"seq":1}'])
@@ -125,7 +125,7 @@ async def test_many_who_listen_are_told_less_often():
     assert it.pauses == [pytest.approx(0.4)]
 
 
-async def test_what_a_person_may_have_to_answer_does_not_wait():
+async def test_an_event_that_a_person_may_have_to_answer_does_not_wait():
     audience, received = Audience(), []
 
     async def hear(text):
@@ -144,7 +144,7 @@ async def test_what_a_person_may_have_to_answer_does_not_wait():
     audience.close()
 
 
-async def test_a_socket_that_cannot_be_told_keeps_nobody_else_from_hearing(caplog):
+async def test_a_failing_socket_does_not_keep_frames_from_the_others(caplog):
     it = Clockwork(sockets=1)
 
     async def broken(text):
@@ -160,7 +160,7 @@ async def test_a_socket_that_cannot_be_told_keeps_nobody_else_from_hearing(caplo
     assert caplog.text.count("could not be told") == 1
 
 
-async def test_who_is_gone_is_told_nothing_more():
+async def test_a_socket_that_left_receives_nothing_more():
     it = Clockwork(sockets=2)
     await it.take(events=["1"])
     it.audience.sockets.popitem()

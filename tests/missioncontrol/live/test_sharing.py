@@ -25,7 +25,7 @@ async def settled():
         await asyncio.sleep(0)
 
 
-async def test_two_hundred_that_ask_at_once_are_read_for_once():
+async def test_two_hundred_simultaneous_requests_share_one_read():
     shared, reading = CoalescedReads(), Reading()
     asking = [asyncio.ensure_future(shared.read("board", reading)) for _ in range(200)]
     reading.may_end.set()
@@ -33,7 +33,7 @@ async def test_two_hundred_that_ask_at_once_are_read_for_once():
     assert set(await asyncio.gather(*asking)) == {"reading 1"}
 
 
-async def test_who_asks_while_one_is_under_way_gets_the_next():
+async def test_a_request_during_a_read_gets_the_next_one():
     shared, reading = CoalescedReads(), Reading()
     first = asyncio.ensure_future(shared.read("board", reading))
     await settled()
@@ -45,7 +45,7 @@ async def test_who_asks_while_one_is_under_way_gets_the_next():
     assert set(await asyncio.gather(*late)) == {"reading 2"}
 
 
-async def test_boards_are_read_apart():
+async def test_boards_are_read_separately():
     shared, reading = CoalescedReads(), Reading()
     asking = [asyncio.ensure_future(shared.read(name, reading)) for name in ("one", "two")]
     reading.may_end.set()
@@ -53,7 +53,7 @@ async def test_boards_are_read_apart():
     assert await asyncio.gather(*asking) == ["reading 1", "reading 2"]
 
 
-async def test_a_reading_that_fails_is_told_to_all_and_tried_again_by_the_next():
+async def test_a_failed_read_fails_for_all_and_is_retried_by_the_next():
     shared = CoalescedReads()
 
     async def fail():
@@ -64,7 +64,7 @@ async def test_a_reading_that_fails_is_told_to_all_and_tried_again_by_the_next()
             await shared.read("board", fail)
 
 
-async def test_one_that_hangs_up_leaves_the_others_their_reading():
+async def test_a_disconnect_leaves_the_read_to_the_others():
     shared, reading = CoalescedReads(), Reading()
     gone, kept = (asyncio.ensure_future(shared.read("board", reading)) for _ in range(2))
     await settled()

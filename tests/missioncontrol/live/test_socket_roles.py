@@ -36,7 +36,7 @@ WANTED = {
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("caller", sorted(WANTED))
 @pytest.mark.parametrize("word", sorted(SOCKETS))
-async def test_a_socket_speaks_to_members_alone(word, caller, project, people):
+async def test_a_socket_serves_only_members(word, caller, project, people):
     run = await sync_to_async(a_run)(project)
     place = {"project": project, "run": run}[SOCKETS[word]].id
 

@@ -79,7 +79,7 @@ async def test_events_follow_with_dense_seq(project, token):
     await socket.disconnect()
 
 
-async def test_a_boards_events_carry_no_whole_turns(project, token):
+async def test_events_of_a_board_contain_no_whole_turns(project, token):
     run = await sync_to_async(a_run)(project)
     socket = listening(f"/ws/projects/{project.id}/", token)
     await socket.connect(timeout=60)
@@ -92,7 +92,7 @@ async def test_a_boards_events_carry_no_whole_turns(project, token):
     await socket.disconnect()
 
 
-async def test_meters_carry_every_new_point_of_the_tape_once(project, token):
+async def test_meters_contain_every_new_point_of_the_tape_once(project, token):
     run = await sync_to_async(a_run)(project)
     socket = listening(f"/ws/projects/{project.id}/", token)
     await socket.connect(timeout=60)
@@ -114,7 +114,7 @@ async def test_meters_carry_every_new_point_of_the_tape_once(project, token):
     await socket.disconnect()
 
 
-async def test_a_new_status_comes_with_the_meters_for_who_missed_them(project, token):
+async def test_a_new_status_comes_with_the_meters(project, token):
     run = await sync_to_async(a_run)(project)
     socket = listening(f"/ws/projects/{project.id}/", token)
     await socket.connect(timeout=60)
@@ -138,7 +138,9 @@ def end_unheard(run, at):
         tx.move(one, Move.END, by="agent", reason="the session ended")
 
 
-async def test_what_a_killed_process_told_nobody_is_told_once_another_starts(project, token):
+async def test_events_that_a_killed_process_did_not_publish_are_published_by_the_next(
+    project, token
+):
     run = await sync_to_async(a_run)(project)
     socket = listening(f"/ws/projects/{project.id}/", token)
     await socket.connect(timeout=60)
@@ -153,7 +155,7 @@ async def test_what_a_killed_process_told_nobody_is_told_once_another_starts(pro
     await socket.disconnect()
 
 
-async def test_a_worker_that_starts_has_it_told_again():
+async def test_a_starting_worker_publishes_them_again():
     async with Redis.from_url(settings.BROKER_URL) as broker:
         await broker.delete(settings.CELERY_TASK_DEFAULT_QUEUE)
         await sync_to_async(worker_ready.send)(sender=None)
@@ -162,7 +164,7 @@ async def test_a_worker_that_starts_has_it_told_again():
     assert json.loads(message)["headers"]["task"] == tasks.tell_again.name
 
 
-async def test_a_server_that_says_that_it_starts_has_it_told_again():
+async def test_a_starting_server_with_lifespan_publishes_them_again():
     server = ApplicationCommunicator(asgi.application, {"type": "lifespan"})
     async with Redis.from_url(settings.BROKER_URL) as broker:
         await broker.delete(settings.CELERY_TASK_DEFAULT_QUEUE)
@@ -176,7 +178,7 @@ async def test_a_server_that_says_that_it_starts_has_it_told_again():
     assert json.loads(message)["headers"]["task"] == tasks.tell_again.name
 
 
-async def test_who_heard_it_hears_it_again_under_the_number_that_it_had(project, token):
+async def test_an_event_that_is_published_again_keeps_its_number(project, token):
     run = await sync_to_async(a_run)(project)
     socket = listening(f"/ws/runs/{run.id}/", token)
     await socket.connect(timeout=60)
@@ -191,9 +193,7 @@ async def test_who_heard_it_hears_it_again_under_the_number_that_it_had(project,
     await socket.disconnect()
 
 
-async def test_what_was_heard_is_not_told_again_while_no_process_starts(
-    project, token, monkeypatch
-):
+async def test_nothing_is_published_again_while_no_process_starts(project, token, monkeypatch):
     run = await sync_to_async(a_run)(project)
     socket = listening(f"/ws/runs/{run.id}/", token)
     await socket.connect(timeout=60)
@@ -208,7 +208,7 @@ async def test_what_was_heard_is_not_told_again_while_no_process_starts(
     await socket.disconnect()
 
 
-async def test_a_run_that_has_gone_on_since_tells_nothing_again(project, token):
+async def test_a_run_that_has_continued_publishes_nothing_again(project, token):
     run = await sync_to_async(a_run)(project)
     socket = listening(f"/ws/projects/{project.id}/", token)
     await socket.connect(timeout=60)
@@ -264,7 +264,7 @@ async def test_a_session_from_another_origin_is_closed_with_4401(project, as_per
     await own.disconnect()
 
 
-async def test_a_page_of_ours_by_another_scheme_or_host_is_closed_with_4401(
+async def test_our_page_under_another_scheme_or_host_is_closed_with_4401(
     project, as_person, owner, token
 ):
     client = await sync_to_async(as_person)(owner)
@@ -339,9 +339,7 @@ async def test_a_socket_closes_at_once_when_its_person_is_removed(word, project,
     await socket.disconnect(timeout=60)
 
 
-async def test_a_database_that_was_away_leaves_no_socket_unguarded(
-    project, owner, token, monkeypatch
-):
+async def test_a_database_outage_does_not_end_the_access_checks(project, owner, token, monkeypatch):
     bea = await sync_to_async(a_person)("bea", project, "owner")
     socket = listening(f"/ws/projects/{project.id}/", token)
     await socket.connect(timeout=60)
@@ -364,7 +362,7 @@ async def test_a_database_that_was_away_leaves_no_socket_unguarded(
 
 
 @pytest.mark.parametrize("word", ["projects", "runs"])
-async def test_a_socket_that_missed_messages_has_its_browser_read_anew(word, project, token):
+async def test_a_socket_that_missed_messages_makes_its_browser_reconnect(word, project, token):
     run = await sync_to_async(a_run)(project)
     path = f"/ws/{word}/{project.id if word == 'projects' else run.id}/"
     socket = listening(path, token)
@@ -386,7 +384,7 @@ async def test_a_socket_that_missed_messages_has_its_browser_read_anew(word, pro
     await again.disconnect(timeout=60)
 
 
-async def test_who_may_still_look_goes_on_listening(project, owner, token):
+async def test_a_person_with_access_stays_connected(project, owner, token):
     bea = await sync_to_async(a_person)("bea", project, "owner")
     socket = listening(f"/ws/projects/{project.id}/", token)
     await socket.connect(timeout=60)
@@ -403,9 +401,7 @@ async def test_who_may_still_look_goes_on_listening(project, owner, token):
     await socket.disconnect(timeout=60)
 
 
-async def test_a_socket_on_which_nothing_happens_is_told_that_the_server_is_there(
-    project, token, monkeypatch
-):
+async def test_an_idle_socket_receives_a_keepalive(project, token, monkeypatch):
     monkeypatch.setattr(live, "ACCESS_CHECK_INTERVAL_S", 0.05)
     socket = listening(f"/ws/projects/{project.id}/", token)
     await socket.connect(timeout=60)

@@ -108,28 +108,28 @@ def test_turns_are_judged_in_three_round_trips(run):
     assert round_trips(judging(run)) == 3
 
 
-def test_what_was_written_is_there_for_the_next_statement(run):
+def test_a_write_is_visible_to_the_next_statement(run):
     with transaction.atomic():
         rename(run)
 
         assert Run.objects.get().name == "renamed"
 
 
-def test_what_was_written_last_is_committed(run):
+def test_the_last_write_is_committed(run):
     with transaction.atomic():
         rename(run)
 
     assert Run.objects.get().name == "renamed"
 
 
-def test_what_is_written_outside_of_any_transaction_is_committed_at_once(run):
+def test_a_write_outside_of_any_transaction_is_committed_at_once(run):
     rename(run)
 
     with another_connection() as another:
         assert another.execute("SELECT name FROM runs_run").fetchall() == [("renamed",)]
 
 
-def test_what_waited_is_forgotten_with_its_transaction(run):
+def test_pending_writes_are_discarded_with_their_transaction(run):
     with transaction.atomic():
         rename(run)
         transaction.set_rollback(True)
@@ -137,7 +137,7 @@ def test_what_waited_is_forgotten_with_its_transaction(run):
     assert Run.objects.get().name == "tests"
 
 
-def test_what_waited_is_forgotten_with_its_savepoint(run):
+def test_pending_writes_are_discarded_with_their_savepoint(run):
     with transaction.atomic():
         with transaction.atomic():
             rename(run)
@@ -148,7 +148,7 @@ def test_what_waited_is_forgotten_with_its_savepoint(run):
     assert (Run.objects.get().name, Run.objects.get().goal) == ("tests", "kept")
 
 
-def test_a_write_that_fails_raises_where_its_transaction_ends_and_nothing_of_it_stays(run):
+def test_a_failing_write_raises_at_the_end_of_its_transaction_and_rolls_it_back(run):
     with pytest.raises(IntegrityError):
         store_twice(Turn.objects.first(), also=lambda: rename(run))
 
@@ -164,7 +164,7 @@ def test_a_write_that_fails_raises_where_its_savepoint_ends(run):
     assert Run.objects.get().name == "renamed"
 
 
-def test_a_write_that_would_fail_does_not_spoil_what_was_before_its_savepoint(run):
+def test_a_pending_write_that_would_fail_leaves_what_was_before_its_savepoint(run):
     with transaction.atomic():
         rename(run)
         with pytest.raises(LookupError):
@@ -233,13 +233,13 @@ def test_a_connection_that_ends_before_the_commit_raises(run):
     assert Run.objects.get().name == "tests"
 
 
-def test_a_percent_sign_that_is_written_twice_is_one(run):
+def test_a_doubled_percent_sign_is_one(run):
     asked = "SELECT %s LIKE '%%s', 'a%%'"
 
     assert connection.read((asked, ["as"])) == [[(True, "a%")]]
 
 
-def test_nothing_is_done_after_the_commit_where_it_failed(run):
+def test_a_failed_commit_runs_no_on_commit_callbacks(run):
     done = []
 
     with pytest.raises(IntegrityError):
@@ -252,7 +252,7 @@ def test_nothing_is_done_after_the_commit_where_it_failed(run):
     assert connection.get_autocommit()
 
 
-def test_a_cursor_at_the_server_ends_with_its_transaction(run):
+def test_a_server_side_cursor_ends_with_its_transaction(run):
     with transaction.atomic():
         rows = JournalRow.objects.iterator(chunk_size=1)
         next(rows)
@@ -303,7 +303,7 @@ def test_a_connection_is_lent_without_asking_the_server(run, monkeypatch):
         assert traced.read() == ""
 
 
-def test_what_follows_a_statement_that_failed_is_prepared_when_it_comes_again(run):
+def test_statements_after_a_failed_one_are_prepared_when_they_are_repeated(run):
     """A name that PostgreSQL has never heard of would fail from then on."""
     with pytest.raises(IntegrityError):
         store_twice(Turn.objects.first(), also=lambda: rename(run))
@@ -312,7 +312,7 @@ def test_what_follows_a_statement_that_failed_is_prepared_when_it_comes_again(ru
     assert Run.objects.get().name == "renamed"
 
 
-def test_a_connection_begins_anew_before_it_has_prepared_too_much(run, monkeypatch):
+def test_a_connection_drops_its_prepared_statements_before_there_are_too_many(run, monkeypatch):
     monkeypatch.setattr(pipeline_, "MAX_PREPARED", 3)
     for number in range(6):
         assert connection.read((f"SELECT {number} + %s", [1])) == [[(number + 1,)]]
@@ -321,7 +321,7 @@ def test_a_connection_begins_anew_before_it_has_prepared_too_much(run, monkeypat
     assert kept <= 4
 
 
-def test_a_plan_that_a_change_of_tables_left_behind_is_made_again(run):
+def test_a_plan_from_before_a_table_changed_is_made_again(run):
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE changed AS SELECT 1 AS number")
         asked = ("SELECT number FROM changed WHERE number = %s", [1])
@@ -334,7 +334,7 @@ def test_a_plan_that_a_change_of_tables_left_behind_is_made_again(run):
         cursor.execute("DROP TABLE changed")
 
 
-def test_a_connection_that_was_let_go_of_is_not_kept(run):
+def test_a_released_connection_is_not_kept_alive(run):
     before = len(base._pipelines)
     connection.read(("SELECT 1", []))
     connection.close()
@@ -351,7 +351,7 @@ def test_a_text_with_a_nul_is_refused_and_not_cut_short(run):
     assert Run.objects.get().name == "tests"
 
 
-def test_a_connection_that_ends_while_it_is_asked_is_made_again(run):
+def test_a_connection_that_ends_during_a_query_is_replaced(run):
     with pytest.raises(OperationalError):
         connection.read(
             ("SELECT pg_terminate_backend(pg_backend_pid(), %s)", [0]), ("SELECT 1", [])
@@ -372,7 +372,7 @@ def write_by_cursor(wrapper):
 
 @pytest.mark.parametrize("pooled", [True, False])
 @pytest.mark.parametrize("write", [write_by_pipeline, write_by_cursor])
-def test_a_connection_to_a_server_that_only_reads_since_a_failover_is_made_again(
+def test_a_connection_to_a_server_that_is_read_only_since_a_failover_is_replaced(
     run, monkeypatch, write, pooled
 ):
     own = an_own_connection(monkeypatch, "", pooled=pooled)
@@ -400,7 +400,7 @@ def test_nothing_is_prepared_for_a_pooler_that_cannot_keep_it(run, monkeypatch):
         unprepared.close()
 
 
-def test_what_is_new_of_long_runs_is_read_alone():
+def test_only_new_turns_of_long_runs_are_read():
     """Else each verdict would take longer than the one before."""
     runs = [a_run(a_project(), name=str(number)) for number in range(6)]
     for run in runs:

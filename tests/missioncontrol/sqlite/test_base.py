@@ -48,7 +48,7 @@ def note_in_a_transaction(database, text):
     note(database, text)
 
 
-def test_a_transaction_has_the_turn_until_it_is_committed(database, place):
+def test_a_transaction_holds_the_lock_until_it_is_committed(database, place):
     taken = []
     with transaction.atomic():
         note(database, "one")
@@ -58,7 +58,7 @@ def test_a_transaction_has_the_turn_until_it_is_committed(database, place):
     assert taken == [True, False]
 
 
-def test_a_transaction_that_fails_gives_the_turn_back(database, place):
+def test_a_failed_transaction_releases_the_lock(database, place):
     note(database, "one")
 
     with pytest.raises(IntegrityError):
@@ -67,7 +67,7 @@ def test_a_transaction_that_fails_gives_the_turn_back(database, place):
     assert not is_taken(place)
 
 
-def test_a_connection_closed_in_a_transaction_gives_the_turn_back(database, place):
+def test_a_connection_closed_in_a_transaction_releases_the_lock(database, place):
     database._start_transaction_under_autocommit()
     assert is_taken(place)
 
@@ -76,21 +76,21 @@ def test_a_connection_closed_in_a_transaction_gives_the_turn_back(database, plac
     assert not is_taken(place)
 
 
-def test_a_statement_of_its_own_that_writes_takes_a_turn(database, place):
+def test_a_single_writing_statement_takes_the_lock(database, place):
     note(database, "one")
 
     assert Path(f"{place}-turnstile").exists()
     assert not is_taken(place)
 
 
-def test_reading_takes_no_turn(database, place):
+def test_reading_takes_no_lock(database, place):
     with database.cursor() as cursor:
         cursor.execute("SELECT text FROM note")
 
     assert not Path(f"{place}-turnstile").exists()
 
 
-def test_what_was_committed_is_copied_into_the_database_beside_an_open_transaction(database, place):
+def test_a_checkpoint_runs_beside_an_open_transaction(database, place):
     note(database, "committed")
     beside = ConnectionHandler({"default": sqlite_database(place, durable=False)})["default"]
     with transaction.atomic():
@@ -103,7 +103,7 @@ def test_what_was_committed_is_copied_into_the_database_beside_an_open_transacti
     beside.close()
 
 
-def test_in_a_transaction_of_its_own_nothing_is_copied_and_nothing_fails(database, place):
+def test_within_its_own_transaction_a_checkpoint_does_nothing(database, place):
     with transaction.atomic():
         note(database, "open")
 

@@ -57,7 +57,7 @@ def test_a_tap_goes_before_the_work_that_waited_longer(begin, tmp_path):
     assert turns == ["detection", "tap", "storing"]
 
 
-def test_who_writes_hears_that_a_tap_waits(begin, tmp_path):
+def test_a_writer_learns_that_a_tap_waits(begin, tmp_path):
     start, turns = begin
     start("detection")
     wait_for(lambda: turns == ["detection"])
@@ -68,7 +68,7 @@ def test_who_writes_hears_that_a_tap_waits(begin, tmp_path):
     wait_for(lambda: is_person_waiting(str(tmp_path / "db")))
 
 
-def test_work_looks_now_and_then_whether_a_tap_waits(tmp_path, monkeypatch):
+def test_work_checks_at_intervals_whether_a_tap_waits(tmp_path, monkeypatch):
     monkeypatch.setattr(write_lock, "POLL_S", 3600)
     name = str(tmp_path / "db")
     with (tmp_path / "db-people").open("w") as announced, exclusive(name):
@@ -90,7 +90,7 @@ def test_two_taps_do_not_write_at_once(begin, tmp_path):
     wait_for(lambda: turns == ["first", "second"])
 
 
-def test_taps_without_end_do_not_keep_the_machine_from_writing(begin, tmp_path):
+def test_endless_taps_do_not_keep_the_machine_from_writing(begin, tmp_path):
     start, turns = begin
     with (tmp_path / "db-people").open("w") as announced:
         fcntl.flock(announced, fcntl.LOCK_SH)
@@ -99,7 +99,7 @@ def test_taps_without_end_do_not_keep_the_machine_from_writing(begin, tmp_path):
         wait_for(lambda: turns == ["storing"])
 
 
-def test_work_that_let_people_go_for_long_is_done_in_one_piece(tmp_path):
+def test_work_that_has_yielded_long_enough_is_not_interrupted(tmp_path):
     with (tmp_path / "db-people").open("w") as announced:
         fcntl.flock(announced, fcntl.LOCK_SH)
         with exclusive(str(tmp_path / "db")):
