@@ -1,7 +1,7 @@
 """What a turn leads to, the same for a live run, a replay, a backtest and an explanation.
 
 `decide` says what is done about a loop, depending on the run's mode and on who controls it;
-`judge` adds what follows from earlier actions. Both are pure.
+`effects_of` adds what follows from earlier actions. Both are pure.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ RECOVERY_TURNS = 5
 class Action(StrEnum):
     """What is done about a signal."""
 
-    TELL = "tell"  # a ceiling is near or reached: people are told once about each
-    NOTE = "note"  # it is recorded: what a rule in `observe` would have done
+    NOTIFY = "tell"  # a ceiling is near or reached: people are told once about each
+    RECORD = "note"  # it is recorded: what a rule in `observe` would have done
     NUDGE = "nudge"  # the agent is told what repeats; nobody is asked
     QUESTION = "question"  # a model is asked whether this suspicion is a loop
     ALLOW = "allow"  # people allowed this call to repeat: its count begins again
@@ -39,7 +39,7 @@ class Action(StrEnum):
     @property
     def is_quiet(self) -> bool:
         """Nobody is asked, and no other action is prevented."""
-        return self in {Action.NOTE, Action.NUDGE}
+        return self in {Action.RECORD, Action.NUDGE}
 
 
 class FollowUp(StrEnum):
@@ -50,8 +50,8 @@ class FollowUp(StrEnum):
     STOP_FINISHED = "stop finished"  # the agent was asked to finish and has had its last turns
     STOP_WITH_PARENT = "stop with parent"  # the run that started this one was stopped
     COMPLETE = "complete"  # the agent says that its task is done
-    FOLLOW_POLICY = "follow policy"  # from here on a newer policy of its project judges the run
-    COUNT_AFRESH = "count afresh"  # all streaks begin again
+    ADOPT_POLICY = "follow policy"  # from here on a newer policy of its project judges the run
+    RESET_STREAKS = "count afresh"  # all streaks begin again
 
 
 class Control(StrEnum):
@@ -68,7 +68,7 @@ class Card(StrEnum):
     """What a run's open card asks of people."""
 
     NONE = "none"
-    TELLS = "tells"  # nothing: its agent was asked for another strategy and goes on
+    INFORMS = "tells"  # nothing: its agent was asked for another strategy and goes on
     ASKS = "asks"
 
 
@@ -103,17 +103,17 @@ class Effect(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedTurn:
+class TurnFacts:
     """The facts about a turn that decide what follows from it."""
 
     assessment: Assessment  # what the engine and the ceilings say of it
     is_done: bool = False  # it is not a proposal, so it counts for a watched correction
-    is_past: bool = False  # a person stepped in after it: it is no longer answered
+    is_superseded: bool = False  # a person stepped in after it: it is no longer answered
     completes: bool = False  # it says that the task is done, and the policy looks for that
 
 
-_HOLDING = frozenset({Mode.PAUSE, Mode.AUTO})
-_ANSWERS = {
+_HOLDING_MODES = frozenset({Mode.PAUSE, Mode.AUTO})
+_ACTION_BY_MODE = {
     Mode.WARN: Action.WARN,
     Mode.FLAG: Action.FLAG,
     Mode.PAUSE: Action.HOLD,
@@ -141,45 +141,45 @@ def decide(
         is_nudge = signal.severity is Severity.NUDGE
         is_sure = signal.severity is Severity.OBSERVE and signal.score >= 1.0
         if signal.first and (is_nudge or is_sure) and not allows(signal):
-            effects.append(Effect(Action.NUDGE if is_nudge else Action.NOTE, signal))
+            effects.append(Effect(Action.NUDGE if is_nudge else Action.RECORD, signal))
     trip, suspicion = assessment.trip, assessment.suspicion
     if state.is_finishing:
         return tuple(effects)
     if trip is not None:
-        if _may_answer(state, trip) and (action := _answer_to(state, trip, allows)):
+        if _is_answered(state, trip) and (action := _choose_action(state, trip, allows)):
             effects.append(Effect(action, trip))
     elif suspicion is not None and state.has_judge and state.is_free and not allows(suspicion):
         effects.append(Effect(Action.QUESTION, suspicion))
     return tuple(effects)
 
 
-def _may_answer(state: RunState, trip: Signal) -> bool:
+def _is_answered(state: RunState, trip: Signal) -> bool:
     """Return whether a trip is answered.
 
     Whoever controls the run comes first, unless the trip asks for more than the open card.
     """
     if state.card is Card.NONE:
         return state.control in {Control.FREE, Control.ALREADY_ENDED}
-    if state.mode not in _HOLDING:
+    if state.mode not in _HOLDING_MODES:
         return False
     if trip.severity is Severity.STOP:
         return state.control in {Control.FREE, Control.HELD}
     is_free = state.control is Control.FREE
-    return trip.severity is Severity.ASK and is_free and state.card is Card.TELLS
+    return trip.severity is Severity.ASK and is_free and state.card is Card.INFORMS
 
 
-def _answer_to(state: RunState, trip: Signal, allows: Allows) -> Action | None:
+def _choose_action(state: RunState, trip: Signal, allows: Allows) -> Action | None:
     is_budget = trip.kind is Kind.BUDGET
     if allows(trip):
         return Action.ALLOW
     if state.control is Control.ALREADY_ENDED:
         answer = Action.WARN
-    elif trip.severity is Severity.STOP and state.mode in _HOLDING:
+    elif trip.severity is Severity.STOP and state.mode in _HOLDING_MODES:
         answer = Action.STOP
     elif trip.severity is Severity.ESCALATE and state.mode is not Mode.WARN:
         answer = Action.ESCALATE
     else:
-        answer = _ANSWERS[state.mode]
+        answer = _ACTION_BY_MODE[state.mode]
     if answer is Action.WARN and is_budget and state.knows_budget:
         return None  # a ceiling stays reached: people are told once, until it is raised
     # No correction can restore a spent budget: it always waits for a person.
@@ -188,8 +188,8 @@ def _answer_to(state: RunState, trip: Signal, allows: Allows) -> Action | None:
     return answer
 
 
-def judge(
-    state: RunState, turn: JudgedTurn, *, allows: Allows = lambda _: False
+def effects_of(
+    state: RunState, turn: TurnFacts, *, allows: Allows = lambda _: False
 ) -> tuple[Effect | FollowUp, ...]:
     """Return everything that one turn leads to, in this order. Pure.
 
@@ -212,16 +212,16 @@ def judge(
         effects.append(FollowUp.STOP_FINISHED if state.is_finished else FollowUp.STOP_WITH_PARENT)
     if turn.completes:
         return (*effects, FollowUp.COMPLETE)
-    if turn.is_past:
+    if turn.is_superseded:
         return tuple(effects)
     if state.has_new_policy:
-        effects.append(FollowUp.FOLLOW_POLICY)
-    effects += [Effect(Action.TELL, signal) for signal in state.crossings]
+        effects.append(FollowUp.ADOPT_POLICY)
+    effects += [Effect(Action.NOTIFY, signal) for signal in state.crossings]
     # No answer can reach a run that has just been stopped.
     for effect in () if is_stopped else decide(state, turn.assessment, allows=allows):
         effects.append(effect)
         if effect.action in {Action.ALLOW, Action.WARN}:
-            effects.append(FollowUp.COUNT_AFRESH)
+            effects.append(FollowUp.RESET_STREAKS)
     return tuple(effects)
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from guard.budget import KnownUsage, Spent, UsageMeter
 from guard.detectors import PolicyDetectors
-from guard.detectors.base import SAME, History, View, signal_of
+from guard.detectors.base import IDENTICAL, History, View, signal_of
 from guard.detectors.score import stuck_score
 from guard.detectors.stall import Stall, Suspicion
 from guard.events import Emit, Emitter, Reset, events_of
@@ -22,13 +22,13 @@ from guard.signals import Assessment, Signal
 from guard.signals import Kind as SignalKind
 from guard.turn import Turn
 
-_ALMOST = 0.99
-_WORDS = (TurnKind.PERSON, TurnKind.NUDGE, TurnKind.NOISE)
+_MAX_NEAR_SCORE = 0.99
+_NO_ATTEMPTS = (TurnKind.PERSON, TurnKind.NUDGE, TurnKind.NOISE)
 # How many attempts are remembered.
 SPAN = 40
 _NEWS_SPAN = 88
 # What a routing line or a blank turn counts, in turns, for the age of terms.
-_OF_NOISE = 1 / 8
+_NOISE_AGE = 1 / 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +83,8 @@ class Engine:
         self._meter = UsageMeter(policy.budget)
         self._stall = Stall(policy)
         self._turns = 0
-        self._heard = 0.0  # turns, where noise counts less: the terms' clock
-        self._nudged = False
+        self._clock = 0.0  # turns, where noise counts less: the terms' clock
+        self._was_nudged = False
         self._session: str | None = None
 
     def observe(self, turn: Turn, *, spent: Spent | None = None) -> Assessment:
@@ -97,9 +97,9 @@ class Engine:
         """
         if turn.session is not None and turn.session != self._session:
             if self._session is not None:
-                self._start_afresh("session")
+                self._reset_streaks("session")
             self._session = turn.session
-        assessment = self._take(turn, spent)
+        assessment = self._assess(turn, spent)
         if self._emit.has_listeners:
             for event in events_of(turn, assessment):
                 self._emit(event)
@@ -113,7 +113,7 @@ class Engine:
                 the same agent trips the first time it comes back, until something new is
                 done, a person speaks or the next reset.
         """
-        self._start_afresh("host")
+        self._reset_streaks("host")
         for one in corrected:  # identified by its request alone, not by its outcome
             call, nature = as_call(one.call), self._detectors.nature_of(one.call)
             step = Step(call, seq=0, outcome=outcome_of(call), nature=nature)
@@ -124,17 +124,17 @@ class Engine:
         """A correction is in force."""
         return bool(self._corrected)
 
-    def _start_afresh(self, why: Literal["user", "session", "host"]) -> None:
+    def _reset_streaks(self, why: Literal["user", "session", "host"]) -> None:
         # A person's earlier words are kept: the same words sent again are a nudge.
         self._reader.clear(messages=why != "user")
-        self._detectors.forget()
+        self._detectors.reset()
         self.history.clear()
         self._terms.start_segment()
         self._meter.reset_failures()
         self._corrected.clear()
         self._emit(Reset(why=why))
 
-    def _take(self, turn: Turn, spent: Spent | None) -> Assessment:
+    def _assess(self, turn: Turn, spent: Spent | None) -> Assessment:
         place = None
         if not turn.is_proposed:  # it may complete a proposed call
             place = self.history.find(turn.seq, turn.key, proposed=True)
@@ -142,25 +142,25 @@ class Engine:
             self._turns += 1
             seq = turn.seq if turn.seq is not None else self._turns - 1
             read = self._reader.read(turn, seq)
-            self._heard += _OF_NOISE if read.kind is TurnKind.NOISE else 1
+            self._clock += _NOISE_AGE if read.kind is TurnKind.NOISE else 1
             if read.earlier:  # attempts that had been read as messages
                 self.history.clear()
                 for attempt in read.earlier:
-                    self._read(attempt, seq, None, 0)
-            if read.kind in _WORDS:
-                return self._take_words(read, seq)
+                    self._record(attempt, seq, None, 0)
+            if read.kind in _NO_ATTEMPTS:
+                return self._assess_words(read, seq)
             if read.kind is TurnKind.ANSWER:
                 place = self.history.find(read.call, proposed=False)
         else:
             old = self.history.steps[place]  # the completion takes the proposal's agent
             named = as_call(replace(turn, agent=old.agent or turn.agent))
             seq, read = old.seq, ReadTurn(TurnKind.ACTION, named)
-        step, changed = self._read(read.turn, seq, place, read.refusals)
+        step, changed = self._record(read.turn, seq, place, read.refusals)
         self._meter.take(turn, failed=step.failed if step.outcome else None)
         agent = step.agent if turn.agent is None else turn.agent  # its own name, not a shared one
         view = View(step.seq, self.history, KnownUsage(spent) if spent else self._meter, agent)
         signals = tuple(self._detectors.examine(view, turn))
-        if self._corrected and (again := self._recall(step, agent)):
+        if self._corrected and (again := self._find_corrected(step, agent)):
             signals = (again, *signals)
             # What is counted began afresh, but the request was made before.
             changed = changed and not step.proposed
@@ -169,7 +169,7 @@ class Engine:
         if signals or evidence:  # usually neither
             # How near a card is; a sure signal that asks nobody stays below 1.
             own = [signal.score for signal in signals if signal.kind is not SignalKind.BUDGET]
-            near = round(min(_ALMOST, max([evidence / self._stall.limit, *own])), 3)
+            near = round(min(_MAX_NEAR_SCORE, max([evidence / self._stall.limit, *own])), 3)
             score = 1.0 if any(signal.trips for signal in signals) else near
             stuck = round(stuck_score(evidence), 3)
         return Assessment(
@@ -181,7 +181,7 @@ class Engine:
             suspicion=self._suspicion.examine(view, signals) if self._suspicion else None,
         )
 
-    def _recall(self, step: Step, agent: str) -> Signal | None:
+    def _find_corrected(self, step: Step, agent: str) -> Signal | None:
         """Return a trip if a corrected request comes back; a change in between may be the cure."""
         if step.had_effect:
             self._corrected.clear()
@@ -192,23 +192,23 @@ class Engine:
         if step.seq == call.seq or (step.key is not None and step.key == call.key):
             return None  # this only reports the corrected call as not run
         action = "is about to do the same again" if step.proposed else "did the same again"
-        summary, count = f"It was corrected and {action}.", len(turns)
+        text, count = f"It was corrected and {action}.", len(turns)
         kind = SignalKind.EXACT_REPEAT
-        found = signal_of("repeat", kind, [step], summary, limit=count, repeats=count, alike=SAME)
-        return replace(found, turns=turns)
+        trip = signal_of("repeat", kind, [step], text, limit=count, repeats=count, alike=IDENTICAL)
+        return replace(trip, turns=turns)
 
-    def _take_words(self, read: ReadTurn, seq: int) -> Assessment:
+    def _assess_words(self, read: ReadTurn, seq: int) -> Assessment:
         """Take a turn that is not an attempt; new words of a person reset all streaks."""
         is_person = read.kind is TurnKind.PERSON
         self._meter.take(read.turn, failed=None)
         if read.kind is not TurnKind.NOISE:
-            self._nudged = read.kind is TurnKind.NUDGE
+            self._was_nudged = read.kind is TurnKind.NUDGE
         if is_person:
-            self._start_afresh("user")
-        self._terms.add(words_in(read.turn.content or ""), self._heard)
+            self._reset_streaks("user")
+        self._terms.add(words_in(read.turn.content or ""), self._clock)
         return Assessment(seq=seq, score=0.0, changed=is_person)
 
-    def _read(self, turn: Turn, seq: int, place: int | None, refusals: int) -> tuple[Step, bool]:
+    def _record(self, turn: Turn, seq: int, place: int | None, refusals: int) -> tuple[Step, bool]:
         """Read and remember a turn, in place of its proposal if it has one.
 
         Returns the step and whether it changed something.
@@ -217,15 +217,15 @@ class Engine:
         # Multi-line texts that the agent wrote are noted first: an echo of them is no news.
         texts = [*texts_in(turn.args), turn.content or ""] if is_call else texts_in(turn.args)
         if written := [text for text in texts if "\n" in text]:
-            self._terms.add(words_in("\n".join(written)), self._heard)
+            self._terms.add(words_in("\n".join(written)), self._clock)
         action = read_action(turn)
         if is_call:
-            self._terms.add(action.words, self._heard)
+            self._terms.add(action.words, self._clock)
         outcome = outcome_of(turn)
         came = outcome.terms if outcome else frozenset() if is_call else action.words
-        news, ever_new = self._terms.measure_news(came, self._heard)
+        news, ever_new = self._terms.measure_news(came, self._clock)
         nature = self._detectors.nature_of(turn)
-        nudged, self._nudged = self._nudged, False
+        nudged, self._was_nudged = self._was_nudged, False
         step = Step(
             turn,
             seq=steps[place].seq if place is not None else seq if turn.seq is None else turn.seq,
@@ -238,7 +238,7 @@ class Engine:
             keep_raw=self._detectors.reads_raw,
             refusals=refusals,
         )
-        self.history.put(step, place)
+        self.history.add(step, place)
         if nature and nature.progress_key:
             ever_new = min(ever_new, step.news)
         changed = (

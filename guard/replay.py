@@ -18,7 +18,7 @@ from typing import Any
 
 from guard import deciding
 from guard.contrib.embedding import check_installed
-from guard.deciding import Action, Card, Control, Effect, JudgedTurn, RunState
+from guard.deciding import Action, Card, Control, Effect, RunState, TurnFacts
 from guard.engine import Engine
 from guard.errors import GuardError, PolicyInvalid
 from guard.formats import Recording, read_recording
@@ -38,7 +38,7 @@ KEY_VARIABLE = "MISSIONCONTROL_JUDGE_KEY"
 FREE = RunState(mode=Mode.PAUSE, has_judge=True)
 HELD = RunState(mode=Mode.PAUSE, control=Control.HELD, card=Card.ASKS)
 
-HEADS = ("run", "turns", "alarm at", "detector", "let go", "cost $", "wasted $", "us/turn")
+COLUMNS = ("run", "turns", "alarm at", "detector", "let go", "cost $", "wasted $", "us/turn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Alarm:
 
 
 @dataclass(slots=True, kw_only=True)
-class Moment:
+class ReplayedTurn:
     """A replay just after one turn; the engine's memory changes with the next one.
 
     Attributes:
@@ -103,17 +103,17 @@ class Replayed:
             an alarm, None where the cost is not known.
         judge_calls: How often a model was asked, if one judges.
         judge_cost_usd: What that cost; None: a call has no price.
-        stand_ins: How often the local judge ruled in the model's place.
+        fallback_rulings: How often the local judge ruled in the model's place.
     """
 
     run: str
-    moments: tuple[Moment, ...]
+    moments: tuple[ReplayedTurn, ...]
     alarms: tuple[Alarm, ...]
     cost_usd: Decimal | None
     wasted_usd: Decimal | None
     judge_calls: int = 0
     judge_cost_usd: Decimal | None = None
-    stand_ins: int = 0
+    fallback_rulings: int = 0
 
     @property
     def turns(self) -> int:
@@ -173,7 +173,7 @@ class Replayed:
         ]
 
     def as_cells(self) -> tuple[str, ...]:
-        """Return the row of one run, as the table shows it under `HEADS`."""
+        """Return the row of one run, as the table shows it under `COLUMNS`."""
         return (
             self.run,
             str(self.turns),
@@ -181,14 +181,14 @@ class Replayed:
             self.detector or "-",
             # Trips that the judge dismissed: `--json` says why, `guard explain --turn` shows each.
             str(len(self.dismissed)),
-            money(self.cost_usd) or "-",
-            money(self.wasted_usd) or "-",
+            dollars_text(self.cost_usd) or "-",
+            dollars_text(self.wasted_usd) or "-",
             f"{self.us_per_turn:.0f}",
         )
 
     def as_row(self) -> dict[str, Any]:
         """Return the row of one run, as `--json` prints it."""
-        cost = money(self.judge_cost_usd)
+        cost = dollars_text(self.judge_cost_usd)
         judged = {"judge_calls": self.judge_calls, "judge_cost_usd": cost}
         return {
             "run": self.run,
@@ -197,8 +197,8 @@ class Replayed:
             "first_stop": self.first_stop,
             "detector": self.detector,
             "kind": self.kind,
-            "cost_usd": money(self.cost_usd),
-            "wasted_usd": money(self.wasted_usd),
+            "cost_usd": dollars_text(self.cost_usd),
+            "wasted_usd": dollars_text(self.wasted_usd),
             "us_per_turn": round(self.us_per_turn, 1),
             "alarms": [alarm.as_row() for alarm in self.alarms],
             # Only if there are any, so that a row without them stays as it is.
@@ -207,20 +207,20 @@ class Replayed:
         }
 
 
-def gets_on(turn: Turn, assessment: Assessment) -> bool:
+def made_progress(turn: Turn, assessment: Assessment) -> bool:
     """Return whether the agent got on by itself: an unanswered card stays open until then."""
     # A message is only talk, and a call without its answer has brought nothing yet.
     is_news = assessment.changed and assessment.trip is None
     return is_news and turn.tool is not None and not turn.is_proposed
 
 
-def play(
+def replay_turns(
     recording: Recording,
     engine: Engine,
     judge: RunJudge,
     *,
-    closes: Callable[[Turn, Assessment], bool] = gets_on,
-) -> Iterator[Moment]:
+    closes: Callable[[Turn, Assessment], bool] = made_progress,
+) -> Iterator[ReplayedTurn]:
     """Play a run's turns as on a server where nobody answers the cards.
 
     `closes` decides when an open card closes. It is then as if a person had let the agent go
@@ -236,13 +236,13 @@ def play(
         us = (time.thread_time_ns() - started) / 1000
         # By `seq`, so that a judge finds the turns that a signal names.
         seen[assessment.seq] = turn
-        moment = Moment(
+        moment = ReplayedTurn(
             position=position, turn=turn, assessment=assessment, us=us, was_open=is_open
         )
         if is_open and closes(turn, assessment):
             moment.closes = True
         else:
-            _answer(moment, judge, seen)
+            _apply_signals(moment, judge, seen)
         yield moment
         is_open = not moment.closes and (is_open or moment.opens is not None)
         # After a dismissal too: without a fresh start the next turn would trip again.
@@ -250,19 +250,19 @@ def play(
             engine.reset()
 
 
-def _answer(moment: Moment, judge: RunJudge, seen: Mapping[int, Turn]) -> None:
+def _apply_signals(moment: ReplayedTurn, judge: RunJudge, seen: Mapping[int, Turn]) -> None:
     """Apply what a turn's signals lead to in mode `pause`, with or without an open card."""
-    judged = JudgedTurn(assessment=moment.assessment)
-    for effect in deciding.judge(HELD if moment.was_open else FREE, judged):
+    judged = TurnFacts(assessment=moment.assessment)
+    for effect in deciding.effects_of(HELD if moment.was_open else FREE, judged):
         if not isinstance(effect, Effect) or effect.action.is_quiet:
             continue
         action, signal = effect
         if action is Action.QUESTION:
-            if judge.confirms(signal, seen, at=moment.position):
+            if judge.confirms_suspicion(signal, seen, at=moment.position):
                 moment.opens = signal
             continue
         if not moment.was_open:
-            moment.verdict = judge.rules(signal, seen)
+            moment.verdict = judge.rule_on(signal, seen)
             if moment.verdict is not None and not moment.verdict.loop:
                 moment.dismissed = signal
                 continue
@@ -275,8 +275,8 @@ def replay(
 ) -> Replayed:
     """Run a recording through a fresh engine and a judge; None: the local one."""
     run_judge = RunJudge(policy, judge, workspace=recording.workspace, goal=recording.goal)
-    engine = Engine(policy, suspects=run_judge.hears_suspicions)
-    moments = tuple(play(recording, engine, run_judge))
+    engine = Engine(policy, suspects=run_judge.has_model)
+    moments = tuple(replay_turns(recording, engine, run_judge))
     alarms: list[Alarm] = []
     for moment in moments:
         if moment.opens is not None:
@@ -302,11 +302,11 @@ def replay(
         judge_calls=len(run_judge.calls),
         # The local judge is free, which is not the same as $0 spent on a model.
         judge_cost_usd=run_judge.cost_usd if judge else None,
-        stand_ins=run_judge.stand_ins,
+        fallback_rulings=run_judge.fallback_rulings,
     )
 
 
-def money(amount: Decimal | None) -> str | None:
+def dollars_text(amount: Decimal | None) -> str | None:
     """Return dollars as a decimal string; None: not known."""
     return None if amount is None else f"{amount:f}"
 
@@ -346,17 +346,17 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(json.dumps(replayed.as_row()) + "\n")
         rows.append(replayed)
     if not args.json:
-        sys.stdout.write(table(HEADS, [row.as_cells() for row in rows]))
+        sys.stdout.write(table(COLUMNS, [row.as_cells() for row in rows]))
     if judge is not None:
         # On standard error, so that a pipe gets only the rows.
         calls = sum(row.judge_calls for row in rows)
         costs = [row.judge_cost_usd for row in rows if row.judge_calls]
         known = [cost for cost in costs if cost is not None]
-        money = f"${sum(known, Decimal(0)):f}" if len(known) == len(costs) else "unpriced"
-        stand_ins = sum(row.stand_ins for row in rows)
+        dollars_text = f"${sum(known, Decimal(0)):f}" if len(known) == len(costs) else "unpriced"
+        fallback_rulings = sum(row.fallback_rulings for row in rows)
         sys.stderr.write(
-            f"guard replay: the judge was asked {calls} times, {money}; "
-            f"the local one stood in {stand_ins} times\n"
+            f"guard replay: the judge was asked {calls} times, {dollars_text}; "
+            f"the local one stood in {fallback_rulings} times\n"
         )
     return status
 

@@ -102,7 +102,7 @@ class Signal:
     first: bool = True
     linked_turns: tuple[tuple[str, int], ...] = ()
 
-    def on(self, severity: Severity, *, first: bool) -> Signal:
+    def with_severity(self, severity: Severity, *, first: bool) -> Signal:
         """Return this signal with the given severity."""
         # Called for each rule at each turn: an unchanged signal is not copied.
         if severity is self.severity and first is self.first:

@@ -23,12 +23,12 @@ from guard.detectors.score import (
     KEEPS,
     SCORE_FILE,
     Weight,
-    add_up,
     fitted_weights,
+    sum_evidence,
     weighs_tries,
     weight_of,
 )
-from guard.detectors.stall import moves_on
+from guard.detectors.stall import is_progress
 from guard.engine import SPAN, Engine
 from guard.errors import GuardError
 from guard.formats import Recording, read_recording
@@ -177,7 +177,7 @@ def trace(labelled: Labelled, recording: Recording, policy: Policy) -> Traced:
                 freshly,
                 any(signal.trips for signal in rules),
                 assessment.changed and turn.tool is not None,
-                moves=moves_on(last, weight),
+                moves=is_progress(last, weight),
                 tries=tuple((len(steps) - steps.index(one), tries[one]) for one in tries),
             )
         )
@@ -194,7 +194,7 @@ def alarms_of(traced: Traced, weights: Weights) -> list[int]:
             done = []
         done.append(weight_of(weights, mark.repeats, mark.brings, begins=mark.begins))
         # As in the engine, an attempt that adds nothing itself opens no card.
-        evidence = max(add_up(done[-SPAN:]), add_up_tries(mark, weights, len(done)))
+        evidence = max(sum_evidence(done[-SPAN:]), sum_tries(mark, weights, len(done)))
         trips = mark.is_held or (done[-1].gain > 0 and evidence >= 1.0)
         if is_open:
             # As in `guard.replay`, a card closes if the agent got on; its streaks start afresh.
@@ -206,7 +206,7 @@ def alarms_of(traced: Traced, weights: Weights) -> list[int]:
     return found
 
 
-def add_up_tries(mark: Mark, weights: Weights, since: int) -> float:
+def sum_tries(mark: Mark, weights: Weights, since: int) -> float:
     """Return the evidence of a mark's tries alone, within the last `since` attempts."""
     if not mark.tries:  # true of nearly all attempts
         return 0.0
@@ -215,7 +215,7 @@ def add_up_tries(mark: Mark, weights: Weights, since: int) -> float:
         for ago, one in mark.tries
         if ago <= since
     ]
-    return add_up(tries) / weights["third"]
+    return sum_evidence(tries) / weights["third"]
 
 
 def weigh_up(traces: Iterable[Traced], weights: Weights) -> Worth:

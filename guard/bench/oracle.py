@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from guard.bench.fit import Mark, Traced, add_up_tries, trace
+from guard.bench.fit import Mark, Traced, sum_tries, trace
 from guard.bench.labels import Labelled
 from guard.bench.scores import SLACK, Trial, macro_average, rounded, score, score_by
 from guard.detectors.score import evidence_limit, fitted_weights, weight_of
@@ -290,7 +290,7 @@ class _Doubt:
         weight = weight_of(fitted_weights(), mark.repeats, mark.brings, begins=mark.begins)
         self._evidence = self._evidence * weight.keep + weight.gain
         self._taken += 1
-        self._tried = add_up_tries(mark, fitted_weights(), self._taken)
+        self._tried = sum_tries(mark, fitted_weights(), self._taken)
         self._in_vain = 0 if mark.moves else self._in_vain + 1
 
     def asks(self, *, is_due: bool) -> bool:

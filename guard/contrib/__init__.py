@@ -9,8 +9,8 @@ from __future__ import annotations
 from guard.errors import PolicyInvalid
 
 
-def check_order(rule: object, least: str, most: str) -> None:
+def check_order(rule: object, lower: str, upper: str) -> None:
     """Raise PolicyInvalid if the later threshold would be reached before the earlier one."""
-    low, high = getattr(rule, least), getattr(rule, most)
+    low, high = getattr(rule, lower), getattr(rule, upper)
     if high < low:
-        raise PolicyInvalid(most, f"a whole number from {low} to 50", high)
+        raise PolicyInvalid(upper, f"a whole number from {low} to 50", high)

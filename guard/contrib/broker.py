@@ -10,16 +10,16 @@ from typing import Annotated, ClassVar
 from guard.contrib import check_order
 from guard.detectors.base import Detector, View, signal_of
 from guard.policy import Policy
-from guard.policy.fields import SHARE, Section, within
+from guard.policy.fields import SHARE, Table, within
 from guard.reading.step import Step
 from guard.signals import Kind, Severity, Signal
 
 # The rule remembers no more turns than this, and compares with fewer.
-HISTORY = 50
+MAX_HISTORY = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(Section):
+class Rule(Table):
     """When turns overlap in their words for too long."""
 
     window: Annotated[int, within(1, 20), "with how many of the last turns it is compared"] = 5
@@ -28,7 +28,7 @@ class Rule(Section):
     terminate: Annotated[int, within(1, 50), "and after how many it ends the run"] = 5
 
     def __post_init__(self) -> None:
-        Section.__post_init__(self)
+        Table.__post_init__(self)
         check_order(self, "warn", "terminate")
 
 
@@ -55,14 +55,14 @@ class Broker(Detector):
         # The outcome is part of a turn's text, and a proposed call has none yet.
         if view.history.last.proposed:
             return None
-        turns = [step for step in view.history.steps if not step.proposed][-HISTORY:]
+        turns = [step for step in view.history.steps if not step.proposed][-MAX_HISTORY:]
         rule = self._rule
         # From the newest turn back to the last dissimilar one; beyond the limit nothing changes.
         most = min(len(turns), rule.terminate)
         counts = (
             count
             for count in range(most)
-            if self._likeness(turns[: len(turns) - count]) < rule.threshold
+            if self._similarity(turns[: len(turns) - count]) < rule.threshold
         )
         similar = next(counts, most)
         if not similar:
@@ -77,11 +77,11 @@ class Broker(Detector):
             limit=rule.terminate if ends else rule.warn,
             repeats=similar,
             score=min(1.0, similar / rule.warn),
-            alike=(round(self._likeness(turns), 3), rule.threshold),
+            alike=(round(self._similarity(turns), 3), rule.threshold),
             severity=Severity.STOP if ends else Severity.ESCALATE,
         )
 
-    def _likeness(self, turns: Sequence[Step]) -> float:
+    def _similarity(self, turns: Sequence[Step]) -> float:
         """Return how similar the last turn is to the most similar one before it."""
         newest = words_in(text_of(turns[-1]))
         others = turns[-1 - self._rule.window : -1]

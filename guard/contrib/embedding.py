@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from guard.detectors.talk import Likeness
+from guard.detectors.talk import Similarity
 from guard.errors import EmbeddingMissing, PolicyInvalid
 from guard.policy import EMBEDDINGS
 from guard.raw_texts import head_and_tail
@@ -29,17 +29,17 @@ logger = logging.getLogger(__name__)
 HASHING = "hashing"
 WORDLLAMA = "wordllama"
 MODEL2VEC = "model2vec:"
-_LONGEST = 2_000
-_VECTORS_KEPT = 512
+_MAX_LENGTH = 2_000
+_MAX_VECTORS = 512
 _WORD = re.compile(r"\w+|[^\w\s]{2,}")
 # A power of two minus one, used as a mask to get the bucket of a hash.
 _BUCKETS = (1 << 20) - 1
 # Less than a word's weight: pairs reflect the order, grams forgive spelling.
 _PAIR_WEIGHT, _GRAM_WEIGHT = 0.3, 0.35
-_GRAM, _LONGEST_WORD = 4, 40
+_GRAM_LENGTH, _MAX_WORD_LENGTH = 4, 40
 
 Vector = dict[int, float]
-_FILES = ("config.json", "model.safetensors", "tokenizer.json")
+_MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
 @functools.lru_cache(maxsize=256)
@@ -52,7 +52,7 @@ def vectorise(text: str) -> Vector:
     weights: Vector = {}
     before = 0
     for word in _WORD.findall(head_and_tail(text, head=600, tail=300).lower()):
-        bucket, grams = _features(word)
+        bucket, grams = _hash_word(word)
         weights[bucket] = weights.get(bucket, 0.0) + 1.0
         for gram in grams:
             weights[gram] = weights.get(gram, 0.0) + _GRAM_WEIGHT
@@ -82,9 +82,11 @@ def cosine(one: Vector, other: Vector) -> float:
 
 # Cached by word, because words recur far more often than texts.
 @functools.lru_cache(maxsize=16384)
-def _features(word: str) -> tuple[int, tuple[int, ...]]:
-    short = word[:_LONGEST_WORD]
-    grams = (short[start : start + _GRAM] for start in range(0, len(short) - _GRAM + 1, 2))
+def _hash_word(word: str) -> tuple[int, tuple[int, ...]]:
+    short = word[:_MAX_WORD_LENGTH]
+    grams = (
+        short[start : start + _GRAM_LENGTH] for start in range(0, len(short) - _GRAM_LENGTH + 1, 2)
+    )
     return _bucket(word), tuple(_bucket("#" + gram) for gram in grams)
 
 
@@ -108,55 +110,55 @@ def check_installed(rules: Mapping[str, Any], path: str = "") -> None:
         here = f"{path}.{name}" if path else name
         if isinstance(value, Mapping):
             check_installed(value, here)
-        elif name == "embedding" and isinstance(value, str) and (missing := _missing(value)):
+        elif name == "embedding" and isinstance(value, str) and (missing := _missing_part(value)):
             wanted = f"one that is installed where it is read ({missing})"
             raise PolicyInvalid(here, wanted, value)
 
 
-def _directory_of(name: str) -> Path:
+def _model_directory(name: str) -> Path:
     return Path(name.removeprefix(MODEL2VEC)).expanduser()
 
 
-def _missing(name: str) -> str:
+def _missing_part(name: str) -> str:
     """Return what an embedding lacks on this machine; "": nothing."""
     if name.startswith(MODEL2VEC):
         # A name that is no directory would be searched on a hub, but nothing may be downloaded.
-        directory = _directory_of(name)
-        if not all((directory / file).is_file() for file in _FILES):
-            return f"{directory} holds no model2vec model ({', '.join(_FILES)})"
+        directory = _model_directory(name)
+        if not all((directory / file).is_file() for file in _MODEL_FILES):
+            return f"{directory} holds no model2vec model ({', '.join(_MODEL_FILES)})"
     package = name.partition(":")[0]
     installed = package == HASHING or find_spec(package) is not None
     return "" if installed else f"{package} is not installed"
 
 
-def likeness_by(name: str) -> Likeness:
+def similarity_by(name: str) -> Similarity:
     """Return the likeness that a setting names, or the default if it is not available.
 
     A missing package is logged once, as a warning: the run is still judged.
 
-    >>> likeness_by("hashing")("the same words", "the same words") > 0.999
+    >>> similarity_by("hashing")("the same words", "the same words") > 0.999
     True
     """
     try:
-        return load_likeness(name)
+        return load_similarity(name)
     # Even an installed package may lack its own dependencies.
     except (EmbeddingMissing, ImportError) as missing:
         _warn_once(str(missing))
-        return _hashed
+        return _hashed_similarity
 
 
 @functools.lru_cache(maxsize=8)
-def load_likeness(name: str) -> Likeness:
+def load_similarity(name: str) -> Similarity:
     """Load a vectoriser; a model is loaded once per process.
 
     Raises:
         EmbeddingMissing: its package or its files are not here.
     """
     if name == HASHING:
-        return _hashed
+        return _hashed_similarity
     if name != WORDLLAMA and not name.startswith(MODEL2VEC):
         raise EmbeddingMissing(f"there is no embedding {name!r}; known: {EMBEDDINGS}")
-    if missing := _missing(name):
+    if missing := _missing_part(name):
         raise EmbeddingMissing(missing)
     if name == WORDLLAMA:
         import wordllama
@@ -167,20 +169,20 @@ def load_likeness(name: str) -> Likeness:
             model = wordllama.WordLlama.load(cache_dir=shipped, disable_download=True)
         except OSError as error:
             raise EmbeddingMissing(f"wordllama has no weights here: {error}") from None
-        return _by_vectors(lambda text: model.embed([_encodable(text)], norm=True)[0])
+        return _cosine_similarity(lambda text: model.embed([_make_encodable(text)], norm=True)[0])
     import model2vec
 
-    static = model2vec.StaticModel.from_pretrained(_directory_of(name), force_download=False)
+    static = model2vec.StaticModel.from_pretrained(_model_directory(name), force_download=False)
 
     # Normalised here: not every model stores unit vectors, and an empty text has none.
     def embed(text: str) -> Any:
-        vector = static.encode([_encodable(text)], use_multiprocessing=False)[0]
+        vector = static.encode([_make_encodable(text)], use_multiprocessing=False)[0]
         return vector / (float(vector @ vector) ** 0.5 or 1.0)
 
-    return _by_vectors(embed)
+    return _cosine_similarity(embed)
 
 
-def _hashed(one: str, other: str) -> float:
+def _hashed_similarity(one: str, other: str) -> float:
     return cosine(vectorise(one), vectorise(other))
 
 
@@ -190,18 +192,18 @@ def _warn_once(missing: str) -> None:
     logger.warning("%s; hashing stands in", missing)
 
 
-def _by_vectors(embed: Callable[[str], Any]) -> Likeness:
+def _cosine_similarity(embed: Callable[[str], Any]) -> Similarity:
     """Return a likeness by unit vectors of the texts; the last few vectors are cached."""
-    kept = functools.lru_cache(maxsize=_VECTORS_KEPT)(embed)
+    kept = functools.lru_cache(maxsize=_MAX_VECTORS)(embed)
 
-    def likeness(one: str, other: str) -> float:
+    def similarity(one: str, other: str) -> float:
         # Models round, so the cosine of a text with itself can be slightly above 1.
-        product = float(kept(one[:_LONGEST]) @ kept(other[:_LONGEST]))
+        product = float(kept(one[:_MAX_LENGTH]) @ kept(other[:_MAX_LENGTH]))
         return min(1.0, max(0.0, product))
 
-    return likeness
+    return similarity
 
 
-def _encodable(text: str) -> str:
+def _make_encodable(text: str) -> str:
     """Replace lone surrogates, which the tokenizers cannot encode."""
     return text.encode("utf-8", "replace").decode() or " "

@@ -10,9 +10,9 @@ from hashlib import sha256
 from typing import Annotated, ClassVar
 
 from guard.contrib import check_order
-from guard.detectors.base import SAME, Detector, View, signal_of
+from guard.detectors.base import IDENTICAL, Detector, View, signal_of
 from guard.policy import Policy
-from guard.policy.fields import Section, within
+from guard.policy.fields import Table, within
 from guard.quoting import name_or_quote
 from guard.reading.step import Step
 from guard.reading.volatile import mask_failure, mask_volatile
@@ -20,17 +20,17 @@ from guard.signals import Kind, Severity, Signal
 from guard.turn import ActionClass
 
 # How many actions the rule remembers.
-RING = 32
-EXPLORING = frozenset({ActionClass.SEARCH, "explore", "exploration"})
-FIXES = frozenset({"fix", "fix_attempt", "bug_fix", "repair"})
-_UNTELLING = frozenset({ActionClass.READ, ActionClass.SEARCH, ActionClass.FILE_EDIT, *FIXES})
-_SHORT = 12
+RING_SIZE = 32
+SEARCH_CLASSES = frozenset({ActionClass.SEARCH, "explore", "exploration"})
+FIX_CLASSES = frozenset({"fix", "fix_attempt", "bug_fix", "repair"})
+_NO_CHECK = frozenset({ActionClass.READ, ActionClass.SEARCH, ActionClass.FILE_EDIT, *FIX_CLASSES})
+_ID_LENGTH = 12
 # Applied before times and addresses are masked, so that a file under /tmp keeps its name too.
 _DIRECTORIES = re.compile(r"(?<![\w./:\\])(?:[A-Za-z]:)?[/\\](?:[\w.@+-]+[/\\])+([\w.@+-]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(Section):
+class Rule(Table):
     """When the same action on the same files has the same error."""
 
     escalate: Annotated[int, within(2, 50), "at which action of a streak it escalates"] = 3
@@ -39,7 +39,7 @@ class Rule(Section):
     exploring_halt: Annotated[int, within(2, 50), "and at which these end the run"] = 8
 
     def __post_init__(self) -> None:
-        Section.__post_init__(self)
+        Table.__post_init__(self)
         check_order(self, "escalate", "halt")
         check_order(self, "exploring_escalate", "exploring_halt")
 
@@ -72,22 +72,26 @@ class Fingerprint(Detector):
     def examine(self, view: View) -> Signal | None:
         """Examine each ring that the newest action belongs to."""
         newest = view.history.last
-        steps = [step for step in view.history.steps if not step.proposed][-RING:]
+        steps = [step for step in view.history.steps if not step.proposed][-RING_SIZE:]
         if newest.proposed or not _is_action(newest):
             return None
         # Known retries neither extend nor end the streak of other work.
         is_retry = _is_retry(newest)
         alike = (one for one in steps if _is_action(one) and _is_retry(one) == is_retry)
-        rings = [[_Mark(step, _print_of(step)) for step in alike]]
+        rings = [[_FingerprintedStep(step, _fingerprint_of(step)) for step in alike]]
         # Fixes also have a ring of their own, because tests and runs lie between them.
-        fixes = list(_fixes(steps))
+        fixes = list(_find_fixes(steps))
         if fixes and fixes[-1].step is newest:
             rings.append(fixes)
         streak: list[Step] = []
         for ring in rings:
             # The newest actions with one fingerprint; among streaks of equal length, the first.
             count = next(
-                (n for n, mark in enumerate(reversed(ring)) if mark.print != ring[-1].print),
+                (
+                    n
+                    for n, mark in enumerate(reversed(ring))
+                    if mark.fingerprint != ring[-1].fingerprint
+                ),
                 len(ring),
             )
             if count > len(streak):
@@ -97,7 +101,7 @@ class Fingerprint(Detector):
             return None
         escalate, halt = rule.escalate, rule.halt
         # Searches and known retries naturally repeat.
-        if newest.action_class in EXPLORING or is_retry:
+        if newest.action_class in SEARCH_CLASSES or is_retry:
             escalate, halt = rule.exploring_escalate, rule.exploring_halt
         ends = count >= halt
         action, files = name_or_quote(newest.action_class[:60]).replace("_", " "), newest.raw.files
@@ -112,7 +116,7 @@ class Fingerprint(Detector):
             f"It did the same ({action}{where if files else ''}) {count} times{met}.",
             limit=halt if ends else escalate,
             score=min(1.0, count / escalate),
-            alike=SAME,
+            alike=IDENTICAL,
             severity=Severity.STOP if ends else Severity.ESCALATE,
         )
 
@@ -130,7 +134,7 @@ def fingerprint(*, action: str, files: tuple[str, ...], state: str, error: str) 
     (True, 12)
     """
     parts = (action, *sorted(files), "", state, normalise_error(error))
-    return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_SHORT]
+    return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:_ID_LENGTH]
 
 
 def normalise_error(text: str) -> str:
@@ -140,25 +144,27 @@ def normalise_error(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mark:
+class _FingerprintedStep:
     """An action and the fingerprint it has in one ring."""
 
     step: Step
-    print: str
+    fingerprint: str
 
 
-def _fixes(steps: Sequence[Step]) -> Iterator[_Mark]:
+def _find_fixes(steps: Sequence[Step]) -> Iterator[_FingerprintedStep]:
     """Yield the fixes among these, each with the failure that it answers."""
     # The last failure, until a check passes: an edit after that is work, not a fix.
     failure = ""
     for step in steps:
-        if step.action_class in FIXES or (step.action_class == ActionClass.FILE_EDIT and failure):
-            yield _Mark(step, _print_of(step, error=_error_of(step) or failure))
-        elif step.is_call and step.outcome is not None and step.action_class not in _UNTELLING:
+        if step.action_class in FIX_CLASSES or (
+            step.action_class == ActionClass.FILE_EDIT and failure
+        ):
+            yield _FingerprintedStep(step, _fingerprint_of(step, error=_error_of(step) or failure))
+        elif step.is_call and step.outcome is not None and step.action_class not in _NO_CHECK:
             failure = _error_of(step)
 
 
-def _print_of(step: Step, *, error: str | None = None) -> str:
+def _fingerprint_of(step: Step, *, error: str | None = None) -> str:
     # "Other" does not say what was done, so such actions are distinguished by their verb.
     known = step.action_class if step.action_class != ActionClass.OTHER else f"other:{step.verb}"
     return fingerprint(

@@ -16,24 +16,24 @@ from zlib import crc32
 from guard.contrib.embedding import Vector, cosine
 from guard.detectors.base import Detector, View, signal_of
 from guard.policy import Policy
-from guard.policy.fields import SHARE, Section, within
+from guard.policy.fields import SHARE, Table, within
 from guard.reading.step import Step
 from guard.signals import Kind, Signal
 
 # LoopGuard's own numbers, so that the preset does what LoopGuard does.
-_ROUND = 4
-_LONGEST = 2000
+_ALTERNATION = 4
+_MAX_LENGTH = 2000
 _BUCKETS = 1024
-_GRAMS = (3, 4, 5)
+_GRAM_SIZES = (3, 4, 5)
 
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE)
 _DIGEST = re.compile(r"\b[0-9a-f]{32,}\b", re.IGNORECASE)
-_INSTANT = re.compile(r"\b\d{4}-\d\d-\d\d[Tt ][\d:.+-]+Z?\b")
-_FRONT = re.compile(r"(?<!\w)(?:\./|/app/|/workspace/[^\s']+/|[A-Za-z]:\\)")
+_TIMESTAMP = re.compile(r"\b\d{4}-\d\d-\d\d[Tt ][\d:.+-]+Z?\b")
+_PATH_PREFIX = re.compile(r"(?<!\w)(?:\./|/app/|/workspace/[^\s']+/|[A-Za-z]:\\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(Section):
+class Rule(Table):
     """When the last events are equal, alike or alternating."""
 
     repeats: Annotated[int, within(2, 20), "events in a row that are the same, or alike"] = 3
@@ -62,29 +62,29 @@ class LoopGuard(Detector):
 
     def examine(self, view: View) -> Signal | None:
         """Apply the three rules in turn, the surest first."""
-        steps = view.history.steps[-max(_ROUND, self._rule.repeats) :]
+        steps = view.history.steps[-max(_ALTERNATION, self._rule.repeats) :]
         # A proposed call has no answer yet, so only requests are compared.
         answered = not view.history.last.proposed
         texts = [event_text(step, answered=answered) for step in steps]
         count = self._rule.repeats
-        newest, tail = texts[-count:], texts[-_ROUND:]
+        newest, tail = texts[-count:], texts[-_ALTERNATION:]
         if len(newest) == count and len(set(newest)) == 1:
             summary = f"The last {count} events are the same."
             return self._signal(steps[-count:], Kind.EXACT_REPEAT, 1.0, summary)
         # Equal events do not alternate.
-        if len(tail) == _ROUND and tail[0] != tail[1]:
-            likeness = self._lowest([(tail[1], tail[3]), (tail[0], tail[2])])
-            if likeness is not None:
+        if len(tail) == _ALTERNATION and tail[0] != tail[1]:
+            similarity = self._lowest_similarity([(tail[1], tail[3]), (tail[0], tail[2])])
+            if similarity is not None:
                 summary = "The last four events go to and fro between two."
-                return self._signal(steps[-_ROUND:], Kind.PING_PONG, likeness, summary)
+                return self._signal(steps[-_ALTERNATION:], Kind.PING_PONG, similarity, summary)
         if len(newest) == count:
-            likeness = self._lowest(combinations(reversed(newest), 2))
-            if likeness is not None:
+            similarity = self._lowest_similarity(combinations(reversed(newest), 2))
+            if similarity is not None:
                 summary = f"The last {count} events are alike in their words."
-                return self._signal(steps[-count:], self.kind, likeness, summary)
+                return self._signal(steps[-count:], self.kind, similarity, summary)
         return None
 
-    def _lowest(self, pairs: Iterable[tuple[str, str]]) -> float | None:
+    def _lowest_similarity(self, pairs: Iterable[tuple[str, str]]) -> float | None:
         """Return the lowest likeness of these pairs; None: one is below the threshold."""
         # Pair by pair, since the first one below the threshold makes other vectors unnecessary.
         lowest = 1.0
@@ -94,7 +94,7 @@ class LoopGuard(Detector):
                 return None
         return lowest
 
-    def _signal(self, steps: Sequence[Step], kind: Kind, likeness: float, summary: str) -> Signal:
+    def _signal(self, steps: Sequence[Step], kind: Kind, similarity: float, summary: str) -> Signal:
         return signal_of(
             self.name,
             kind,
@@ -102,7 +102,10 @@ class LoopGuard(Detector):
             summary,
             limit=2 if kind is Kind.PING_PONG else len(steps),
             repeats=2 if kind is Kind.PING_PONG else None,
-            alike=(round(likeness, 3), 1.0 if kind is Kind.EXACT_REPEAT else self._rule.threshold),
+            alike=(
+                round(similarity, 3),
+                1.0 if kind is Kind.EXACT_REPEAT else self._rule.threshold,
+            ),
         )
 
 
@@ -119,7 +122,7 @@ def event_text(step: Step, *, answered: bool) -> str:
         parts = {"agent": step.agent, "kind": "tool_call", "tool_args": step.request}
         if answered:
             parts |= {"output_text": step.raw.result, "error": step.raw.error}
-    cleaned = {name: _clean(text) for name, text in parts.items() if text}
+    cleaned = {name: _mask_and_trim(text) for name, text in parts.items() if text}
     return json.dumps(cleaned, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -140,7 +143,7 @@ def embed(text: str) -> Vector:
 def _grams_in(word: str) -> tuple[int, ...]:
     padded = f" {word} "
     grams: list[str] = []
-    for size in _GRAMS:
+    for size in _GRAM_SIZES:
         if len(padded) <= size:  # a short word is a single gram
             grams.append(padded)
             break
@@ -150,10 +153,10 @@ def _grams_in(word: str) -> tuple[int, ...]:
 
 
 @functools.lru_cache(maxsize=512)
-def _clean(text: str) -> str:
-    masked = _INSTANT.sub("<time>", _DIGEST.sub("<digest>", _UUID.sub("<id>", text)))
+def _mask_and_trim(text: str) -> str:
+    masked = _TIMESTAMP.sub("<time>", _DIGEST.sub("<digest>", _UUID.sub("<id>", text)))
     # Cut after cleaning, so that masked parts do not displace what is compared.
-    return " ".join(_FRONT.sub("", masked).split()).lower()[:_LONGEST]
+    return " ".join(_PATH_PREFIX.sub("", masked).split()).lower()[:_MAX_LENGTH]
 
 
 DETECTOR = LoopGuard

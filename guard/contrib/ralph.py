@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 from guard.budget import Budget, Spent, amount_text
 from guard.detectors.base import Detector, View, signal_of
 from guard.policy import Policy
-from guard.policy.fields import SHARE, Section, within
+from guard.policy.fields import SHARE, Table, within
 from guard.reading.normalize import call_text
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Severity, Signal
@@ -25,11 +25,11 @@ SLOW_AFTER = 75
 SLOW_S = 300.0
 
 # A ticked box on a line of its own; in arguments a line ends as "\n", written out.
-_COMPLETE = re.compile(r'(?:^|\n|\\n|")[ \t]*(?:- )?\[x\] TASK_COMPLETE[ \t]*(?:$|\r|\n|\\n|")')
+_TICKED_BOX = re.compile(r'(?:^|\n|\\n|")[ \t]*(?:- )?\[x\] TASK_COMPLETE[ \t]*(?:$|\r|\n|\\n|")')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(Section):
+class Rule(Table):
     """When an iteration's output is nearly that of a recent one."""
 
     window: Annotated[int, within(1, 20), "with how many outputs it is compared"] = 5
@@ -148,7 +148,7 @@ def output_of(step: Step) -> str:
 
 def is_complete(step: Step) -> bool:
     """Return whether a turn ticks `- [x] TASK_COMPLETE` on a line of its own."""
-    return _is_ticked(step.raw.content, step.call, step.raw.result)
+    return _has_ticked_box(step.raw.content, step.call, step.raw.result)
 
 
 def ticks_complete(turn: Turn) -> bool:
@@ -160,12 +160,14 @@ def ticks_complete(turn: Turn) -> bool:
     # The user's order itself contains the box that it asks for.
     if turn.is_proposed or turn.error or turn.role is Role.USER:
         return False
-    return _is_ticked(turn.content or "", call_text(turn) if turn.tool else "", turn.result or "")
+    return _has_ticked_box(
+        turn.content or "", call_text(turn) if turn.tool else "", turn.result or ""
+    )
 
 
-def _is_ticked(*texts: str) -> bool:
+def _has_ticked_box(*texts: str) -> bool:
     # Searched as plain text first: the pattern is by far the most expensive part on long answers.
-    return any("TASK_COMPLETE" in text and _COMPLETE.search(text) for text in texts)
+    return any("TASK_COMPLETE" in text and _TICKED_BOX.search(text) for text in texts)
 
 
 def _succeeded(step: Step) -> bool:

@@ -22,10 +22,10 @@ from guard.policy import DETECTOR_NAMES, EscalationRule, Policy
 from guard.signals import Kind, Severity, Signal
 from guard.turn import Turn
 
-_KEPT = 500  # pairs of tool and agent whose rules are cached; a run has few
+_MAX_CACHED = 500  # pairs of tool and agent whose rules are cached; a run has few
 
-_OURS: tuple[type[Detector], ...] = (BudgetCeiling, Repeat, Errors, Stagnation, Talk, Stall)
-DETECTORS = {rule.name: rule for rule in _OURS}
+_BUILT_IN: tuple[type[Detector], ...] = (BudgetCeiling, Repeat, Errors, Stagnation, Talk, Stall)
+DETECTORS = {rule.name: rule for rule in _BUILT_IN}
 
 
 def detector_named(name: str) -> type[Detector]:
@@ -45,21 +45,21 @@ class PolicyDetectors:
     """
 
     def __init__(self, policy: Policy) -> None:
-        everyone = _rules(policy)
+        everyone = _rules_of(policy)
 
-        @lru_cache(_KEPT)
+        @lru_cache(_MAX_CACHED)
         def rules_of(tool: str | None, agent: str | None) -> list[Rule]:
             scoped = policy.for_step(tool=tool, agent=agent)
-            return everyone if scoped is policy else _rules(scoped)
+            return everyone if scoped is policy else _rules_of(scoped)
 
         self.rules_of = rules_of
         # The tables of a tool or an agent may name other detectors.
         reads = any(detector.reads_raw for detector, _ in everyone)
         self.reads_raw = reads or bool(policy.tool or policy.agent)
-        self._declared = lru_cache(_KEPT)(policy.nature_of)
+        self._declared = lru_cache(_MAX_CACHED)(policy.nature_of)
         # The last signal of each matter: its turns, and the count of `examine` calls then.
         self._last: dict[tuple[str, Severity, bool], tuple[tuple[int, ...], int]] = {}
-        self._looks = 0
+        self._examined = 0
 
     def nature_of(self, turn: Turn) -> ToolNature | None:
         """Return what the turn, or else the policy, declares about its tool; None: nothing."""
@@ -73,7 +73,7 @@ class PolicyDetectors:
         same turns are one matter, so that the agent is told once. A trip belongs to each
         detector alone.
         """
-        self._looks += 1
+        self._examined += 1
         for detector, escalation in self.rules_of(turn.tool, turn.agent):
             signal = detector.examine(view)
             # A completion may arrive after later turns, which have been reported already.
@@ -84,18 +84,18 @@ class PolicyDetectors:
             if is_sure or severity <= Severity.NUDGE:
                 whose = signal.detector if is_sure or signal.kind is Kind.BUDGET else ""
                 matter = whose, severity, is_sure
-                turns, look = self._last.get(matter, ((), -1))
-                self._last[matter] = signal.turns, self._looks
+                turns, examined = self._last.get(matter, ((), -1))
+                self._last[matter] = signal.turns, self._examined
                 # The streak goes on: at the next look, or on some of the same turns.
-                again = self._looks - look <= 1 or not set(signal.turns).isdisjoint(turns)
-                first = first and not again
-            yield signal.on(severity, first=first)
+                is_next = self._examined - examined <= 1
+                first = first and not is_next and set(signal.turns).isdisjoint(turns)
+            yield signal.with_severity(severity, first=first)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Start every streak afresh."""
         self._last.clear()
 
 
-def _rules(policy: Policy) -> list[Rule]:
+def _rules_of(policy: Policy) -> list[Rule]:
     named = [name for name in DETECTOR_NAMES if name in policy.detectors]
     return [(detector_named(name)(policy), policy.escalation_of(name)) for name in named]

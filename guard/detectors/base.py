@@ -10,14 +10,14 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 from guard.budget import KnownUsage, UsageMeter
-from guard.detectors.score import Weight, add_up, weigh
+from guard.detectors.score import Weight, sum_evidence, weigh_step
 from guard.policy import Policy
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Severity, Signal
 
-_NEWCOMER = 2
-_FEW = 3
-SAME = (1.0, 1.0)  # as alike as possible, and nothing less counts
+_NEWCOMER_CALLS = 2
+_MIN_TRIES = 3
+IDENTICAL = (1.0, 1.0)  # as alike as possible, and nothing less counts
 
 
 class History:
@@ -31,7 +31,7 @@ class History:
         self.calls: list[Step] = []  # the steps that are tool calls
         self._proposed = 0  # how many steps are not done yet; usually none
         self.weights: list[Weight] = []  # what each step does to the stuck score
-        self.evidence = 0.0  # for the newest step's agent being stuck (`add_up`)
+        self.evidence = 0.0  # for the newest step's agent being stuck (`sum_evidence`)
         # The newest tries of one command with the same failure, weighed as if nothing were between.
         self.tries: dict[Step, Weight] = {}
 
@@ -43,11 +43,11 @@ class History:
         self.tries = {}
         self._proposed = 0
 
-    def put(self, step: Step, place: int | None) -> None:
+    def add(self, step: Step, place: int | None) -> None:
         """Add a step and forget the oldest beyond the span, or replace the step at `place`."""
         self._proposed += step.proposed
         if place is None:
-            self.weights.append(weigh(step, self.steps, self.weights))
+            self.weights.append(weigh_step(step, self.steps, self.weights))
             self.steps.append(step)
             if step.is_call:
                 self.calls.append(step)
@@ -58,7 +58,7 @@ class History:
         else:
             self._proposed -= self.steps[place].proposed
             self.steps[place] = step
-            self.weights[place] = weigh(step, self.steps[:place], self.weights)
+            self.weights[place] = weigh_step(step, self.steps[:place], self.weights)
             self.calls = [step for step in self.steps if step.is_call]
         self.last = newest = self.steps[-1]
         self.evidence, self.tries = 0.0, {}
@@ -67,10 +67,10 @@ class History:
         counted = self.weights
         # What others did before does not count for a newcomer that looks around.
         looks = newest.explores
-        if looks and [one.agent for one in self.calls].count(newest.agent) <= _NEWCOMER:
+        if looks and [one.agent for one in self.calls].count(newest.agent) <= _NEWCOMER_CALLS:
             pairs = zip(self.steps, self.weights, strict=True)
             counted = [weight for one, weight in pairs if one.agent == newest.agent]
-        self.evidence = add_up(counted)
+        self.evidence = sum_evidence(counted)
         self.tries = self._weigh_tries()
 
     def _weigh_tries(self) -> dict[Step, Weight]:
@@ -89,11 +89,11 @@ class History:
         tries = tries_of(self.calls, is_try, lambda step: step.is_in_vain, changed_something)
         own = self.answered_of(newest.agent)
         # Consecutive ones are in the score already, and have their own rules.
-        if len(tries) < _FEW or own[-len(tries)] is tries[0]:
+        if len(tries) < _MIN_TRIES or own[-len(tries)] is tries[0]:
             return {}
         weights: list[Weight] = []
         for place, step in enumerate(tries):
-            weights.append(weigh(step, tries[:place], weights))
+            weights.append(weigh_step(step, tries[:place], weights))
         return dict(zip(tries, weights, strict=True))
 
     @property
@@ -133,7 +133,7 @@ class View:
 
 
 # One thing that a rule looks for: a method, so that each can be measured separately.
-Form = Callable[[Any, History], Iterable[Signal | None]]
+Check = Callable[[Any, History], Iterable[Signal | None]]
 
 
 class Detector(ABC):
@@ -146,7 +146,7 @@ class Detector(ABC):
     name: ClassVar[str]
     reads_raw: ClassVar[bool] = False  # it reads the turns' own words (`Step.raw`)
     reads_usage: ClassVar[bool] = False  # it needs the run's usage even without a ceiling
-    forms: ClassVar[tuple[Form, ...]] = ()  # what it looks for, each independently
+    checks: ClassVar[tuple[Check, ...]] = ()  # what it looks for, each independently
 
     @abstractmethod
     def __init__(self, policy: Policy) -> None:
@@ -155,8 +155,8 @@ class Detector(ABC):
     def examine(self, view: View) -> Signal | None:
         """Look at the newest step and return the surest signal; below 1.0 it is a nudge."""
         surest = None
-        for form in self.forms:
-            for signal in form(self, view.history):
+        for check in self.checks:
+            for signal in check(self, view.history):
                 if signal is not None and (surest is None or signal.score > surest.score):
                     surest = signal
         return surest
@@ -199,7 +199,7 @@ def tail_of(steps: Sequence[Step], belongs: Callable[[Step], bool]) -> list[Step
     return list(takewhile(belongs, reversed(steps)))[::-1]
 
 
-def attempts_of(steps: Iterable[Step]) -> list[Step]:
+def one_per_batch(steps: Iterable[Step]) -> list[Step]:
     """Return the last step of each answer: parallel calls cannot learn from each other."""
     return list({step.batch: step for step in steps}.values())
 
@@ -230,7 +230,7 @@ def has_edited(step: Step) -> bool:
     return step.is_edit and step.had_effect
 
 
-def compare_answers(steps: Sequence[Step]) -> str:
+def describe_answers(steps: Sequence[Step]) -> str:
     """Return how alike the answers of these steps are, in words.
 
     Rules compare answers without their times, numbers and ids. A person reads the turns
@@ -240,7 +240,7 @@ def compare_answers(steps: Sequence[Step]) -> str:
     return "the same answer" if len(texts) <= 1 else "nearly the same answer"
 
 
-def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:
+def have_own_targets(steps: Sequence[Step], *, in_words: bool = False) -> bool:
     """Return whether each call is for something that the others are not for.
 
     Arguments are compared one by one, and equal ones skipped: three tables counted with one
@@ -255,7 +255,7 @@ def aim_elsewhere(steps: Sequence[Step], *, in_words: bool = False) -> bool:
     ]
     if not aims or len(frozenset.intersection(*aims)) in map(len, aims):
         return False  # one of them names nothing of its own
-    return len(set(aims)) >= len(aims) - (len(aims) > _FEW)
+    return len(set(aims)) >= len(aims) - (len(aims) > _MIN_TRIES)
 
 
 def changed_something(step: Step) -> bool:

@@ -10,7 +10,7 @@ from guard.policy import Policy
 from guard.quoting import name_or_quote
 from guard.signals import Evidence, Kind, Signal
 
-OWNERS = {
+SCOPE_NAMES = {
     "tree": "The tree of {whose}",
     "agent": "Agent {whose}",
     "project": "The project",
@@ -34,10 +34,10 @@ class BudgetCeiling(Detector):
         """Compare the meter with the ceilings."""
         if self._budget is None:
             return None
-        return weigh(self._budget, view.meter.spent, seq=view.seq, agent=view.agent)
+        return budget_signal(self._budget, view.meter.spent, seq=view.seq, agent=view.agent)
 
 
-def weigh(
+def budget_signal(
     budget: Budget | None,
     spent: Spent,
     *,
@@ -53,7 +53,7 @@ def weigh(
     if found is None:
         return None
     shown = known_as or whose
-    who = OWNERS[scope].format(whose=shown and name_or_quote(shown)) if scope in OWNERS else "It"
+    who = SCOPE_NAMES.get(scope, "It").format(whose=shown and name_or_quote(shown))
     if found.agent is not None:
         who = f"Agent {name_or_quote(found.agent)} of this run"
     summary = f"{who} has used {found.spent} of {found.ceiling} {found.unit}."

@@ -9,10 +9,10 @@ from guard.detectors.base import (
     Detector,
     History,
     View,
-    aim_elsewhere,
-    attempts_of,
     changed_something,
     has_edited,
+    have_own_targets,
+    one_per_batch,
     signal_of,
     tail_of,
     tries_of,
@@ -23,9 +23,9 @@ from guard.reading.step import Step
 from guard.reading.terms import differ_in_quotes, words_in
 from guard.signals import Kind, Signal
 
-_PATIENCE = 3
-_HANDED_IN = 3
-_FEW = 3
+_PATIENCE_FACTOR = 3
+_MAX_REFUSALS = 3
+_MIN_SAME = 3
 
 
 class Errors(Detector):
@@ -48,15 +48,15 @@ class Errors(Detector):
         newest = view.history.last
         return super().examine(view) if newest.is_in_vain and newest.is_answered else None
 
-    def handed_in(self, history: History) -> Iterator[Signal]:
+    def refused_work(self, history: History) -> Iterator[Signal]:
         """Find submitted work that was refused in the same way, whatever was done in between."""
         newest, count = history.last, history.last.refusals
         if count:
-            kind, limit = Kind.SAME_ERROR, _HANDED_IN
+            kind, limit = Kind.SAME_ERROR, _MAX_REFUSALS
             summary = f"It handed in its work {count} times; each was refused alike."
             yield signal_of(self.name, kind, [newest], summary, limit=limit, repeats=count)
 
-    def failing(self, history: History) -> Iterator[Signal | None]:
+    def repeated_failures(self, history: History) -> Iterator[Signal | None]:
         """Find what one agent keeps failing at."""
         rule, newest = self._rule, history.last
         if newest.refusals:
@@ -71,16 +71,16 @@ class Errors(Detector):
 
         in_vain = tail_of(calls, lambda step: step.is_in_vain)
         if any(step.failed for step in in_vain):  # otherwise `stagnation` tells it from a sweep
-            yield self._hold(in_vain, rule.same)
+            yield self._signal(in_vain, rule.same)
         if not newest.failed or _is_one_request([step for step in calls if step.failed]):
             return  # `repeat` reports it, like each case below
         near = tail_of(calls, lambda step: is_alike(step) and step.similarity(newest) >= NEAR_EQUAL)
-        if len(near) < _FEW or not aim_elsewhere(near, in_words=True):  # otherwise a batch
-            yield self._hold(near, rule.near)
+        if len(near) < _MIN_SAME or not have_own_targets(near, in_words=True):  # otherwise a batch
+            yield self._signal(near, rule.near)
         # The same short refusal, whatever is asked for.
-        refused = tail_of(calls, lambda step: _is_of_one_sort(step, newest))
+        refused = tail_of(calls, lambda step: _is_same_refusal(step, newest))
         if len({step.verb for step in refused}) > 1:
-            yield self._hold(refused, rule.refused)
+            yield self._signal(refused, rule.refused)
         # Failing variants of one command, with no success and no edit in between.
         variants = tries_of(
             calls,
@@ -88,23 +88,25 @@ class Errors(Detector):
             lambda step: step.failed and step.similarity(newest) >= RELATED,
             has_edited,
         )
-        yield self._hold(variants, rule.variants)
+        yield self._signal(variants, rule.variants)
         # The same failure of one command, whatever was read in between; then, whatever was edited.
         # Edits of one file, in any words, are nearly the same request.
         unedited = tries_of(calls, is_try, is_alike, changed_something)
         edited = tries_of(calls, is_try, is_alike)
         held = ((unedited, rule.near if newest.is_edit else rule.same), (edited, rule.variants))
-        yield from (self._hold(tries, limit) for tries, limit in held if not aim_elsewhere(tries))
+        yield from (
+            self._signal(tries, limit) for tries, limit in held if not have_own_targets(tries)
+        )
 
-    forms = (handed_in, failing)
+    checks = (refused_work, repeated_failures)
 
-    def _hold(self, steps: Sequence[Step], limit: int) -> Signal | None:
+    def _signal(self, steps: Sequence[Step], limit: int) -> Signal | None:
         """Compare the number of steps with a limit; None if there is at most one request."""
-        steps = attempts_of(steps)
+        steps = one_per_batch(steps)
         if _is_one_request(steps):
             return None
         if 2 * sum([step.needs_time for step in steps]) > len(steps):
-            limit *= _PATIENCE
+            limit *= _PATIENCE_FACTOR
         summary = f"It tried {len(steps)} variants of one call and none succeeded."
         if steps[-1].failed and len({step.failure for step in steps}) == 1:
             summary = f"It tried {len(steps)} times and failed the same way each time."
@@ -117,7 +119,7 @@ def _is_one_request(steps: Sequence[Step]) -> bool:
     return len({step.request for step in steps}) < 2  # noqa: PLR2004 - none, or one
 
 
-def _is_of_one_sort(step: Step, newest: Step) -> bool:
+def _is_same_refusal(step: Step, newest: Step) -> bool:
     """Return whether the failure is the same, except for names and quotes of the request."""
     if not step.template or not newest.template:
         return False

@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import ClassVar
 
 from guard.detectors.base import (
-    SAME,
+    IDENTICAL,
     Detector,
     History,
     View,
-    compare_answers,
+    describe_answers,
     has_edited,
     signal_of,
     tries_of,
@@ -24,20 +24,20 @@ from guard.reading.terms import NEWS, SAME_WORDS, jaccard
 from guard.signals import Kind, Signal
 
 _PERIODS = range(2, 9)
-_SHORT = 3
-_PATIENT_ROUNDS = 6
-_BLIND_ROUNDS = 3
+_SHORT_PERIOD = 3
+_WAITING_ROUNDS = 6
+_UNSEEN_ROUNDS = 3
 # Factor on `polls` where the outcome of a poll, a key or a click is never seen.
-_BLIND_POLLS = 4
-_SOON = 60.0
-_BRISK = 4  # factor on `polls` within the first `_SOON` seconds
+_UNSEEN_POLLS = 4
+_BRISK_S = 60.0
+_BRISK_FACTOR = 4  # factor on `polls` within the first `_BRISK_S` seconds
 # This time also ends after this many steps, since older steps are forgotten.
 _BRISK_STEPS = 32
 # The share of steps in between that may have brought something: at first, for each more, at most.
-_MOVED, _MOVED_EACH, _MOVED_MOST = 0.2, 0.1, 0.55
-_TOUR = 4  # a tour has this many times `repeat.calls` calls
-_PLACES = 3  # it has at least this many different answers
-_REFUSED = 2  # this many more refusals than repeats, because something was read in between
+_NEWS_SHARE, _NEWS_STEP, _MAX_NEWS_SHARE = 0.2, 0.1, 0.55
+_TOUR_FACTOR = 4  # a tour has this many times `repeat.calls` calls
+_MIN_ANSWERS = 3  # it has at least this many different answers
+_EXTRA_REFUSALS = 2  # this many more refusals than repeats, because something was read in between
 
 
 class Repeat(Detector):
@@ -65,7 +65,7 @@ class Repeat(Detector):
         newest = view.history.last
         return None if newest.is_call and newest.is_new else super().examine(view)
 
-    def once_more(self, history: History) -> Iterator[Signal]:
+    def same_request(self, history: History) -> Iterator[Signal]:
         """Look for repeats of the newest turn alone, ignoring steps that brought nothing."""
         newest = known = history.last
         again, failing = [newest], newest.failed
@@ -81,56 +81,56 @@ class Repeat(Detector):
                 break
         again.reverse()
         if len(again) > 1:
-            limit = self._limit(again, history)
+            limit = self._repeat_limit(again, history)
             if only_announces(history.steps):
                 limit = max(limit, self._rule.without_results)
-            yield self._same(Kind.EXACT_REPEAT, again, _say_again(again), limit)
+            yield self._identical(Kind.EXACT_REPEAT, again, _summarise(again), limit)
 
-    def _limit(self, again: Sequence[Step], history: History) -> int:
+    def _repeat_limit(self, again: Sequence[Step], history: History) -> int:
         if any(step.after_nudge for step in again):
             return 2 * self._rule.calls
         # "sleep 10" between two looks makes the looks a poll.
         is_poll = any(step.needs_time for step in history.since(again[0]))
         if is_poll or again[0].may_repeat:
             seen = any(step.outcome for step in again)
-            return self._polls(again, history) if seen else _BLIND_POLLS * self._rule.polls
+            return self._poll_limit(again, history) if seen else _UNSEEN_POLLS * self._rule.polls
         completed = [step for step in again if not step.proposed]
         enough = len(completed) >= self._rule.calls - 1
         if enough and all(step.outcome_known for step in completed):
             return self._rule.calls
         return max(self._rule.calls, self._rule.without_results)
 
-    def _polls(self, again: Sequence[Step], history: History) -> int:
+    def _poll_limit(self, again: Sequence[Step], history: History) -> int:
         """Return how many polls are allowed: more in the first minute of what is waited for."""
         newest, first, last = again[-1], again[0].at, again[-1].at
         if not newest.needs_time or newest.failed or first is None or last is None:
             return self._rule.polls
-        is_young = 0 < last - first < _SOON and len(history.since(again[0])) < _BRISK_STEPS
-        return self._rule.polls * (_BRISK if is_young else 1)
+        is_young = 0 < last - first < _BRISK_S and len(history.since(again[0])) < _BRISK_STEPS
+        return self._rule.polls * (_BRISK_FACTOR if is_young else 1)
 
-    def series(self, history: History) -> Iterator[Signal]:
+    def cycle(self, history: History) -> Iterator[Signal]:
         """Find the shortest period among the calls, and then among all turns."""
         mixed = history.last.is_call and len(history.calls) < len(history.steps)
         for steps in (history.calls, history.steps) if mixed else (history.steps,):
             for period in _PERIODS:
-                tail = _laps(steps, period)
+                tail = _cycle_tail(steps, period)
                 if len(tail) < 2 * period or len({step.request for step in tail}) == 1:
                     continue
                 # Repeating nearly the same words is no series.
-                if any(step.is_call for step in tail[-2:]) or not _says_again(*tail[-2:]):
-                    yield self._rounds(tail, period, blind=only_announces(history.steps))
+                if any(step.is_call for step in tail[-2:]) or not _says_same(*tail[-2:]):
+                    yield self._cycle_signal(tail, period, blind=only_announces(history.steps))
                     break
 
-    def _rounds(self, tail: Sequence[Step], period: int, *, blind: bool) -> Signal:
+    def _cycle_signal(self, tail: Sequence[Step], period: int, *, blind: bool) -> Signal:
         # Longer periods trip after one round less and one turn.
         unseen = not all(step.outcome_known or step.proposed for step in tail)
         rounds = self._rule.rounds if period == 2 else self._rule.cycles  # noqa: PLR2004
         rounds += unseen or blind
-        needed = rounds * period if period <= _SHORT else (rounds - 1) * period + 1
+        needed = rounds * period if period <= _SHORT_PERIOD else (rounds - 1) * period + 1
         # For a key or a click with a visible answer, the same answer again is enough.
         blindly = any(step.may_repeat and not step.outcome_known for step in tail)
         if blindly or any(step.needs_time for step in tail):
-            needed = period * _PATIENT_ROUNDS * (_BLIND_ROUNDS if blindly else 1)
+            needed = period * _WAITING_ROUNDS * (_UNSEEN_ROUNDS if blindly else 1)
         alike = min(
             1.0 if one.is_call or one.request == two.request else jaccard(one.words, two.words)
             for one, two in zip(tail, tail[period:], strict=False)
@@ -158,7 +158,7 @@ it began."
             alike=(round(alike, 3), SAME_WORDS if alike < 1.0 else 1.0),
         )
 
-    def recurring(self, history: History) -> Iterator[Signal]:
+    def recurring_call(self, history: History) -> Iterator[Signal]:
         """Look for a call that keeps coming back among others."""
         newest = history.last
         if newest.outcome is None:
@@ -169,12 +169,12 @@ it began."
         between = [step for step in since if step.is_call or step.agent != newest.agent]
         if 1 < len(same) <= len(between):
             waits = newest.may_repeat or any(step.needs_time for step in between)
-            limit = self._polls(same, history) if waits else self._rule.calls
-            if len(same) >= limit and self._gained(between, same):
+            limit = self._poll_limit(same, history) if waits else self._rule.calls
+            if len(same) >= limit and self._brought_news(between, same):
                 limit = len(same) + 1
-            yield self._same(Kind.RECURRENCE, same, _say_again(same, _AMONG), limit)
+            yield self._identical(Kind.RECURRENCE, same, _summarise(same, _AMONG), limit)
 
-    def refused(self, history: History) -> Iterator[Signal]:
+    def refused_request(self, history: History) -> Iterator[Signal]:
         """Find the same refusal of one request, whatever was read in between."""
         newest = history.last
         if newest.outcome is not None and newest.failed and not newest.needs_time:
@@ -185,12 +185,12 @@ it began."
                 has_edited,  # which may be the cure
             )
             if len(refused) > 1:
-                limit = self._rule.calls + _REFUSED
-                yield self._same(Kind.RECURRENCE, refused, _say_again(refused, _AMONG), limit)
+                limit = self._rule.calls + _EXTRA_REFUSALS
+                yield self._identical(Kind.RECURRENCE, refused, _summarise(refused, _AMONG), limit)
 
     def tour(self, history: History) -> Iterator[Signal]:
         """Look for a tour: nearly all of the last calls were made before, in any order."""
-        newest, length = history.last, _TOUR * self._rule.calls
+        newest, length = history.last, _TOUR_FACTOR * self._rule.calls
         if newest.outcome is None or newest.is_new:
             return
         calls, first = history.answered_of(newest.agent), dict[tuple[str, Hashable], int]()
@@ -201,17 +201,17 @@ it began."
         known = [first.setdefault(one, place) < place for place, one in enumerate(asked)]
         if sum(known[-length:]) < length - 1 or any(step.needs_time for step in last):
             return
-        if len({step.outcome_key for step in last}) < _PLACES:
+        if len({step.outcome_key for step in last}) < _MIN_ANSWERS:
             return  # acknowledgements: keys are pressed, but no effect is seen
         summary = f"It made its last {length} calls before and got the same answers."
-        yield self._same(Kind.RECURRENCE, last, summary, length)
+        yield self._identical(Kind.RECURRENCE, last, summary, length)
 
-    forms = (once_more, series, recurring, refused, tour)
+    checks = (same_request, cycle, recurring_call, refused_request, tour)
 
-    def _gained(self, between: Sequence[Step], same: Sequence[Step]) -> bool:
+    def _brought_news(self, between: Sequence[Step], same: Sequence[Step]) -> bool:
         """Return whether much came of the steps in between, or each check follows an edit."""
         newest = same[-1]
-        allowed = min(_MOVED_MOST, _MOVED + _MOVED_EACH * (len(same) - self._rule.calls))
+        allowed = min(_MAX_NEWS_SHARE, _NEWS_SHARE + _NEWS_STEP * (len(same) - self._rule.calls))
         if not newest.failed:
             # A check after an edit looks at a new state, so success is expected.
             places = (0, *[between.index(step) for step in same[1:]])
@@ -221,19 +221,19 @@ it began."
         gained = [step.made_progress if step.is_call else step.says_new for step in between]
         return sum(gained) > allowed * len(between)
 
-    def _same(self, kind: Kind, steps: Sequence[Step], summary: str, limit: int) -> Signal:
-        return signal_of(self.name, kind, steps, summary, limit=limit, alike=SAME)
+    def _identical(self, kind: Kind, steps: Sequence[Step], summary: str, limit: int) -> Signal:
+        return signal_of(self.name, kind, steps, summary, limit=limit, alike=IDENTICAL)
 
 
-def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
+def _cycle_tail(steps: Sequence[Step], period: int) -> Sequence[Step]:
     """Return the longest tail in which each turn repeats the turn one period earlier, in vain."""
-    if len(steps) <= period or not _asks_again(steps[-1 - period], steps[-1]):
+    if len(steps) <= period or not _repeats(steps[-1 - period], steps[-1]):
         return ()  # usually
     known: dict[int, Step] = {}
     for place in range(len(steps) - period - 1, -1, -1):
         earlier, again = steps[place], steps[place + period]
         expected = known.get(place % period, again)
-        is_lap = _asks_again(earlier, again)
+        is_lap = _repeats(earlier, again)
         if is_lap and again.is_call:
             is_lap = not again.made_progress and expected.has_same_outcome(earlier)
         if not is_lap:
@@ -243,13 +243,13 @@ def _laps(steps: Sequence[Step], period: int) -> Sequence[Step]:
     return steps
 
 
-def _asks_again(earlier: Step, later: Step) -> bool:
+def _repeats(earlier: Step, later: Step) -> bool:
     if earlier.is_call != later.is_call or earlier.agent != later.agent:
         return False
-    return earlier.request == later.request or (not later.is_call and _says_again(earlier, later))
+    return earlier.request == later.request or (not later.is_call and _says_same(earlier, later))
 
 
-def _says_again(earlier: Step, later: Step) -> bool:
+def _says_same(earlier: Step, later: Step) -> bool:
     """Return whether a message says the same as another, in nearly the same words."""
     anew = len(later.terms - earlier.terms)
     return anew <= FEW_TERMS + 1 and jaccard(earlier.words, later.words) >= SAME_WORDS
@@ -282,7 +282,7 @@ _ACTIONS = {
 _AMONG = ", with other steps between,"
 
 
-def _say_again(again: Sequence[Step], among: str = "") -> str:
+def _summarise(again: Sequence[Step], among: str = "") -> str:
     newest = again[-1]
     action = _ACTIONS.get(newest.action_class, "made the same call")
     completed = [step for step in again if not step.proposed]
@@ -292,7 +292,7 @@ def _say_again(again: Sequence[Step], among: str = "") -> str:
         return f"{sentence}."
     if not answered:
         return f"{sentence}; what came back is not known."
-    answer = "the same error" if answered[-1].failed else compare_answers(answered)
+    answer = "the same error" if answered[-1].failed else describe_answers(answered)
     if not newest.proposed:
         return f"{sentence} and got {answer}."
     times = "once" if len(completed) == 1 else f"{len(completed)} times"

@@ -28,19 +28,19 @@ GAINS = ("same", "again", "near", "still_failing", "reworded", "other_question")
 KEEPS = ("news", "some_news", "new_failure", "better")
 
 # The first of these counts double: the attempt that it repeats was in vain as well.
-_BEGINS = frozenset({"same", "near"})
+_FIRST_REPEATS = frozenset({"same", "near"})
 
 SCORE_FILE = Path(__file__).with_name("score.json")  # the fitted weights, and how they were found
 
-_USUAL_CALLS = 3  # the `repeat.calls` for which the weights were fitted
-_RELATED = 0.3
-_SIMILAR = 0.5
+_FITTED_CALLS = 3  # the `repeat.calls` for which the weights were fitted
+_MIN_RELATED = 0.3
+_LOOSELY_SIMILAR = 0.5
 # Agents that work side by side begin alike: what a newcomer repeats of others counts less.
-_NEWCOMER = 1
+_NEWCOMER_CALLS = 1
 # What each of `GAINS` counts as in that case.
-_ELSEWHERE = ("again", "near", "other_question", "near", "other_question", "")
-_ACKNOWLEDGEMENT = 200
-_LONG_NAME = 8
+_NEWCOMER_GAINS = ("again", "near", "other_question", "near", "other_question", "")
+_MAX_ACKNOWLEDGEMENT = 200
+_MIN_LONG_NAME = 8
 
 
 class Weight(NamedTuple):
@@ -62,7 +62,7 @@ def weight_of(weights: Mapping[str, float], repeats: str, brings: str, *, begins
 
 
 @functools.cache
-def _fitted(repeats: str, brings: str, *, begins: bool = False) -> Weight:
+def _fitted_weight(repeats: str, brings: str, *, begins: bool = False) -> Weight:
     return weight_of(fitted_weights(), repeats, brings, begins=begins)
 
 
@@ -78,7 +78,7 @@ def evidence_limit(policy: Policy) -> float:
 
     A policy that allows more repeats of a call allows more of a mixture, too.
     """
-    patience = max(1.0, policy.repeat.calls / _USUAL_CALLS)
+    patience = max(1.0, policy.repeat.calls / _FITTED_CALLS)
     return patience * (math.log(1.0 - policy.sensitivity) / math.log(1.0 - FITTED_AT))
 
 
@@ -86,20 +86,20 @@ def weighs_tries(policy: Policy) -> bool:
     """Return whether tries that fail alike are weighed alone: only if no limit was raised."""
     mine, usual = astuple(policy.errors), astuple(DEFAULT_POLICY.errors)
     is_raised = any(limit > least for limit, least in zip(mine, usual, strict=True))
-    return policy.repeat.calls <= _USUAL_CALLS and not is_raised
+    return policy.repeat.calls <= _FITTED_CALLS and not is_raised
 
 
-def weigh(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
+def weigh_step(step: Step, before: Sequence[Step], done: Sequence[Weight]) -> Weight:
     """Weigh the newest attempt against those `before`, by any agent, with their weights `done`."""
     # Plans and notes between actions do not count, only the outcomes of the actions.
     if not step.is_call or step.after_nudge or step.proposed or step.thinks:
-        return _fitted("", "")
-    repeats, earlier = _find_earlier(step, before, done)
-    begins = repeats in _BEGINS and earlier is not None and not done[earlier].repeats
-    return _fitted(repeats, _find_news(step, before, repeats), begins=begins)
+        return _fitted_weight("", "")
+    repeats, earlier = _find_repeated(step, before, done)
+    begins = repeats in _FIRST_REPEATS and earlier is not None and not done[earlier].repeats
+    return _fitted_weight(repeats, _find_news(step, before, repeats), begins=begins)
 
 
-def add_up(weights: Iterable[Weight]) -> float:
+def sum_evidence(weights: Iterable[Weight]) -> float:
     """Return the evidence after the last attempt; it starts at 0, and weights are fitted to 1."""
     evidence = 0.0
     for weight in weights:
@@ -112,7 +112,7 @@ def stuck_score(evidence: float) -> float:
     return 1.0 - math.pow(1.0 - FITTED_AT, evidence)
 
 
-def _find_earlier(
+def _find_repeated(
     step: Step, before: Sequence[Step], done: Sequence[Weight]
 ) -> tuple[str, int | None]:
     """Return what a call repeats most closely, and the place of the repeated call."""
@@ -124,21 +124,21 @@ def _find_earlier(
     found: list[tuple[int, int]] = []
     # An action that shows another page moved something; an instruction in words only asks.
     moves = not (step.failed or step.is_question or step.runs_code) and bool(_targets(step))
-    places = _places_to_look_at(step, before, moves=moves)
+    places = _comparable_places(step, before, moves=moves)
     if not places or step.outcome.has_more or _checks_its_own_edit(step, before):
         return "", None
     for place in reversed(places):
         old = before[place]
         is_again = step.request == old.request
         is_comparable = old.failed is step.failed or step.refers_back
-        if is_comparable and (not is_again or _answers_again(step, old, moves=moves)):
-            gain = _relate(step, old)
+        if is_comparable and (not is_again or _has_same_answer(step, old, moves=moves)):
+            gain = _compare_requests(step, old)
             if gain == "same":
                 was_repeated = bool(done[place].repeats)
-                gain = _say_same(step, before[place + 1 :], was_repeated=was_repeated)
+                gain = _classify_same(step, before[place + 1 :], was_repeated=was_repeated)
             if gain and old.agent != step.agent and step.explores:
                 own = sum(one.agent == step.agent and one.is_call for one in before)
-                gain = _ELSEWHERE[GAINS.index(gain)] if own <= _NEWCOMER else gain
+                gain = _NEWCOMER_GAINS[GAINS.index(gain)] if own <= _NEWCOMER_CALLS else gain
             if gain:
                 found.append((GAINS.index(gain), -place))
             if is_again and old.agent == step.agent:
@@ -149,7 +149,7 @@ def _find_earlier(
     return ("", None) if rank is None else (GAINS[rank], -place)
 
 
-def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
+def _comparable_places(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
     """Return the places of calls with a similar answer or the same request."""
     request, key, failure = step.request, step.outcome_key, step.failure
     size = len(step.answer_terms)
@@ -157,7 +157,7 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
     verb = step.verb if step.refers_back else None
     # Most attempts bring much: for those, only an equal answer counts. Of two similar answers,
     # neither has many more terms than the other; of short ones, none more.
-    least = SIMILAR if step.news >= FEW_NEW else _SIMILAR
+    least = SIMILAR if step.news >= FEW_NEW else _LOOSELY_SIMILAR
     least = 1.0 if _is_brief(step) else 0.0 if step.news >= MANY_NEW else least
     least = 0.0 if moves or not size else least
     return [
@@ -173,13 +173,13 @@ def _places_to_look_at(step: Step, before: Sequence[Step], *, moves: bool) -> li
                 least
                 and least * size <= len(old.answer_terms)
                 and least * len(old.answer_terms) <= size
-                and _is_as_like(step, old, least)
+                and _is_similar(step, old, least)
             )
         )
     ]
 
 
-def _is_as_like(step: Step, old: Step, least: float) -> bool:
+def _is_similar(step: Step, old: Step, least: float) -> bool:
     """Return whether the answers are at least this alike; usually the bit sets rule it out."""
     both = len(step.answer_terms) + len(old.answer_terms)
     apart = (step.bitmap ^ old.bitmap).bit_count()  # at least this many terms differ
@@ -187,7 +187,7 @@ def _is_as_like(step: Step, old: Step, least: float) -> bool:
     return is_possible and jaccard(step.answer_terms, old.answer_terms) >= least
 
 
-def _say_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str:
+def _classify_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str:
     """Return what an equal call with an equal answer counts as, given the steps in between."""
     answered = [old for old in between if old.is_answered]
     if any(old.needs_time for old in answered):
@@ -208,7 +208,7 @@ def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
     return False
 
 
-def _answers_again(step: Step, old: Step, *, moves: bool) -> bool:
+def _has_same_answer(step: Step, old: Step, *, moves: bool) -> bool:
     """Return whether an equal request had nearly the same answer, or failed for the same reason."""
     is_same = step.outcome_key == old.outcome_key or (step.failed and step.failure == old.failure)
     is_same = is_same or (step.refers_back and step.verb == old.verb)
@@ -221,26 +221,26 @@ def _answers_again(step: Step, old: Step, *, moves: bool) -> bool:
     return len(terms & old_terms) >= SIMILAR * min(len(terms), len(old_terms))
 
 
-def _relate(step: Step, old: Step) -> str:
+def _compare_requests(step: Step, old: Step) -> str:
     """Return how the request relates to an earlier one."""
     if step.request == old.request:
         return "same"
-    is_short = step.outcome is not None and len(step.outcome.text) <= _ACKNOWLEDGEMENT
+    is_short = step.outcome is not None and len(step.outcome.text) <= _MAX_ACKNOWLEDGEMENT
     is_batch = step.is_edit or (is_short and not step.is_question and not step.runs_code)
     if step.runs_code and step.had_effect:  # the answer names what only this call asked for
         is_batch = is_batch or not step.answer_terms.isdisjoint(step.names - old.names)
     if is_batch and not step.failed:
         return ""  # equal acknowledgements of different actions
     # Other targets (a page, a path, an id) differ from other words for the same target.
-    if not _is_apart(_targets(step), _targets(old)):
-        elsewhere = _is_apart(step.names, old.names)
+    if not _differ(_targets(step), _targets(old)):
+        elsewhere = _differ(step.names, old.names)
         if not elsewhere and step.similarity(old) >= NEAR_EQUAL:
             return "near"
-        related = bool(step.names) and jaccard(step.names, old.names) >= _RELATED
+        related = bool(step.names) and jaccard(step.names, old.names) >= _MIN_RELATED
         if related and not (elsewhere and _is_brief(step)):
             return "reworded"
     sought = step.names & old.names if step.is_in_vain and not step.failed else ()
-    if any(len(name) >= _LONG_NAME for name in sought):
+    if any(len(name) >= _MIN_LONG_NAME for name in sought):
         return "reworded"  # one thing is searched for in many ways, and is not there
     return "other_question" if step.failed or not _is_brief(step) else ""
 
@@ -255,7 +255,7 @@ def _targets(step: Step) -> frozenset[str]:
     return step.arguments.targets if step.runs_code else step.arguments.terse_targets
 
 
-def _is_apart(names: frozenset[str], others: frozenset[str]) -> bool:
+def _differ(names: frozenset[str], others: frozenset[str]) -> bool:
     """Return whether each set has a name that the other does not."""
     return not names <= others and not others <= names
 

@@ -11,9 +11,9 @@ from guard.detectors.base import (
     Detector,
     History,
     View,
-    aim_elsewhere,
-    attempts_of,
-    compare_answers,
+    describe_answers,
+    have_own_targets,
+    one_per_batch,
     signal_of,
     tail_of,
 )
@@ -25,7 +25,7 @@ from guard.reading.volatile import PLACEHOLDER
 from guard.signals import Kind, Signal
 
 _PATIENCE = 2
-_FEW = 3
+_MIN_QUESTIONS = 3
 _HEAD = 400
 _ID = re.compile(r"(?=\D*\d)\w{6,}")
 _FIGURE = re.compile(r"\d+")
@@ -40,7 +40,7 @@ _GAIN = 100
 class Stagnation(Detector):
     """Trip when an agent keeps asking and learns nothing.
 
-    There are three forms: different questions with the same answer (paging past the end,
+    There are three kinds: different questions with the same answer (paging past the end,
     searching for what is not there); near-equal questions, including commands that only
     become longer; questions whose answers held nothing that was new to the run. Other acts
     are excluded: equal acknowledgements of them are a batch.
@@ -60,7 +60,7 @@ class Stagnation(Detector):
         """Look only if the newest step brought nothing new."""
         return None if view.history.last.news >= NEWS else super().examine(view)
 
-    def answered(self, history: History) -> Iterator[Signal | None]:
+    def repeated_answers(self, history: History) -> Iterator[Signal | None]:
         """Look at the questions that the run ends with."""
         newest = history.last
         # Equal acknowledgements of other acts are a batch.
@@ -68,13 +68,13 @@ class Stagnation(Detector):
         if not is_question or newest.outcome is None or newest.outcome.has_more:
             return
         own = history.answered_of(newest.agent)
-        yield from self._questions(own)
+        yield from self._question_signals(own)
         together = [step for step in history.calls if step.is_answered]
         # Agents that take turns at one matter are as stuck as one agent alone with it.
         if len(own) < len(together):
-            yield from self._questions(together)
+            yield from self._question_signals(together)
 
-    def unanswered(self, history: History) -> Iterator[Signal]:
+    def unanswered_calls(self, history: History) -> Iterator[Signal]:
         """Look at what is asked for, if the outcomes are unknown."""
         newest, count = history.last, self._rule.without_results
         if not _is_unanswered(newest):
@@ -99,30 +99,30 @@ class Stagnation(Detector):
 back is not known."
         yield signal_of(self.name, Kind.STAGNATION, row, summary, limit=count)
 
-    forms = (answered, unanswered)
+    checks = (repeated_answers, unanswered_calls)
 
-    def _questions(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
-        last = calls[-_FEW:]
-        if len(last) == _FEW and len({step.outcome_key for step in last}) == 1:
+    def _question_signals(self, calls: Sequence[Step]) -> Iterator[Signal | None]:
+        last = calls[-_MIN_QUESTIONS:]
+        if len(last) == _MIN_QUESTIONS and len({step.outcome_key for step in last}) == 1:
             key = last[-1].outcome_key
             alike = tail_of(calls, lambda step: step.outcome_key == key)
-            same = _one_matter(tail_of(alike, lambda step: step.is_question))
+            same = _without_batch(tail_of(alike, lambda step: step.is_question))
             close = tail_of(alike, lambda step: step.similarity(last[-1]) >= NEAR_EQUAL)
-            near = _one_matter(tail_of(close, lambda step: step.is_question or step.runs_code))
-            yield self._hold(same, self._rule.questions, compare_answers(same))
-            yield self._hold(near, self._rule.near, compare_answers(near))
+            near = _without_batch(tail_of(close, lambda step: step.is_question or step.runs_code))
+            yield self._signal(same, self._rule.questions, describe_answers(same))
+            yield self._signal(near, self._rule.near, describe_answers(near))
         if not any(step.is_new for step in last):
             known = tail_of(
                 calls, lambda one: one.is_question and one.news < NEWS and not one.is_new
             )
-            yield self._hold(known, self._rule.known, "nothing it did not know")
+            yield self._signal(known, self._rule.known, "nothing it did not know")
 
-    def _hold(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
+    def _signal(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:
         """Compare steps with a limit; None: too few, or all one call, which `repeat` reports."""
         # Parallel workers that look once each are a fan-out, and none of them is stuck.
         times = Counter(step.agent for step in steps)
-        again = attempts_of(step for step in steps if times[step.agent] > 1)
-        if len(again) < _FEW or again[-1] is not steps[-1]:
+        again = one_per_batch(step for step in steps if times[step.agent] > 1)
+        if len(again) < _MIN_QUESTIONS or again[-1] is not steps[-1]:
             return None
         if len({(step.request, step.outcome_key) for step in again}) == 1:
             return None
@@ -132,9 +132,9 @@ back is not known."
         return signal_of(self.name, Kind.STAGNATION, again, summary, limit=limit)
 
 
-def _one_matter(steps: Sequence[Step]) -> Sequence[Step]:
+def _without_batch(steps: Sequence[Step]) -> Sequence[Step]:
     """Return the steps, or fewer if they are a batch: lookups that each name another thing."""
-    if len(steps) < _FEW or not aim_elsewhere(steps):
+    if len(steps) < _MIN_QUESTIONS or not have_own_targets(steps):
         return steps
     # Each answer may have another id, apart from the words of the request; a duration is no id.
     outcomes = {

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from guard.detectors.base import Detector, History, View, signal_of
-from guard.detectors.score import Weight, add_up, evidence_limit, fitted_weights, weighs_tries
+from guard.detectors.score import Weight, evidence_limit, fitted_weights, sum_evidence, weighs_tries
 from guard.policy import Policy
 from guard.reading.step import Step
 from guard.signals import Kind, Signal
@@ -22,12 +22,12 @@ from guard.signals import Kind, Signal
 # this and `judge.drought` were fitted for questions: they reach most stuck stretches with at most
 # 15 questions in 1,000 healthy turns of recorded runs. `guard bench --oracle` fits it again without
 # each source and reports the result on that source.
-SHARE = 0.4
-_LIKELY = 0.5
-_OFTEN = 3
-_SHOWN = 12
+SUSPICION_SHARE = 0.4
+_MIN_SCORE = 0.5
+_LIMIT = 3
+_MAX_SHOWN = 12
 _ROUNDING = 1e-9
-_BRINGS = frozenset({"news", "better"})
+_PROGRESS = frozenset({"news", "better"})
 
 
 class Stall(Detector):
@@ -48,7 +48,8 @@ class Stall(Detector):
         """Return the evidence, or that of the tries alone if it is higher."""
         if not (history.tries and self._weighs_tries):
             return history.evidence
-        return max(history.evidence, add_up(history.tries.values()) / fitted_weights()["third"])
+        tries = sum_evidence(history.tries.values()) / fitted_weights()["third"]
+        return max(history.evidence, tries)
 
     def examine(self, view: View) -> Signal | None:
         """Compare the evidence of the remembered steps with the policy."""
@@ -57,17 +58,17 @@ class Stall(Detector):
             return None
         evidence = self.evidence_of(history)
         score = evidence / self.limit
-        if score < _LIKELY:
+        if score < _MIN_SCORE:
             return None
         if evidence > history.evidence:
-            vain = list(history.tries)[-_SHOWN:]
+            vain = list(history.tries)[-_MAX_SHOWN:]
             summary = f"It tried {len(vain)} times and failed the same way each time."
         else:
-            vain = history.repeats[-_SHOWN:]
+            vain = history.repeats[-_MAX_SHOWN:]
             if len({(step.request, step.outcome_key, step.agent) for step in vain}) == 1:
                 return None  # one call with one answer: `repeat` reports it
             summary = f"Nothing new has come of its last {len(vain)} attempts."
-        return signal_of(self.name, Kind.STALL, vain, summary, limit=_OFTEN, score=min(1.0, score))
+        return signal_of(self.name, Kind.STALL, vain, summary, limit=_LIMIT, score=min(1.0, score))
 
 
 class Suspicion:
@@ -79,9 +80,9 @@ class Suspicion:
 
     def __init__(self, policy: Policy) -> None:
         self._drought = policy.judge.drought
-        self._evidence = SHARE * evidence_limit(policy)
+        self._evidence = SUSPICION_SHARE * evidence_limit(policy)
         self._every = policy.judge.every
-        self._reached = 0
+        self._questions_asked = 0
         self._asked_at = -math.inf
 
     def examine(self, view: View, signals: Sequence[Signal] = ()) -> Signal | None:
@@ -93,19 +94,19 @@ class Suspicion:
         """
         history, in_vain = view.history, set[Step]()
         for step, weight in zip(reversed(history.steps), reversed(history.weights), strict=True):
-            if moves_on(step, weight):
+            if is_progress(step, weight):
                 break
             if not step.thinks and not step.proposed:
                 in_vain.add(step)
         # How many questions the doubt is worth; evidence and a drought both count.
-        doubt = add_up(history.weights) / self._evidence + len(in_vain) / self._drought
+        doubt = sum_evidence(history.weights) / self._evidence + len(in_vain) / self._drought
         worth = int(doubt + _ROUNDING)
-        if worth <= self._reached:
-            self._reached = worth
+        if worth <= self._questions_asked:
+            self._questions_asked = worth
             return None
         if view.seq - self._asked_at < self._every or any(signal.trips for signal in signals):
             return None
-        self._reached, self._asked_at = worth, view.seq
+        self._questions_asked, self._asked_at = worth, view.seq
         repeats, count = history.repeats, len(history.steps)
         parts = [
             f"{len(in_vain)} attempts have brought little" if in_vain else "",
@@ -115,13 +116,13 @@ class Suspicion:
         return signal_of(
             "suspicion",
             Kind.SUSPICION,
-            rests_on[-_SHOWN:],
+            rests_on[-_MAX_SHOWN:],
             ", ".join(filter(None, parts)) + ".",
             repeats=len(rests_on),
-            score=_LIKELY,
+            score=_MIN_SCORE,
         )
 
 
-def moves_on(step: Step, weight: Weight) -> bool:
+def is_progress(step: Step, weight: Weight) -> bool:
     """Return whether an attempt brought or changed something."""
-    return weight.brings in _BRINGS or step.had_effect
+    return weight.brings in _PROGRESS or step.had_effect

@@ -15,13 +15,13 @@ from guard.reading.step import TOOL_AGENT
 from guard.signals import Kind, Signal
 
 # Returns the cosine of two texts, in [0, 1]; always the same for the same texts.
-Likeness = Callable[[str, str], float]
+Similarity = Callable[[str, str], float]
 # From this cosine on, two messages say the same in other words: LoopGuard's threshold.
-_ALIKE = 0.86
-_MORE = 3
-_MANY = 3
-_REWORDED = 3
-_SHORTEST_ROUND, _LONGEST_ROUND = 3, 8
+_MIN_SIMILARITY = 0.86
+_EXTRA_MESSAGES = 3
+_ANNOUNCING_FACTOR = 3
+_MIN_REWORDED = 3
+_MIN_ROUND, _MAX_ROUND = 3, 8
 
 
 class Talk(Detector):
@@ -41,7 +41,7 @@ class Talk(Detector):
     def __init__(self, policy: Policy) -> None:
         self._rule = policy.talk
         vectors = import_module("guard.contrib.embedding")
-        self._likeness: Likeness = vectors.likeness_by(policy.talk.embedding)
+        self._similarity: Similarity = vectors.similarity_by(policy.talk.embedding)
 
     def examine(self, view: View) -> Signal | None:
         """Look only if the newest step says something."""
@@ -64,11 +64,12 @@ class Talk(Detector):
         fresh, share, messages = self._rule.fresh, self._rule.new_terms, self._rule.messages
         if not history.calls:
             # Only the messages of this run are known, so more evidence is needed.
-            fresh, messages = fresh / 2, messages + _MORE
+            fresh, messages = fresh / 2, messages + _EXTRA_MESSAGES
             terms = [len(step.terms) for step in own[-messages:]]
             # "Let me run the tests" names something, "let me correct that" does not.
             if only_announces(history.steps) and sum(terms) > len(terms):
-                fresh, share, messages = fresh / 2, share / 3, _MANY * self._rule.messages
+                fresh, share = fresh / 2, share / 3
+                messages = _ANNOUNCING_FACTOR * self._rule.messages
         empty = find_empty_tail(own, max_new=fresh, max_share=share, min_length=messages - 1)
         if not empty or are_numbered(own[-empty:]):
             return
@@ -80,7 +81,7 @@ class Talk(Detector):
         newest = history.last
         if newest.is_call or newest.after_nudge:
             return
-        count = max(_REWORDED, self._rule.messages - 1) + only_announces(history.steps)
+        count = max(_MIN_REWORDED, self._rule.messages - 1) + only_announces(history.steps)
         messages = (one for one in history.steps if one.agent == newest.agent and not one.is_call)
         last = list(messages)[-count:]
         if len(last) < count or len({step.request for step in last}) == 1:
@@ -91,15 +92,15 @@ class Talk(Detector):
             is_others = not step.is_call and step.agent != newest.agent
             if is_others and (step.made_progress or step.says_new):
                 return
-        likeness = 1.0
+        similarity = 1.0
         for one, other in combinations(last, 2):
-            likeness = min(likeness, self._likeness(one.text, other.text))
-            if likeness < _ALIKE:
+            similarity = min(similarity, self._similarity(one.text, other.text))
+            if similarity < _MIN_SIMILARITY:
                 return  # usually for the first pair
         if are_numbered(last):
             return
         summary = f"It said the same {count} times in other words."
-        alike = (round(likeness, 3), _ALIKE)
+        alike = (round(similarity, 3), _MIN_SIMILARITY)
         yield signal_of(self.name, Kind.MONOLOGUE, last, summary, limit=count, alike=alike)
 
     def circle(self, history: History) -> Iterator[Signal]:
@@ -109,15 +110,15 @@ class Talk(Detector):
             return
         # A tool answers, but it does not converse.
         talk = [step for step in trailing_talk(history.steps) if step.agent != TOOL_AGENT]
-        agents = len({step.agent for step in talk[-_LONGEST_ROUND:]})
+        agents = len({step.agent for step in talk[-_MAX_ROUND:]})
         if agents < 2:  # noqa: PLR2004 - one alone
             return
         fresh, rounds = self._rule.fresh, self._rule.rounds
-        round_of = max(agents, _SHORTEST_ROUND)
-        last = talk[-rounds * round_of :]
+        round_size = max(agents, _MIN_ROUND)
+        last = talk[-rounds * round_size :]
         if all(step.hands_over for step in last):
-            round_of = agents
-        least = (rounds - 1) * round_of
+            round_size = agents
+        least = (rounds - 1) * round_size
         empty = find_empty_tail(
             talk, max_new=fresh, max_share=self._rule.new_terms, min_length=least
         )
@@ -127,7 +128,7 @@ class Talk(Detector):
         whose = dict.fromkeys(step.agent for step in circle)
         names = ", ".join(name_or_quote(one) if one else "one without a name" for one in whose)
         summary = f"{names} said {empty} things to each other and added nothing."
-        repeats = empty // round_of
+        repeats = empty // round_size
         yield signal_of(self.name, Kind.HAND_OFFS, circle, summary, limit=rounds, repeats=repeats)
 
-    forms = (chant, monologue, reworded, circle)
+    checks = (chant, monologue, reworded, circle)

@@ -15,7 +15,7 @@ from guard.judge import Verdict
 from guard.judge.run_judge import RunJudge
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.reading.step import Step
-from guard.replay import play
+from guard.replay import replay_turns
 from guard.signals import Assessment, Signal
 from guard.turn import Role, Turn
 
@@ -146,7 +146,7 @@ class _Witness(PolicyDetectors):
             found, signal = detector.examine(view), None
             # A signal that rests only on earlier turns belongs to those.
             if found is not None and view.seq in found.turns:
-                signal = found.on(escalation.severity_of(found), first=found.first)
+                signal = found.with_severity(escalation.severity_of(found), first=found.first)
             yield Finding(detector=detector.name, signal=signal)
 
     @property
@@ -171,7 +171,7 @@ def _rate(recording: Recording, policy: Policy) -> Iterator[tuple[Explanation, _
     judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
     engine = _Watched(policy)
     since, began = 0, "the run began"
-    for moment in play(recording, engine, judge):
+    for moment in replay_turns(recording, engine, judge):
         turn, afterwards = moment.turn, moment.position + 1
         # A machine that answers or refuses an agent may have this role too: its turn ends an
         # attempt.

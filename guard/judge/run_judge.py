@@ -45,10 +45,10 @@ class RunJudge:
         self._goal = goal
         self._asked_at: int | None = None
         self.calls: list[JudgeCall] = []
-        self.stand_ins = 0
+        self.fallback_rulings = 0
 
     @property
-    def hears_suspicions(self) -> bool:
+    def has_model(self) -> bool:
         """There is a model to ask about what no rule can tell."""
         return self._judge is not None
 
@@ -59,32 +59,32 @@ class RunJudge:
         known = [cost for cost in costs if cost is not None]
         return sum(known, Decimal(0)) if len(known) == len(costs) else None
 
-    def rules(self, trip: Signal, seen: Mapping[int, Turn]) -> Verdict | None:
+    def rule_on(self, trip: Signal, seen: Mapping[int, Turn]) -> Verdict | None:
         """Rule on a trip; None: this policy does not have trips judged."""
         if not self._judged:
             return None
-        case = self._case(trip, seen)
+        case = self._make_case(trip, seen)
         if self._judge is None:
             return rule(case)
         ruling = self._judge.ask(case)
         self.calls += ruling.calls
         # If the model does not answer, the local judge rules at once: the loop must not go on.
-        self.stand_ins += ruling.verdict is None
+        self.fallback_rulings += ruling.verdict is None
         return ruling.verdict or rule(case)
 
-    def confirms(self, suspicion: Signal, seen: Mapping[int, Turn], *, at: int) -> bool:
+    def confirms_suspicion(self, suspicion: Signal, seen: Mapping[int, Turn], *, at: int) -> bool:
         """Ask a model, at most once in `every` turns, whether a suspicion is surely a loop."""
         is_due = self._asked_at is None or at - self._asked_at >= self._rule.every
         if self._judge is None or not is_due:
             return False
         # Before the answer, so that a model that fails is not asked at every turn.
         self._asked_at = at
-        ruling = self._judge.ask(self._case(suspicion, seen))
+        ruling = self._judge.ask(self._make_case(suspicion, seen))
         self.calls += ruling.calls
         verdict = ruling.verdict
         return verdict is not None and verdict.loop and verdict.confidence >= self._rule.confidence
 
-    def _case(self, signal: Signal, seen: Mapping[int, Turn]) -> Case:
+    def _make_case(self, signal: Signal, seen: Mapping[int, Turn]) -> Case:
         numbers = list(seen)[-HISTORY_TURNS:]
         # A person's last request outweighs the goal that the run began with.
         orders = (turn.content for turn in reversed([*seen.values()]) if turn.role is Role.USER)

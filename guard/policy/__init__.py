@@ -21,7 +21,7 @@ from typing import Annotated, Any
 from guard.budget import Budget
 from guard.errors import PolicyInvalid
 from guard.nature import ToolNature
-from guard.policy.fields import SHARE, Section, check, kind, one_of, over, record, schema_of, within
+from guard.policy.fields import SHARE, Table, check, merge, one_of, record, schema_of, typed, within
 from guard.signals import Severity, Signal
 
 # The registry's names, repeated here because the rules import this package.
@@ -34,17 +34,17 @@ EMBEDDINGS = "hashing, wordllama, model2vec:PATH"
 BASES = ("extends", "preset")  # either names the base of a policy; the first one wins
 SCOPES = ("task_type", "tool", "agent")
 
-_BOOL = kind("boolean", "true or false")
-_NAMES = kind("array", f"names out of {', '.join(DETECTOR_NAMES)}", items=one_of(DETECTOR_NAMES))
-_EMBEDDING = r"^(hashing|wordllama|model2vec:\s*\S.*)$"
-_TEXT = kind("string", f"a text such as {EMBEDDINGS}", pattern=_EMBEDDING)
+_BOOLEAN = typed("boolean", "true or false")
+_NAMES = typed("array", f"names out of {', '.join(DETECTOR_NAMES)}", items=one_of(DETECTOR_NAMES))
+_EMBEDDING_PATTERN = r"^(hashing|wordllama|model2vec:\s*\S.*)$"
+_EMBEDDING_NAME = typed("string", f"a text such as {EMBEDDINGS}", pattern=_EMBEDDING_PATTERN)
 _SEVERITY = one_of([name.lower() for name in Severity.__members__])
 Tables = Mapping[str, dict[str, Any]]  # by name, each with the fields that it sets
-Reached = Annotated[int | None, within(2, 1000)]
+RepeatCount = Annotated[int | None, within(2, 1000)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Repeat(Section):
+class Repeat(Table):
     """When repeating the same is a loop."""
 
     calls: Annotated[int, within(2, 50), "the same call with the same outcome, so often"] = 3
@@ -55,7 +55,7 @@ class Repeat(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errors(Section):
+class Errors(Table):
     """When failing in the same way is a loop."""
 
     same: Annotated[int, within(3, 50), "failures in a row, of whatever calls"] = 5
@@ -65,7 +65,7 @@ class Errors(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stagnation(Section):
+class Stagnation(Table):
     """When questions that teach nothing are a loop."""
 
     questions: Annotated[int, within(3, 50), "different questions with the same answer"] = 6
@@ -77,7 +77,7 @@ class Stagnation(Section):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Talk(Section):
+class Talk(Table):
     """When talk that says nothing new is a loop."""
 
     messages: Annotated[int, within(2, 50), "messages of one agent that say nothing new"] = 4
@@ -88,21 +88,21 @@ class Talk(Section):
     new_terms: Annotated[
         float, SHARE, "share of new terms a message may have and say nothing new"
     ] = 0.35
-    embedding: Annotated[str, _TEXT, "the embedding that compares messages"] = "hashing"
+    embedding: Annotated[str, _EMBEDDING_NAME, "the embedding that compares messages"] = "hashing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeRule(Section):
+class JudgeRule(Table):
     """When a judge is asked although no rule tripped, and what its answer does."""
 
-    suspicions: Annotated[bool, _BOOL, "whether a model is asked at all"] = True
+    suspicions: Annotated[bool, _BOOLEAN, "whether a model is asked at all"] = True
     every: Annotated[int, within(1, 1000), "turns within which it is asked once at most"] = 10
     confidence: Annotated[float, SHARE, "confidence from which its verdict opens a card"] = 0.8
     drought: Annotated[int, within(4, 40), "unsuccessful attempts before it is asked"] = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EscalationRule(Section):
+class EscalationRule(Table):
     """How one rule's signals, or those of all (`every`), escalate; None: as the rule asks.
 
     observe -> nudge -> escalate -> ask -> stop: higher ones can follow at higher counts.
@@ -111,9 +111,9 @@ class EscalationRule(Section):
     nudge: Annotated[str | None, one_of(("observe", "tell")), "what happens below the trip"] = None
     nudge_at: Annotated[float | None, SHARE, "the score from which a signal nudges"] = None
     trip: Annotated[str | None, _SEVERITY, "the severity of a trip"] = None
-    escalate_at: Annotated[Reached, "repeats from which another strategy is asked for"] = None
-    ask_at: Annotated[Reached, "repeats from which a person is asked"] = None
-    stop_at: Annotated[Reached, "repeats from which the run ends"] = None
+    escalate_at: Annotated[RepeatCount, "repeats from which another strategy is asked for"] = None
+    ask_at: Annotated[RepeatCount, "repeats from which a person is asked"] = None
+    stop_at: Annotated[RepeatCount, "repeats from which the run ends"] = None
 
     def severity_of(self, signal: Signal) -> Severity:
         """Return a signal's severity: by its number of repeats, or else that of the trip."""
@@ -129,7 +129,7 @@ class EscalationRule(Section):
 
 
 # Tables whose reader checks what a schema cannot: amounts as text, limits out of order.
-_read_by = partial(kind, "object", "a table of fields")
+_read_by = partial(typed, "object", "a table of fields")
 read_budget = partial(Budget.from_mapping, path="")
 _LADDER = record(dict.fromkeys(("every", *DETECTOR_NAMES), schema_of(EscalationRule)))
 _CONTRIB = record({name: _read_by(reader=f"guard.contrib.{name}:Rule.read") for name in CONTRIB})
@@ -139,11 +139,11 @@ def tables_of(*shapes: type) -> dict[str, Any]:
     """Return the schema of tables that set these fields by name; tools are checked against all."""
     own = {name: one for shape in shapes for name, one in schema_of(shape)["properties"].items()}
     words = {"maxProperties": 200, "additionalProperties": record(own)}
-    return kind("object", "at most 200 tables", **words)
+    return typed("object", "at most 200 tables", **words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallPolicy(Section):
+class CallPolicy(Table):
     """What the rules read about one call; a tool or an agent may set it."""
 
     detectors: Annotated[tuple[str, ...], _NAMES, "the rules in use"] = DEFAULT_DETECTORS
@@ -164,7 +164,7 @@ class CallPolicy(Section):
 class RunPolicy(CallPolicy):
     """What applies to a whole run; a task type may set it."""
 
-    judged: Annotated[bool, _BOOL, "whether a judge is asked before a person"] = True
+    judged: Annotated[bool, _BOOLEAN, "whether a judge is asked before a person"] = True
     judge: JudgeRule = field(default_factory=JudgeRule)
     budget: Annotated[Budget | None, _read_by(reader="guard.policy:read_budget")] = None
 
@@ -185,7 +185,7 @@ class Policy(RunPolicy):
             PolicyInvalid: names every wrong field, with what was expected.
         """
         check(SCHEMA, mapping, "policy")
-        policy: Policy = over(_NAMED[base_name(mapping) or "default"], mapping)
+        policy: Policy = merge(_BY_NAME[base_name(mapping) or "default"], mapping)
         tables = [table for scope in SCOPES for table in getattr(policy, scope).values()]
         looking = {*policy.detectors}.union(*(table.get("detectors") or () for table in tables))
         used = {name: policy.contrib[name] for name in policy.contrib if name in looking}
@@ -202,11 +202,11 @@ class Policy(RunPolicy):
 
     def for_run(self, task_type: str | None) -> Policy:
         """Return the policy of a run, with the fields that its task type sets."""
-        return self._over(task_type=task_type)
+        return self._with_tables(task_type=task_type)
 
     def for_step(self, *, tool: str | None, agent: str | None) -> Policy:
         """Return the policy of one step; the same object if no table applies to it."""
-        return self._over(task_type=None, tool=tool, agent=agent)
+        return self._with_tables(task_type=None, tool=tool, agent=agent)
 
     def nature_of(self, tool: str | None) -> ToolNature | None:
         """Return what this policy declares about a tool; None: nothing."""
@@ -218,15 +218,15 @@ class Policy(RunPolicy):
     def escalation_of(self, detector: str) -> EscalationRule:
         """Return how a rule escalates: its own table takes precedence over that of `every`."""
         every, own = self.ladder.get("every", {}), self.ladder.get(detector, {})
-        return EscalationRule.read(over(every, own))
+        return EscalationRule.read(merge(every, own))
 
-    def _over(self, **names: str | None) -> Policy:
+    def _with_tables(self, **names: str | None) -> Policy:
         tables = [one for scope in names for one in matching(getattr(self, scope), names[scope])]
         unscoped: dict[str, Any] = {scope: {} for scope in names}
         policy = replace(self, **unscoped) if tables else self
         for table in tables:
             with suppress(PolicyInvalid):  # valid tables may conflict; that stops no run
-                policy = over(policy, table)
+                policy = merge(policy, table)
         return policy
 
 
@@ -234,10 +234,10 @@ DEFAULT_POLICY = Policy()
 # The sections that hold thresholds.
 RULES = tuple(name for name, one in asdict(DEFAULT_POLICY).items() if one and isinstance(one, dict))
 _TABLES = tomllib.loads(Path(__file__).with_name("presets.toml").read_text("utf-8"))
-PRESETS: dict[str, Policy] = {name: over(DEFAULT_POLICY, table) for name, table in _TABLES.items()}
-_NAMED = PRESETS | {"conservative": PRESETS["quiet"], "strict": PRESETS["watchful"]}
+PRESETS: dict[str, Policy] = {name: merge(DEFAULT_POLICY, table) for name, table in _TABLES.items()}
+_BY_NAME = PRESETS | {"conservative": PRESETS["quiet"], "strict": PRESETS["watchful"]}
 # The old names are still accepted, but not listed.
-_BASE = one_of(_NAMED) | {"errorMessage": one_of(PRESETS)["errorMessage"]}
+_BASE = one_of(_BY_NAME) | {"errorMessage": one_of(PRESETS)["errorMessage"]}
 # The JSON schema of a policy.
 SCHEMA = record(dict.fromkeys(BASES, _BASE) | schema_of(Policy)["properties"])
 SCHEMA |= {"$schema": "https://json-schema.org/draft/2020-12/schema"}

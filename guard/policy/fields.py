@@ -42,7 +42,7 @@ _CHECKS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def kind(name: str, expected: str, **words: Any) -> Schema:
+def typed(name: str, expected: str, **words: Any) -> Schema:
     """Return the schema of a type; `errorMessage`, also shown by editors, says what is expected."""
     return {"type": name, **words, "errorMessage": expected}
 
@@ -50,20 +50,20 @@ def kind(name: str, expected: str, **words: Any) -> Schema:
 def within(low: float, high: float) -> Schema:
     """Return the schema of a number in a range, inclusive; of a whole number if `low` is one."""
     name, words = ("integer", "a whole") if isinstance(low, int) else ("number", "a")
-    return kind(name, f"{words} number from {low:g} to {high:g}", minimum=low, maximum=high)
+    return typed(name, f"{words} number from {low:g} to {high:g}", minimum=low, maximum=high)
 
 
 def one_of(words: Collection[str]) -> Schema:
     """Return the schema of a text that is one of these."""
-    return kind("string", f"one of {', '.join(words)}", enum=[*words])
+    return typed("string", f"one of {', '.join(words)}", enum=[*words])
 
 
 def record(fields: Schema) -> Schema:
     """Return the schema of a table with these fields and no others."""
-    return kind("object", "a table of fields", properties=fields, additionalProperties=False)
+    return typed("object", "a table of fields", properties=fields, additionalProperties=False)
 
 
-SHARE = kind("number", "a number above 0, at most 1", exclusiveMinimum=0, maximum=1)
+SHARE = typed("number", "a number above 0, at most 1", exclusiveMinimum=0, maximum=1)
 
 
 def _schema_of(shape: Any) -> Schema:
@@ -110,7 +110,7 @@ def check(schema: Schema, value: Any, name: str = "") -> None:
         raise PolicyInvalid(found[0].field or name, found[0].expected, found[0].got, found[1:])
 
 
-class Section:
+class Table:
     """A table of a policy; it raises PolicyInvalid for values that its annotations do not allow."""
 
     __slots__ = ()
@@ -125,19 +125,19 @@ class Section:
     def read(cls, table: Mapping[str, Any]) -> Self:
         """Read a table over the defaults; PolicyInvalid: names every wrong field."""
         check(schema_of(cls), table)
-        return cast("Self", over(cls(), table))
+        return cast("Self", merge(cls(), table))
 
 
-def over(base: Any, value: Any, schema: Schema | None = None) -> Any:
+def merge(base: Any, value: Any, schema: Schema | None = None) -> Any:
     """Lay a checked value over another; null in it changes nothing."""
     if schema and "reader" in schema:
         return resolve_name(schema["reader"])(value)
     if not isinstance(value, Mapping):
         return tuple(value) if isinstance(value, list) else value
-    if isinstance(base, Section):
+    if isinstance(base, Table):
         own = schema_of(type(base))["properties"]
         named = [name for name in value if name in own and value[name] is not None]
-        values = {name: over(getattr(base, name), value[name], own[name]) for name in named}
+        values = {name: merge(getattr(base, name), value[name], own[name]) for name in named}
         return replace(base, **values) if values else base  # type: ignore[type-var]
     base, named = base or {}, [name for name in value if value[name] is not None]
-    return {**base, **{name: over(base.get(name), value[name]) for name in named}}
+    return {**base, **{name: merge(base.get(name), value[name]) for name in named}}

@@ -19,7 +19,7 @@ from guard.formats import Recording
 from guard.judge.run_judge import RunJudge
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.pricing import price_turns
-from guard.replay import gets_on, money, play
+from guard.replay import dollars_text, made_progress, replay_turns
 from guard.signals import Assessment, Signal
 from guard.turn import Role, Turn
 
@@ -106,7 +106,7 @@ def look_through(
     judge = RunJudge(policy, workspace=recording.workspace, goal=recording.goal)
     # `dismissed`: places of trips that the judge ruled to be no loop.
     stretches, dismissed, places = list[_Stretch](), set[int](), dict[int, int]()
-    for moment in play(recording, Engine(policy), judge, closes=_ends):
+    for moment in replay_turns(recording, Engine(policy), judge, closes=_ends):
         place = places[moment.assessment.seq] = moment.position
         if moment.dismissed:
             dismissed.add(place)
@@ -174,7 +174,7 @@ class _Stretch:
 
 def _ends(turn: Turn, assessment: Assessment) -> bool:
     """Return whether a stretch ends: a person spoke, or the agent got on."""
-    return turn.role is Role.USER or gets_on(turn, assessment)
+    return turn.role is Role.USER or made_progress(turn, assessment)
 
 
 def _total(costs: Sequence[Decimal | None]) -> Decimal | None:
@@ -200,7 +200,7 @@ class Found:
             "first_turn": loop.first,
             "alarm_turn": loop.alarm,
             "wasted_turns": loop.turns,
-            "wasted_usd": money(loop.usd),
+            "wasted_usd": dollars_text(loop.usd),
             "detector": loop.detector,
             "summary": loop.summary,
             "call": loop.call,
@@ -320,8 +320,8 @@ class Totals:
             "sessions_with_loops": self.looping,
             "loops": self.loops,
             "wasted_turns": self.wasted_turns,
-            "cost_usd": money(self.usd if self.priced else None),
-            "wasted_usd": money(self.wasted_usd if self.priced else None),
+            "cost_usd": dollars_text(self.usd if self.priced else None),
+            "wasted_usd": dollars_text(self.wasted_usd if self.priced else None),
             "unpriced_sessions": self.unpriced,
             "unpriced_loops": self.unpriced_loops,
             "unpriced_calls": self.unpriced_calls,

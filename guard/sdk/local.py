@@ -126,7 +126,7 @@ class LocalGuard:
         if effect is None:
             return None
         action, trip = effect
-        verdict = None if action is Action.ALLOW else self._judge.rules(trip, self._turns_by_seq)
+        verdict = None if action is Action.ALLOW else self._judge.rule_on(trip, self._turns_by_seq)
         if verdict is not None and not verdict.loop:
             why = f"{trip.evidence.summary} No loop: {verdict.reason}"
             logger.info("while Mission Control is away: %s", why)

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.core.exceptions import ObjectDoesNotExist
 
 from guard.budget import Budget, Spent
-from guard.detectors.budget import weigh
+from guard.detectors.budget import budget_signal
 from guard.errors import PolicyInvalid
 from guard.signals import Signal
 from missioncontrol.accounts.models import Project
@@ -130,7 +130,7 @@ def ancestor_signals(
         if (ceilings := tree_ceilings(one)) is not None:
             spent, whose = spent_by_tree(one, counters, at=at), str(one.id)
             found.append(
-                weigh(ceilings, spent, seq=seq, scope=TREE, whose=whose, known_as=one.name)
+                budget_signal(ceilings, spent, seq=seq, scope=TREE, whose=whose, known_as=one.name)
             )
     return tuple(signal for signal in found if signal is not None)
 

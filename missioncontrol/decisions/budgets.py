@@ -17,7 +17,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from guard.budget import ANY_AGENT, WARN_AT, Budget, Spent
-from guard.detectors.budget import weigh
+from guard.detectors.budget import budget_signal
 from guard.errors import PolicyInvalid
 from guard.signals import Assessment, Kind, Signal
 from missioncontrol.accounts.models import Project
@@ -126,7 +126,7 @@ def add_shared_signals(
         if ceilings is None:
             continue
         spent = counters.spent(run.project, scope, name)
-        signal = weigh(ceilings, spent, seq=assessment.seq, scope=scope, whose=name or None)
+        signal = budget_signal(ceilings, spent, seq=assessment.seq, scope=scope, whose=name or None)
         if signal is not None and scope == ORGANISATION:
             # Only the ceiling: not everybody here may know what other projects spent.
             state = "is reached" if signal.trips else "is nearly used up"

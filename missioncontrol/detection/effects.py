@@ -51,14 +51,14 @@ def apply_effects(
     observation: Observation,
     cached: CachedEngine,
 ) -> list[UUID]:
-    """Carry out what `guard.deciding.judge` returns, in its order; return the new questions."""
+    """Carry out what `guard.deciding.effects_of` returns, in order; return the new questions."""
     questions = []
     for effect in effects:
         if isinstance(effect, FollowUp):
             _apply_follow_up(tx, run, effect, observation=observation, cached=cached)
             continue
         action, signal = effect
-        if action is Action.TELL:
+        if action is Action.NOTIFY:
             budgets.record_crossing(tx, run, signal)
         elif action.is_quiet:
             _record_quiet_signal(tx, run, signal, row=observation.row)
@@ -98,11 +98,11 @@ def _apply_follow_up(
             sessions.stop_run(tx, run, by="guard", reason=reason)
         case FollowUp.COMPLETE:
             sessions.end_run(tx, run, Move.COMPLETE, by="agent", reason="it ticked TASK_COMPLETE")
-        case FollowUp.FOLLOW_POLICY:
+        case FollowUp.ADOPT_POLICY:
             run.policy_version = version = run.project.policy_version
             reason = f"policy version {version}"
             tx.record_state(run, by="policy", reason=reason, policy_version=version)
-        case FollowUp.COUNT_AFRESH:
+        case FollowUp.RESET_STREAKS:
             # Not `holding.reset_streaks`: forget only up to this turn; later ones are judged next.
             cached.engine.reset()
             run.meters.corrected = []

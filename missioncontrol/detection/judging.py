@@ -231,8 +231,8 @@ def _rule_on_suspicion(
     is_sure = verdict.loop and verdict.confidence >= question.confidence
     # A person, a card or the run's end may have come before the answer.
     is_free = run.open_decision is None and run.status == Status.RUNNING
-    is_past = run.meters.streak_obs > question.obs or run.meters.finish_seq is not None
-    if not is_sure or not is_free or is_past:
+    is_superseded = run.meters.streak_obs > question.obs or run.meters.finish_seq is not None
+    if not is_sure or not is_free or is_superseded:
         _record_ruling(tx, run, verdict)
         return None
     # A suspicion trips nothing by itself: the judge's certainty makes it a trip.

@@ -2,9 +2,9 @@
 
 `detect(runs)` shows the engines what is new and locks the run rows in id order. For each
 observation above a run's watermark it counts the cost and takes the engine's assessment;
-`guard.deciding.judge` decides what follows, and `effects.apply_effects` carries it out. It moves
-the watermark, commits, then publishes. A second call changes nothing; a task, the sweeper and a
-web process may all call it.
+`guard.deciding.effects_of` decides what follows, and `effects.apply_effects` carries it out. It
+moves the watermark, commits, then publishes. A second call changes nothing; a task, the sweeper
+and a web process may all call it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from uuid import UUID
 from django.conf import settings
 
 from guard.contrib.ralph import ticks_complete
-from guard.deciding import Card, Control, JudgedTurn, RunState, judge
+from guard.deciding import Card, Control, RunState, TurnFacts, effects_of
 from guard.signals import Assessment, Severity
 from guard.wire import Mode
 from missioncontrol.costs import counting
@@ -162,8 +162,8 @@ def _judge_observation(
 ) -> None:
     """Count one new observation, ask the engine about it, and do what follows."""
     meters, row = run.meters, observation.row
-    is_past = observation.obs <= meters.streak_obs
-    if meters.unconfirmed is not None and not is_past and run.status == "running":
+    is_superseded = observation.obs <= meters.streak_obs
+    if meters.unconfirmed is not None and not is_superseded and run.status == "running":
         # A new observation since the answer shows that the agent acted on it.
         directives.confirm_followed(tx, run, agent=row.agent)
     # Cost first: the ceilings that the engine checks must count this turn too.
@@ -174,7 +174,7 @@ def _judge_observation(
         assessment = budgets.add_shared_signals(
             run, assessment, counters, batch.ancestors, agent=row.agent, at=tx.at
         )
-    if meters.corrected and not is_past and not cached.engine.is_correcting:
+    if meters.corrected and not is_superseded and not cached.engine.is_correcting:
         meters.corrected = []  # something new was done: it may have been the cure
     if meters.highest_score is None or assessment.stuck > meters.highest_score:
         meters.highest_score, meters.highest_score_seq = assessment.stuck, row.seq
@@ -185,24 +185,24 @@ def _judge_observation(
         drawn = [*meters.tape[:place], [row.score, row.changed], *meters.tape[place + 1 :]]
         meters.tape = drawn[-TAPE_POINTS:]
     meters.judged_turns = max(meters.judged_turns, row.seq + 1)
-    turn = JudgedTurn(
+    turn = TurnFacts(
         assessment=assessment,
         is_done=not observation.turn.is_proposed,
-        is_past=is_past,
+        is_superseded=is_superseded,
         completes="ralph" in cached.policy.detectors and ticks_complete(observation.turn),
     )
     parent = batch.ancestors.get(run.parent_id) if run.parent_id else None
     state = state_of(run, turn, seq=row.seq, parent=parent)
     # Tells whether people allowed everything that a signal rests on, and counts that as a hit.
     allows = partial(allowlist.is_allowlisted, run, hit_totals=batch.hit_totals, at=tx.at)
-    follows = judge(state, turn, allows=allows)
+    follows = effects_of(state, turn, allows=allows)
     if follows:
         batch.questions.extend(
             effects.apply_effects(tx, run, follows, observation=observation, cached=cached)
         )
 
 
-def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> RunState:
+def state_of(run: Run, turn: TurnFacts, *, seq: int, parent: Run | None) -> RunState:
     """Return the state of a run that decides what follows from the turn numbered `seq`.
 
     The database is read only where it matters: for the open card if there is a trip to
@@ -210,7 +210,7 @@ def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> Run
     """
     meters, assessment = run.meters, turn.assessment
     card = corrected_turns = None
-    if assessment.trip is not None and run.open_decision is not None and not turn.is_past:
+    if assessment.trip is not None and run.open_decision is not None and not turn.is_superseded:
         card = run.decisions.get(pk=run.open_decision)
     if meters.recovering is not None and turn.is_done:
         watched = Autofix.objects.filter(pk=meters.recovering)
@@ -227,7 +227,7 @@ def state_of(run: Run, turn: JudgedTurn, *, seq: int, parent: Run | None) -> Run
     if card is not None and not card.holds:
         # A card that holds nothing and comes from an escalation only tells people.
         signal = signal_adapter.validate_python(card.signal)
-        asks = Card.TELLS if signal.severity is Severity.ESCALATE else Card.ASKS
+        asks = Card.INFORMS if signal.severity is Severity.ESCALATE else Card.ASKS
     # People are told of a ceiling once; after that it does not ask them again.
     crossings = budgets.new_crossings(run, assessment.signals) if assessment.signals else ()
     is_at_work = run.status not in ENDED | MUST_STOP
@@ -278,12 +278,12 @@ class LinkedRuns:
             assessment = Assessment(
                 seq=observation.row.seq, score=0.0, changed=False, signals=(signal,)
             )
-            turn = JudgedTurn(assessment=assessment)
+            turn = TurnFacts(assessment=assessment)
             state = state_of(run, turn, seq=observation.row.seq, parent=None)
             # The turn's own follow-ups are done; if it ended its run, no new policy applies.
             state = replace(state, has_new_policy=False)
             allows = partial(allowlist.is_allowlisted, run, hit_totals=batch.hit_totals, at=tx.at)
-            follows = judge(state, turn, allows=allows)
+            follows = effects_of(state, turn, allows=allows)
             if not follows:
                 continue
             # A card on another of the loop's runs may already ask people about it.

@@ -339,7 +339,7 @@ def find_relay(history: History, policy: Policy) -> Signal | None:
     limit *= 2 if any(end.needs_time for end in ends) else 1
     summary = f"{len(row)} agents, one after another, ended on the same failure."
     found = signal_of(_RELAY_RULE, Kind.SAME_ERROR, ends, summary, limit=limit)
-    return found.on(policy.escalation_of(_RELAY_RULE).severity_of(found), first=True)
+    return found.with_severity(policy.escalation_of(_RELAY_RULE).severity_of(found), first=True)
 
 
 def _relay_shifts(steps: Sequence[Step]) -> list[_AgentShift]:

@@ -27,7 +27,7 @@ from typing import Any
 from guard.bench.labels import Labelled, read_corpus
 from guard.bench.scores import SLACK, score
 from guard.bench.trials import try_policies
-from guard.contrib.embedding import load_likeness
+from guard.contrib.embedding import load_similarity
 from guard.errors import EmbeddingMissing
 from guard.formats import Recording, read_recording
 from guard.policy import DEFAULT_POLICY, Policy, Talk
@@ -56,7 +56,7 @@ def measure(name: str, runs: tuple[Labelled, ...]) -> dict[str, Any] | None:
     """Measure one embedding; None: it is not installed."""
     started = time.perf_counter()
     try:
-        load_likeness(name)("a first", "and a second text")
+        load_similarity(name)("a first", "and a second text")
     except EmbeddingMissing as missing:
         sys.stderr.write(f"left out: {missing}\n")
         return None
@@ -84,7 +84,7 @@ def _comparison_us(name: str, runs: tuple[Labelled, ...]) -> float:
     """Time the comparison of neighbouring texts, each new to it: the median."""
     turns = [turn for one in runs for turn in read_recording(one.path).turns if turn]
     texts = list(dict.fromkeys(turn.content or call_text(turn) for turn in turns))[:MOST_TEXTS]
-    likeness, took = load_likeness(name), []
+    likeness, took = load_similarity(name), []
     for one, other in pairwise(texts):
         began = time.thread_time_ns()
         likeness(one, other)

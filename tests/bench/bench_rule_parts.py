@@ -27,15 +27,15 @@ _NEVER = 50
 PARTS: dict[str, Any] = {
     "nothing": {},
     **{
-        f"{rule.name}: {form.__name__}": (rule, "forms", form)
+        f"{rule.name}: {check.__name__}": (rule, "checks", check)
         for rule in DETECTORS.values()
-        for form in rule.forms
+        for check in rule.checks
     },
     "errors: same failure": {"errors": {"same": _NEVER}},
     "errors: nearly the same request": {"errors": {"near": _NEVER}},
     "errors: same refusal": {"errors": {"refused": _NEVER}},
     "errors: variants of a command": {"errors": {"variants": _NEVER}},
-    "errors: insists": (errors, "aim_elsewhere", lambda *_, **__: True),
+    "errors: insists": (errors, "have_own_targets", lambda *_, **__: True),
     "stagnation: near questions": {"stagnation": {"near": _NEVER}},
     "stagnation: same answer": {"stagnation": {"questions": _NEVER}},
     "stagnation: known answers": {"stagnation": {"known": _NEVER}},
@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--forms", action="store_true", help="in every form of the log")
     parser.add_argument("--together", action="store_true", help="the parts all at once")
     asked = parser.parse_args()
-    forms = list(FORMS) if asked.forms else list(FORMS)[:1]
+    forms = list(FORMS) if asked.checks else list(FORMS)[:1]
     runs = [(one, read_recording(one.path).turns) for one in read_corpus(asked.corpus).runs]
     names = asked.parts or list(PARTS)
     for group in [names] if asked.together else [[name] for name in names]:
@@ -92,8 +92,8 @@ def main():
             for part in map(PARTS.get, group):
                 if isinstance(part, tuple):
                     where, name, other = part
-                    if name == "forms":  # of those that are left: several may be switched off
-                        other = [form for form in where.forms if form is not other]
+                    if name == "checks":  # of those that are left: several may be switched off
+                        other = [check for check in where.checks if check is not other]
                     off.enter_context(patch.object(where, name, other))
                 else:
                     settings = _merged(settings, part)

@@ -77,7 +77,7 @@ def test_it_is_found_under_its_own_name(name):
 def test_it_looks_for_something(name):
     rule = detector_named(name)
 
-    assert rule.forms or rule.examine is not Detector.examine
+    assert rule.checks or rule.examine is not Detector.examine
 
 
 def test_it_says_in_its_docstring_what_it_does(name):

@@ -43,7 +43,7 @@ def test_a_trip_the_model_dismisses_is_no_alarm():
 def test_the_local_judge_stands_in_for_a_model_that_fails():
     outcome, _ = replayed([FAILING] * 4, Reply({}, 500))
 
-    assert (outcome.first_alarm, outcome.stand_ins) == (2, 1)
+    assert (outcome.first_alarm, outcome.fallback_rulings) == (2, 1)
 
 
 def test_a_model_may_see_a_loop_before_any_rule_does():

@@ -25,7 +25,7 @@ SUSPICION = replace(NEAR, kind=Kind.SUSPICION)
 
 PAUSE = RunState(mode=Mode.PAUSE)
 ASKED = replace(PAUSE, control=Control.HELD, card=Card.ASKS)
-TOLD = replace(PAUSE, card=Card.TELLS)
+TOLD = replace(PAUSE, card=Card.INFORMS)
 
 
 def assessed(*signals, suspicion=None):
@@ -122,7 +122,7 @@ def test_nobody_asks_what_is_allowed_of_what_nothing_would_be_done_about():
     [
         (NUDGE, [Action.NUDGE]),
         (replace(NUDGE, score=0.9), [Action.NUDGE]),
-        (SHADOW, [Action.NOTE]),
+        (SHADOW, [Action.RECORD]),
         (replace(SHADOW, score=0.9), []),
         (replace(NUDGE, first=False), []),
         (replace(SHADOW, first=False), []),
@@ -137,7 +137,7 @@ def test_what_is_said_quietly_comes_before_the_answer():
     effects = decide(PAUSE, assessed(SHADOW, NUDGE, TRIP))
 
     assert effects == (
-        Effect(Action.NOTE, SHADOW),
+        Effect(Action.RECORD, SHADOW),
         Effect(Action.NUDGE, NUDGE),
         Effect(Action.HOLD, TRIP),
     )

@@ -16,8 +16,8 @@ from guard.contrib import embedding
 from guard.contrib.embedding import (
     check_installed,
     cosine,
-    likeness_by,
-    load_likeness,
+    load_similarity,
+    similarity_by,
     vectorise,
 )
 from guard.engine import Engine
@@ -31,15 +31,15 @@ ONE, OTHER = "check the config file for the setting", "check the configuration f
 @pytest.fixture(autouse=True)
 def nothing_loaded():
     """Forget what other tests loaded."""
-    embedding.load_likeness.cache_clear()
+    embedding.load_similarity.cache_clear()
     embedding._warn_once.cache_clear()
     yield
-    embedding.load_likeness.cache_clear()
+    embedding.load_similarity.cache_clear()
 
 
 def test_hashing_is_the_default_and_the_cosine_as_before():
     assert Policy().talk.embedding == "hashing"
-    assert likeness_by("hashing")(ONE, OTHER) == cosine(vectorise(ONE), vectorise(OTHER))
+    assert similarity_by("hashing")(ONE, OTHER) == cosine(vectorise(ONE), vectorise(OTHER))
 
 
 @pytest.mark.parametrize("name", ["gpt", "", "model2vec:", "model2vec: ", "Hashing"])
@@ -58,7 +58,7 @@ def test_a_model_that_is_not_here_is_said_once_and_hashing_stands_in(caplog, tmp
 
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "holds no model2vec model" in caplog.text
-    assert likeness_by(name)(ONE, OTHER) == likeness_by("hashing")(ONE, OTHER)
+    assert similarity_by(name)(ONE, OTHER) == similarity_by("hashing")(ONE, OTHER)
 
 
 def test_a_directory_that_is_none_is_never_asked_of_a_hub(monkeypatch):
@@ -66,14 +66,14 @@ def test_a_directory_that_is_none_is_never_asked_of_a_hub(monkeypatch):
     monkeypatch.setitem(sys.modules, "model2vec", hub)  # has no StaticModel: using it would fail
 
     with pytest.raises(EmbeddingMissing, match="holds no model2vec model"):
-        load_likeness("model2vec:minishlab/potion-base-8M")
+        load_similarity("model2vec:minishlab/potion-base-8M")
 
 
 def test_a_package_that_is_not_installed_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "wordllama", None)
 
     with pytest.raises(EmbeddingMissing, match="wordllama is not installed"):
-        load_likeness("wordllama")
+        load_similarity("wordllama")
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch):
 )  # the extras; the default install has neither
 def test_an_installed_model_compares_by_meaning(package, tmp_path):
     pytest.importorskip(package, reason=f"the extra {package} is not installed")
-    likeness = load_likeness("wordllama" if package == "wordllama" else _saved_model(tmp_path))
+    likeness = load_similarity("wordllama" if package == "wordllama" else _saved_model(tmp_path))
 
     assert likeness(ONE, ONE) == pytest.approx(1.0, abs=1e-3)
     assert 0.0 <= likeness(ONE, OTHER) <= 1.0

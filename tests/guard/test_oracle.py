@@ -21,7 +21,7 @@ from guard.bench.oracle import (
 )
 from guard.bench.oracle import Foreseen as Told
 from guard.cli import main
-from guard.detectors.stall import SHARE
+from guard.detectors.stall import SUSPICION_SHARE
 from guard.formats import Recording
 from guard.policy import DEFAULT_POLICY
 from guard.turn import Role, Turn
@@ -91,7 +91,7 @@ def test_where_nobody_calls_a_tool_messages_are_attempts():
 @pytest.mark.parametrize("run", [STUCK, HEALTHY], ids=["stuck", "healthy"])
 def test_what_is_foreseen_is_what_a_replay_asks(run, careful):
     read = Read(trace(*run, DEFAULT_POLICY), find_spans(*run))
-    shipped = Choice(SHARE, DEFAULT_POLICY.judge.drought)
+    shipped = Choice(SUSPICION_SHARE, DEFAULT_POLICY.judge.drought)
 
     cases = (
         foresee(read, shipped, DEFAULT_POLICY, careful=careful),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from guard.contrib.broker import HISTORY, jaccard, words_in
+from guard.contrib.broker import MAX_HISTORY, jaccard, words_in
 from guard.engine import Engine
 from guard.formats import Recording
 from guard.policy import PRESETS, Policy
@@ -134,7 +134,7 @@ def test_a_person_starts_the_count_again():
 def test_no_more_than_fifty_turns_are_remembered():
     long = [*say(*[f"{n} {OTHERS[n % 3]} {n * 7}" for n in range(300)]), *say(*[STUCK] * 4)]
 
-    whole, tail = watch(long, BROKER), watch(long[-HISTORY:], BROKER)
+    whole, tail = watch(long, BROKER), watch(long[-MAX_HISTORY:], BROKER)
 
     assert [a.signals[0].score for a in whole[-3:]] == [a.signals[0].score for a in tail[-3:]]
 

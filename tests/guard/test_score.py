@@ -16,7 +16,7 @@ from guard.bench.fit import (
 )
 from guard.bench.labels import Labelled, Stretch
 from guard.cli import main
-from guard.detectors.score import GAINS, KEEPS, SCORE_FILE, _places_to_look_at, fitted_weights
+from guard.detectors.score import GAINS, KEEPS, SCORE_FILE, _comparable_places, fitted_weights
 from guard.engine import Engine
 from guard.formats import Recording
 from guard.policy import DEFAULT_POLICY
@@ -61,7 +61,7 @@ def test_of_few_words_only_as_many_are_looked_at():
         engine.observe(a_call("size_of", size, name=name))
     *before, newest = engine.history.steps
 
-    assert _places_to_look_at(newest, before, moves=False) == [0]
+    assert _comparable_places(newest, before, moves=False) == [0]
 
 
 @pytest.mark.parametrize(("shared", "weights"), [(20, ["", "other_question"]), (19, ["", ""])])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guard.detectors.base import aim_elsewhere
+from guard.detectors.base import have_own_targets
 from guard.reading.outcome import outcome_of
 from guard.reading.step import Step
 from tests.guard.build import a_call
@@ -27,7 +27,7 @@ def steps_of(*calls):
     ],
 )
 def test_each_names_another(calls):
-    assert aim_elsewhere(steps_of(*calls))
+    assert have_own_targets(steps_of(*calls))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_each_names_another(calls):
     ],
 )
 def test_they_ask_for_one_thing(calls):
-    assert not aim_elsewhere(steps_of(*calls))
+    assert not have_own_targets(steps_of(*calls))
 
 
 def test_what_stands_in_a_file_is_not_what_an_edit_aims_at():
@@ -51,12 +51,12 @@ def test_what_stands_in_a_file_is_not_what_an_edit_aims_at():
         for text in ("onCreate(b)", "setContent()", "fun App()")
     ]
 
-    assert not aim_elsewhere(steps_of(*edits))
-    assert aim_elsewhere(steps_of(*edits), in_words=True)
+    assert not have_own_targets(steps_of(*edits))
+    assert have_own_targets(steps_of(*edits), in_words=True)
 
 
 @given(st.lists(st.text(), min_size=2, max_size=4))
 def test_any_texts_can_be_compared(texts):
     steps = steps_of(*(a_call("find", query=text) for text in texts))
 
-    assert aim_elsewhere(steps) in {True, False}
+    assert have_own_targets(steps) in {True, False}

@@ -14,7 +14,7 @@ from string import Formatter
 import pytest
 
 from guard.budget import Budget, Spent
-from guard.detectors.budget import OWNERS, weigh
+from guard.detectors.budget import SCOPE_NAMES, budget_signal
 from guard.formats import Recording
 from guard.judge.texts import read_texts
 from guard.policy import Policy
@@ -135,11 +135,11 @@ def test_why_a_loop_was_found_is_said_in_german(scene, detectors):
     assert [summary for summary in said if sentence(summary) == summary] == []
 
 
-@pytest.mark.parametrize("scope", ["run", *OWNERS])
+@pytest.mark.parametrize("scope", ["run", *SCOPE_NAMES])
 @pytest.mark.parametrize("used", [Spent(turns=5), Spent(usd=Decimal(9)), Spent(failures=4)])
 def test_whatever_budget_is_used_up_is_said_in_german(scope, used):
     budget = Budget(turns=5, usd=Decimal(8), failures=4)
-    summary = weigh(budget, used, seq=5, scope=scope, whose="a coder").evidence.summary
+    summary = budget_signal(budget, used, seq=5, scope=scope, whose="a coder").evidence.summary
 
     assert sentence(summary) != summary
 
