@@ -15,22 +15,23 @@ _EVERY_S = 0.1
 _UNPRINTABLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 
-def printable(text: str, *, longest: int = 200) -> str:
+def printable(text: str, *, max_length: int = 200) -> str:
     r"""Make a text one line that cannot steer a terminal.
 
     Args:
         text: Anything, hostile or not.
-        longest: Characters kept; what is cut shows as an ellipsis.
+        max_length: Characters kept; what is cut shows as an ellipsis.
 
     >>> printable("a\x1b[31mb\n\tc")
     'a [31mb c'
     """
     # Cut first: a hostile text may be megabytes long.
     shown = "".join(
-        " " if unicodedata.category(sign) in _UNPRINTABLE else sign for sign in text[: 4 * longest]
+        " " if unicodedata.category(sign) in _UNPRINTABLE else sign
+        for sign in text[: 4 * max_length]
     )
     line = " ".join(shown.split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return line if len(line) <= max_length else f"{line[: max_length - 1]}…"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -150,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
             shown = progress(cases, total=len(cases), what="cases")
             rulings = [rule_on(case, policy) for case in shown]
     except GuardError as error:
-        sys.stderr.write(f"guard bench: {printable(str(error), longest=400)}\n")
+        sys.stderr.write(f"guard bench: {printable(str(error), max_length=400)}\n")
         return 2
     # An error, since an empty table would look as if nothing had been found.
     if benched is None and rulings is None:

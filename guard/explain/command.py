@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _complain(sentence: str, status: int) -> int:
     # The message may quote the file, whose text must not control the terminal.
-    sys.stderr.write(f"guard explain: {printable(sentence, longest=400)}\n")
+    sys.stderr.write(f"guard explain: {printable(sentence, max_length=400)}\n")
     return status
 
 
@@ -182,7 +182,7 @@ def _reading(found: Explanation, step: Step) -> list[str]:
         came = "of what it said: "
         if step.outcome is not None:
             how = "a failure" if step.failed else "an answer"
-            came = f"came back: {how}, {printable(step.outcome.text, longest=80)!r}, "
+            came = f"came back: {how}, {printable(step.outcome.text, max_length=80)!r}, "
         enough = "news" if step.news >= NEWS else "no news"
         lines.append(f"{came}{step.news:.0%} of it new ({enough}; the line is {NEWS:.0%})")
     changed = "something changed" if found.assessment.changed else "nothing changed"
@@ -204,7 +204,7 @@ def _attempts(found: Explanation) -> str:
         }
         cells = (
             str(step.seq),
-            printable(step.call or step.text, longest=50),
+            printable(step.call or step.text, max_length=50),
             _came(step),
             weight.repeats.replace("_", " ") or "-",
             ", ".join(name for name, holds in brings.items() if holds) or "-",
@@ -241,7 +241,7 @@ def _conclusion(found: Explanation, policy: Policy) -> list[str]:
         lines.append(f"trips: {trip.detector}, severity {trip.severity.name.lower()}")
     if found.verdict:
         ruling = "a loop" if found.verdict.loop else "no loop"
-        lines.append(f"judge: {ruling}. {printable(found.verdict.reason, longest=400)}")
+        lines.append(f"judge: {ruling}. {printable(found.verdict.reason, max_length=400)}")
     if found.verdict and found.verdict.fix:
-        lines.append(f"proposes: {printable(found.verdict.fix, longest=400)}")
+        lines.append(f"proposes: {printable(found.verdict.fix, max_length=400)}")
     return lines

@@ -16,18 +16,18 @@ from typing import NamedTuple
 from guard.judge.texts import read_texts
 from guard.quoting import is_name
 
-_LONGEST_QUOTE = 160
+_MAX_QUOTE_LENGTH = 160
 # A failure first says what is missing, and patterns over a long log cost time.
-_READ_HEAD = 4_000
+_MAX_READ_LENGTH = 4_000
 
 _WORD = re.compile(r"[\w.:-]{2,80}")
 logger = logging.getLogger(__name__)
 
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_CLOSE_ENOUGH = 0.62
-_CLOSE_NAME = 0.5
+_NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_MIN_PATH_SIMILARITY = 0.62
+_MIN_NAME_SIMILARITY = 0.5
 # Limits the cost of one question in a monorepo.
-_MOST_PATHS = 20_000
+_MAX_PATHS = 20_000
 
 
 class MissingName(NamedTuple):
@@ -38,24 +38,24 @@ class MissingName(NamedTuple):
     remedy: str
 
 
-def find(what: str, text: str) -> str | None:
+def find_name(what: str, text: str) -> str | None:
     """Return the name in a failure: the tool, module or file that does not exist.
 
-    >>> find("unknown_tool", "Error: unknown tool 'read_files'")
+    >>> find_name("unknown_tool", "Error: unknown tool 'read_files'")
     'read_files'
     """
-    match = next(_matches(what, text), None)
+    match = next(_find_matches(what, text), None)
     return match.group(1).rstrip(".:") if match else None
 
 
-def says(what: str, text: str) -> bool:
+def matches_complaint(what: str, text: str) -> bool:
     """Return whether a failure says that a file is missing, or that nothing matched."""
-    return any(_matches(what, text))
+    return any(_find_matches(what, text))
 
 
 def offered_tools(text: str) -> list[str]:
     """Return the tools that a refusal offers instead."""
-    return _WORD.findall(find("tools_offered", text) or "")
+    return _WORD.findall(find_name("tools_offered", text) or "")
 
 
 def missing_name(text: str) -> MissingName | None:
@@ -65,11 +65,11 @@ def missing_name(text: str) -> MissingName | None:
     'usr'
     """
     # Limited, because the output of a failing command may be of any length.
-    head = text[:_READ_HEAD]
+    head = text[:_MAX_READ_LENGTH]
     for sort in read_texts("complaints.toml")["missing_name"]:
         if match := _compile(sort["pattern"]).search(head):
             name = next(group for group in match.groups() if group)
-            suggested = (find("suggested", head) or "").strip()
+            suggested = (find_name("suggested", head) or "").strip()
             # The text comes from the agent's environment, so only a name is passed on.
             use = f"The error suggests {suggested}: use that." if is_name(suggested) else None
             return MissingName(sort["what"], name, use or sort["remedy"])
@@ -82,8 +82,8 @@ def failed_tests(text: str) -> frozenset[str]:
     >>> sorted(failed_tests("FAILED tests/test_a.py::test_b - assert 1 == 2"))
     ['tests/test_a.py::test_b']
     """
-    names = [match.group(1) for match in _matches("failed_test", text)]
-    return frozenset(name.strip().rstrip(" -")[:_LONGEST_QUOTE] for name in names)
+    names = [match.group(1) for match in _find_matches("failed_test", text)]
+    return frozenset(name.strip().rstrip(" -")[:_MAX_QUOTE_LENGTH] for name in names)
 
 
 def cause_of(text: str) -> str:
@@ -91,28 +91,28 @@ def cause_of(text: str) -> str:
     lines = [line.strip() for line in text.splitlines()]
     # pytest marks the lines that say what is wrong with an E.
     telling = [line for line in lines if re.match(r"E  |\w*(?:Error|Exception)\b", line)]
-    return cut(telling[0].removeprefix("E").strip()) if telling else first_line(text)
+    return shorten(telling[0].removeprefix("E").strip()) if telling else first_line(text)
 
 
 def first_line(text: str) -> str:
     """Return the first line that says what is wrong, shortened for a sentence."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if re.search(r"(?i)error|exception|failed|fatal", line)]
-    return cut((errors or lines or ["nothing"])[0])
+    return shorten((errors or lines or ["nothing"])[0])
 
 
 def last_line(text: str) -> str:
     """Return the last line, shortened for a sentence."""
     lines = [line.strip(" =") for line in text.splitlines() if line.strip(" =")]
-    return cut((lines or ["nothing"])[-1])
+    return shorten((lines or ["nothing"])[-1])
 
 
-def cut(line: str, longest: int = _LONGEST_QUOTE) -> str:
+def shorten(line: str, max_length: int = _MAX_QUOTE_LENGTH) -> str:
     """Shorten a line for a sentence."""
-    return line[:longest].rstrip(" .")
+    return line[:max_length].rstrip(" .")
 
 
-def _matches(name: str, text: str) -> Iterator[re.Match[str]]:
+def _find_matches(name: str, text: str) -> Iterator[re.Match[str]]:
     """Yield every match of the patterns of this name, pattern by pattern."""
     for pattern in read_texts("complaints.toml")[name]:
         yield from _compile(pattern).finditer(text)
@@ -123,14 +123,14 @@ _compile = functools.cache(re.compile)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class PathMatch:
     """An existing file, and how likely it was meant, in [0, 1]."""
 
     path: str
-    likeness: float
+    similarity: float
 
 
-def closest_path(wanted: str, workspace: Iterable[str]) -> Match | None:
+def closest_path(wanted: str, workspace: Iterable[str]) -> PathMatch | None:
     """Return the existing file that was most likely meant.
 
     An equivalent of a well-known file comes first, then the most similar one by file
@@ -141,13 +141,15 @@ def closest_path(wanted: str, workspace: Iterable[str]) -> Match | None:
     >>> closest_path("package.json", ["src/x.py", "pyproject.toml"]).path
     'pyproject.toml'
     """
-    paths = [_clean(path) for path in list(workspace)[:_MOST_PATHS]]
-    target = _clean(wanted)
+    paths = [_normalise_path(path) for path in list(workspace)[:_MAX_PATHS]]
+    target = _normalise_path(wanted)
     if not target or target in paths:
         return None
     # Among equals the shorter path: it is nearer to the root, and so more often the project's own.
-    scored = [Match(path=path, likeness=_likeness(target, path)) for path in paths if path]
-    best = max(scored, key=lambda match: (match.likeness, -len(match.path)), default=None)
+    scored = [
+        PathMatch(path=path, similarity=_path_similarity(target, path)) for path in paths if path
+    ]
+    best = max(scored, key=lambda match: (match.similarity, -len(match.path)), default=None)
     # A file with exactly this name elsewhere comes before its equivalents.
     if best and PurePosixPath(best.path).name == PurePosixPath(target).name:
         return best
@@ -161,8 +163,8 @@ def closest_path(wanted: str, workspace: Iterable[str]) -> Match | None:
             if found := [path for path in paths if f"/{path.lower()}".endswith(end)]:
                 # The project's own file is nearest to the root; those of packages are deeper.
                 nearest = min(found, key=lambda path: (path.count("/"), len(path), path))
-                return Match(path=nearest, likeness=0.9)
-    return best if best and best.likeness >= _CLOSE_ENOUGH else None
+                return PathMatch(path=nearest, similarity=0.9)
+    return best if best and best.similarity >= _MIN_PATH_SIMILARITY else None
 
 
 def closest_name(wanted: str, names: Iterable[str]) -> str | None:
@@ -179,8 +181,8 @@ def closest_name(wanted: str, names: Iterable[str]) -> str | None:
         (max(ratio(wanted.lower(), name.lower()), _shared_words(wanted, name)), name)
         for name in names
     ]
-    likeness, name = max(scored, default=(0.0, ""))
-    return name if likeness >= _CLOSE_NAME else None
+    similarity, name = max(scored, default=(0.0, ""))
+    return name if similarity >= _MIN_NAME_SIMILARITY else None
 
 
 def is_listed(wanted: str, workspace: Iterable[str]) -> bool:
@@ -189,11 +191,11 @@ def is_listed(wanted: str, workspace: Iterable[str]) -> bool:
     >>> is_listed("./app/x.py", ["app/x.py"])
     True
     """
-    target = _clean(wanted)
-    return any(_clean(path) == target for path in workspace)
+    target = _normalise_path(wanted)
+    return any(_normalise_path(path) == target for path in workspace)
 
 
-def _likeness(target: str, path: str) -> float:
+def _path_similarity(target: str, path: str) -> float:
     wanted, existing = PurePosixPath(target), PurePosixPath(path)
     if wanted.name == existing.name:
         return 0.9 + 0.1 * _shared_directories(wanted, existing)
@@ -221,14 +223,14 @@ def _shared_directories(wanted: PurePosixPath, existing: PurePosixPath) -> float
 
 
 def _shared_words(one: str, other: str) -> float:
-    first = {word.lower() for word in _PART.findall(one)}
-    second = {word.lower() for word in _PART.findall(other)}
+    first = {word.lower() for word in _NAME_PART.findall(one)}
+    second = {word.lower() for word in _NAME_PART.findall(other)}
     if not first or not second:
         return 0.0
     return len(first & second) / len(first | second)
 
 
-def _clean(path: str) -> str:
+def _normalise_path(path: str) -> str:
     cleaned = path.strip().strip("\"'`").replace("\\", "/")
     while cleaned.startswith("./"):
         cleaned = cleaned[2:]

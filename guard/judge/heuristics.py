@@ -18,28 +18,28 @@ from guard.signals import Kind
 
 JUDGE = "local"
 # Kinds that depend on the requests; rules for the others have compared the answers.
-_BY_REQUEST = frozenset({Kind.EXACT_REPEAT, Kind.SEMANTIC_REPEAT})
+_REQUEST_KINDS = frozenset({Kind.EXACT_REPEAT, Kind.SEMANTIC_REPEAT})
 # An answer of at least this many characters can bring something new.
-_TELLING = 40
+_MIN_NEWS_LENGTH = 40
 
 
 def rule(case: Case) -> Verdict:
     """Rule on a trip from its evidence alone; the same case always gets the same verdict."""
     if case.signal.kind is Kind.BUDGET:
-        return _loop(0.99, case.signal.evidence.summary, None)
+        return _loop_verdict(0.99, case.signal.evidence.summary, None)
     known = [outcome for turn in case.turns if (outcome := outcome_of(turn))]
-    if reason := _moves_after_all(case, known):
+    if reason := _find_progress(case, known):
         return Verdict(judge=JUDGE, loop=False, confidence=0.8, reason=reason)
     if (advice := advise(case)) is not None:
-        return _loop(*advice)
-    return _loop(0.6, case.signal.evidence.summary, None)
+        return _loop_verdict(*advice)
+    return _loop_verdict(0.6, case.signal.evidence.summary, None)
 
 
-def _loop(confidence: float, reason: str, fix: str | None) -> Verdict:
+def _loop_verdict(confidence: float, reason: str, fix: str | None) -> Verdict:
     return Verdict(judge=JUDGE, loop=True, confidence=confidence, reason=reason, fix=fix)
 
 
-def _moves_after_all(case: Case, known: list[Outcome]) -> str | None:
+def _find_progress(case: Case, known: list[Outcome]) -> str | None:
     """Return what moved between the turns, which is the reason to let the agent go."""
     counts = [outcome.failures for outcome in known if outcome.failures is not None]
     if len(counts) > 1 and all(later < earlier for earlier, later in pairwise(counts)):
@@ -54,7 +54,7 @@ def _moves_after_all(case: Case, known: list[Outcome]) -> str | None:
     if waiting and len(keys) == len(known):
         return "It waits for something that is still moving."
     # Only if the signal did not compare the answers itself.
-    if case.signal.kind in _BY_REQUEST and all(len(text) >= _TELLING for text in texts):
+    if case.signal.kind in _REQUEST_KINDS and all(len(text) >= _MIN_NEWS_LENGTH for text in texts):
         memory = TermMemory(len(known) + 1)
         shares = [memory.measure_news(terms_in(text), at)[0] for at, text in enumerate(texts)]
         if all(share >= NEWS for share in shares):

@@ -1,7 +1,7 @@
 """A model as judge, behind any OpenAI-compatible endpoint.
 
 It gets the case as fenced data (`guard.judge.prompt`), and its answer is checked
-field by field (`guard.judge.reading`): it can only choose a verdict and a text. It
+field by field (`guard.judge.answers`): it can only choose a verdict and a text. It
 never raises and never hangs: a question ends within its time with a verdict or
 with the reason why there is none.
 """
@@ -17,24 +17,24 @@ from typing import Any
 
 from guard.chat import ChatEndpoint, usage_of
 from guard.errors import ModelFailed
+from guard.judge.answers import UnusableAnswer, read_verdict
 from guard.judge.case import Case, JudgeCall, Ruling
 from guard.judge.prompt import VERDICT_SCHEMA, write_prompt
-from guard.judge.reading import UnusableAnswer, read_verdict
 from guard.pricing import price, read_dollars
 from guard.turn import Usage
 
 TIMEOUT_S = 20.0
 # Tokens of an answer: a verdict takes 200, the rest is for thinking before it.
-HEAD_ROOM = 4_096
+MAX_TOKENS = 4_096
 # How many times more head-room the second try has.
-WIDER = 4
-LONGEST_ANSWER = 2_000_000
+RETRY_FACTOR = 4
+MAX_ANSWER_BYTES = 2_000_000
 # How servers answer a field that they do not know; other statuses have other causes.
-_REFUSED = frozenset({400, 404, 415, 422})
+_UNKNOWN_FIELD_STATUSES = frozenset({400, 404, 415, 422})
 # Two answer forms, the limit's name and the temperature can each be refused once.
-_MOST_DIALECTS = 5
+_MAX_DIALECTS = 5
 # Dollars. No question costs as much: an endpoint that reports more is wrong.
-_DEAREST = Decimal(1000)
+_MAX_COST = Decimal(1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,24 +65,24 @@ class _Dialect:
 
     form: str | None = "json_schema"
     limit: str = "max_tokens"
-    is_cool: bool = True
+    has_temperature: bool = True
 
     def without(self, detail: str) -> _Dialect | None:
         """Drop what the refusal names, or else simplify the answer's form first."""
         refusal = detail.lower()
         if "max_completion_tokens" in refusal and self.limit == "max_tokens":
             return replace(self, limit="max_completion_tokens")
-        if "temperature" in refusal and self.is_cool:
-            return replace(self, is_cool=False)
+        if "temperature" in refusal and self.has_temperature:
+            return replace(self, has_temperature=False)
         if self.form == "json_schema":
             return replace(self, form="json_object")
         if self.form == "json_object":
             return replace(self, form=None)
-        return replace(self, is_cool=False) if self.is_cool else None
+        return replace(self, has_temperature=False) if self.has_temperature else None
 
-    def body(self, head_room: int) -> dict[str, Any]:
-        fields: dict[str, Any] = {self.limit: head_room}
-        if self.is_cool:
+    def body(self, max_tokens: int) -> dict[str, Any]:
+        fields: dict[str, Any] = {self.limit: max_tokens}
+        if self.has_temperature:
             fields["temperature"] = 0
         if self.form == "json_schema":
             schema = {"name": "verdict", "strict": True, "schema": VERDICT_SCHEMA}
@@ -140,9 +140,9 @@ class LLMJudge:
         deadline = time.monotonic() + model.timeout_s
         calls: list[JudgeCall] = []
         failure = ""
-        for head_room in (HEAD_ROOM, HEAD_ROOM * WIDER):
+        for max_tokens in (MAX_TOKENS, MAX_TOKENS * RETRY_FACTOR):
             try:
-                answer = self._post(model, case, head_room, deadline)
+                answer = self._post(model, case, max_tokens, deadline)
                 counts = answer.get("usage") if isinstance(answer, Mapping) else None
                 name = answer.get("model") if isinstance(answer, Mapping) else None
                 named = name if isinstance(name, str) and name else model.model
@@ -154,7 +154,7 @@ class LLMJudge:
                 # OpenRouter reports the cost. It is not trusted blindly: a billion would end the
                 # run by its budget.
                 cost = read_dollars(counts.get("cost")) if isinstance(counts, Mapping) else None
-                if cost is not None and cost > _DEAREST:
+                if cost is not None and cost > _MAX_COST:
                     cost = None
                 if cost is None and usage.total:
                     # A proxy may answer with its own model name; then ours is priced.
@@ -164,7 +164,7 @@ class LLMJudge:
                     )
                     cost = next((one for one in costs if one is not None), None)
                 calls.append(JudgeCall(model=named[:100], usage=usage, cost_usd=cost))
-                text, is_cut = _text_of(answer)
+                text, is_cut = _completion_text(answer)
                 verdict = read_verdict(text, judge=model.model, is_cut=is_cut)
                 return Ruling(asked=self.name, verdict=verdict, calls=tuple(calls))
             except UnusableAnswer as fault:
@@ -175,22 +175,26 @@ class LLMJudge:
                 break
         return Ruling(asked=self.name, verdict=None, failure=failure, calls=tuple(calls))
 
-    def _post(self, model: JudgeModel, case: Case, head_room: int, deadline: float) -> Any:
+    def _post(self, model: JudgeModel, case: Case, max_tokens: int, deadline: float) -> Any:
         """Send the question, without the protocol fields that the endpoint refused."""
         # A new nonce for each question: whoever had read one fence could close the next.
         messages = write_prompt(case, nonce=secrets.token_hex(16))
         endpoint = ChatEndpoint(model.url, model.key)
         dialect = self._dialects.get(model, _Dialect())
-        for _ in range(_MOST_DIALECTS):
-            body = {"model": model.model, "messages": messages, **dialect.body(head_room)}
+        for _ in range(_MAX_DIALECTS):
+            body = {"model": model.model, "messages": messages, **dialect.body(max_tokens)}
             try:
                 answer = endpoint.post(
                     body,
                     timeout_s=max(0.001, deadline - time.monotonic()),
-                    max_bytes=LONGEST_ANSWER,
+                    max_bytes=MAX_ANSWER_BYTES,
                 )
             except ModelFailed as refusal:
-                plainer = dialect.without(refusal.detail) if refusal.status in _REFUSED else None
+                plainer = (
+                    dialect.without(refusal.detail)
+                    if refusal.status in _UNKNOWN_FIELD_STATUSES
+                    else None
+                )
                 if plainer is None:
                     raise
                 dialect = plainer
@@ -200,7 +204,7 @@ class LLMJudge:
         raise ModelFailed("the endpoint refuses the question")
 
 
-def _text_of(answer: Any) -> tuple[str, bool]:
+def _completion_text(answer: Any) -> tuple[str, bool]:
     """Return what the model said, and whether it ran out of tokens.
 
     Raises:

@@ -10,7 +10,7 @@ from guard.signals import Signal
 from guard.turn import Turn
 
 # A nudge is a hint between two turns, but a line may be as long as a page.
-_LONGEST_LINE = 300
+_MAX_LINE_LENGTH = 300
 _ADVICE = "Before you do it again, change what matters or look for another way."
 
 
@@ -44,5 +44,5 @@ def first_error(turns: Sequence[Turn]) -> str | None:
             if not lines:
                 return None
             line = lines[-1] if lines[0].startswith("Traceback") else lines[0]
-            return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+            return line if len(line) <= _MAX_LINE_LENGTH else f"{line[:_MAX_LINE_LENGTH]}…"
     return None

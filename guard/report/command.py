@@ -142,7 +142,7 @@ def as_text(totals: Totals) -> str:
         cost = "" if loop.usd is None else f", {dollars(loop.usd)}"
         when = "" if loop.at is None else f" on {loop.at:%Y-%m-%d %H:%M}"
         call = f"     {printable(loop.call)}\n" if loop.call else ""
-        path = printable(str(found.path), longest=400)
+        path = printable(str(found.path), max_length=400)
         parts.append(
             f"{number:3}. {counted(loop.turns, 'turn')}{cost}: {printable(loop.summary)}\n{call}"
             f"     turns {loop.first} to {loop.alarm}{when}: {path}\n"

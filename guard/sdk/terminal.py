@@ -83,7 +83,7 @@ def ask_at_terminal(
         termios.tcflush(descriptor, termios.TCIFLUSH)
         shown = (question.run, question.reason, question.call)
         # Each on one printable line: what an agent wrote must not control the terminal.
-        name, reason, call = (printable(words, longest=SHOWN_CHARS) for words in shown)
+        name, reason, call = (printable(words, max_length=SHOWN_CHARS) for words in shown)
         _print(f"\nMission Control is away, and {name} may be stuck: {reason}\n  {call}\n")
         while True:
             _print(PROMPT)

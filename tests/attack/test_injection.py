@@ -14,9 +14,9 @@ import re
 
 import pytest
 
+from guard.judge.answers import read_verdict
 from guard.judge.heuristics import rule
 from guard.judge.nudge import nudge_text
-from guard.judge.reading import read_verdict
 from guard.quoting import is_invisible
 from missioncontrol.decisions.messages import notify_controller
 from missioncontrol.decisions.models import ControllerNote

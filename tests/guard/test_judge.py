@@ -230,7 +230,7 @@ def test_the_file_that_was_meant_is_found(wanted, workspace, found):
     match = closest_path(wanted, workspace)
 
     assert (match.path if match else None) == found
-    assert match is None or 0.0 <= match.likeness <= 1.0
+    assert match is None or 0.0 <= match.similarity <= 1.0
 
 
 @pytest.mark.parametrize(

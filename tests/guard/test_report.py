@@ -278,7 +278,7 @@ def test_hostile_text_in_a_transcript_cannot_break_the_terminal(tmp_path, capsys
 
 
 def test_a_long_text_becomes_one_short_line():
-    assert printable("word " * 1000, longest=20) == "word word word word…"
+    assert printable("word " * 1000, max_length=20) == "word word word word…"
 
 
 # --- the bar -----------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 from guard.engine import Engine
 from guard.formats.fields import read_turn
-from guard.judge.reading import UnusableAnswer, read_verdict
+from guard.judge.answers import UnusableAnswer, read_verdict
 from guard.reading.text_calls import as_call, is_report
 from guard.redact import redact
 from guard.turn import Role, Turn

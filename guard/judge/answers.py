@@ -12,18 +12,18 @@ from guard.judge.case import Verdict
 from guard.quoting import remove_invisible
 from guard.redact import redact
 
-LONGEST_REASON = 1_000
-LONGEST_FIX = 1_500
-_LONGEST_ANSWER = 200_000
+MAX_REASON_LENGTH = 1_000
+MAX_FIX_LENGTH = 1_500
+_MAX_ANSWER_LENGTH = 200_000
 # In an answer of a hundred thousand "{", decoding would start at each of them.
-_MOST_OBJECTS = 64
+_MAX_OBJECTS = 64
 
 _THOUGHT = re.compile(
     r"<(think|thinking|thought|reasoning|reflection)>(?:(?!</?\1>)[\s\S])*(?:</\1>|\Z)",
     re.IGNORECASE,
 )
 _END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning|reflection)>", re.IGNORECASE)
-_HALVES = re.compile(r"[\ud800-\udfff]")
+_LONE_SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 
 class UnusableAnswer(GuardError):
@@ -50,18 +50,18 @@ def read_verdict(text: str, *, judge: str, is_cut: bool = False) -> Verdict:
     >>> read_verdict(f"<think>{{}}</think>{said}", judge="m").loop
     True
     """
-    bare = _THOUGHT.sub("", text[:_LONGEST_ANSWER])
+    bare = _THOUGHT.sub("", text[:_MAX_ANSWER_LENGTH])
     # Some templates begin the thought in the prompt, so the answer has only its end.
     plain = _END_OF_THOUGHT.split(bare)[-1]
-    found = list(_objects(plain, is_cut=is_cut))
-    if not found and (mended := _close(plain)) is not None:
+    found = list(_find_verdict_objects(plain, is_cut=is_cut))
+    if not found and (mended := _complete_object(plain)) is not None:
         found = [mended]
     if not found:
         raise UnusableAnswer("no verdict in the answer")
     if any(one != found[0] for one in found):
         raise UnusableAnswer("more than one verdict in the answer")
-    loop, confidence = _field(found[0], "loop"), _field(found[0], "confidence")
-    reason, fix = _field(found[0], "reasoning"), _field(found[0], "suggested_fix")
+    loop, confidence = _read_field(found[0], "loop"), _read_field(found[0], "confidence")
+    reason, fix = _read_field(found[0], "reasoning"), _read_field(found[0], "suggested_fix")
     if not isinstance(loop, bool):
         raise UnusableAnswer("loop is neither true nor false")
     # bool is an int, but "confidence": true says nothing.
@@ -69,22 +69,22 @@ def read_verdict(text: str, *, judge: str, is_cut: bool = False) -> Verdict:
         raise UnusableAnswer("confidence is no number")
     if not 0 <= confidence <= 1:
         raise UnusableAnswer("confidence is not in [0, 1]")
-    if not isinstance(reason, str) or not (shown := _shown(reason, LONGEST_REASON)):
+    if not isinstance(reason, str) or not (shown := _clean_text(reason, MAX_REASON_LENGTH)):
         raise UnusableAnswer("reasoning is no text")
     if fix is not None and not isinstance(fix, str):
         raise UnusableAnswer("suggested_fix is no text")
     # If there is no loop, a fix would disturb an agent that is doing well.
-    kept = _shown(fix, LONGEST_FIX) or None if loop and fix else None
+    kept = _clean_text(fix, MAX_FIX_LENGTH) or None if loop and fix else None
     return Verdict(judge=judge, loop=loop, confidence=float(confidence), reason=shown, fix=kept)
 
 
-def _objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:
+def _find_verdict_objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:
     """Yield the outermost JSON objects that look like a verdict.
 
     Text inside an object that breaks off may be a quotation and is no verdict.
     """
-    decoder, at = json.JSONDecoder(object_pairs_hook=_unique), text.find("{")
-    for _ in range(_MOST_OBJECTS):
+    decoder, at = json.JSONDecoder(object_pairs_hook=_reject_duplicates), text.find("{")
+    for _ in range(_MAX_OBJECTS):
         if at < 0:
             return
         try:
@@ -100,7 +100,7 @@ def _objects(text: str, *, is_cut: bool) -> Iterator[dict[str, Any]]:
         at = text.find("{", end)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # json keeps the last of two equal names, but nobody knows which one the model meant.
     names = [name for name, _ in pairs]
     if len(set(names)) != len(names):
@@ -108,13 +108,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _close(text: str) -> dict[str, Any] | None:
+def _complete_object(text: str) -> dict[str, Any] | None:
     """Close an object that breaks off, if its decision is complete.
 
     A string that breaks off gets "…"; an incomplete number or fix is dropped.
     """
     start = text.find("{")
-    if start < 0 or (broken := _scan(text, start)) is None:
+    if start < 0 or (broken := _find_break(text, start)) is None:
         return None
     in_string, comma = broken
     # First keep the text that broke off, then try without its field. A trailing backslash (92)
@@ -122,7 +122,7 @@ def _close(text: str) -> dict[str, Any] | None:
     ends = (f'{text[start:].rstrip(chr(92))}…"}}' if in_string else "", f"{text[start:comma]}}}")
     for whole in filter(None, ends):
         try:
-            value = json.loads(whole, object_pairs_hook=_unique)
+            value = json.loads(whole, object_pairs_hook=_reject_duplicates)
         except (ValueError, RecursionError):
             continue
         fix = value.get("suggested_fix")
@@ -131,7 +131,7 @@ def _close(text: str) -> dict[str, Any] | None:
     return None
 
 
-def _scan(text: str, start: int) -> tuple[bool, int] | None:
+def _find_break(text: str, start: int) -> tuple[bool, int] | None:
     """Return where a flat object breaks off: whether in a string, and the last comma before.
 
     None: it does not break off, or it contains another object.
@@ -154,13 +154,13 @@ def _scan(text: str, start: int) -> tuple[bool, int] | None:
     return in_string, comma
 
 
-def _field(answer: dict[str, Any], name: str) -> Any:
+def _read_field(answer: dict[str, Any], name: str) -> Any:
     if name not in answer:
         raise UnusableAnswer(f"{name} is missing")
     return answer[name]
 
 
-def _shown(text: str, longest: int) -> str:
+def _clean_text(text: str, max_length: int) -> str:
     # Lone surrogates cannot be encoded as UTF-8, so neither the journal nor a browser accepts them.
-    clean = redact(remove_invisible(_HALVES.sub("�", text))).strip()
-    return clean if len(clean) <= longest else clean[: longest - 1].rstrip() + "…"
+    clean = redact(remove_invisible(_LONE_SURROGATES.sub("�", text))).strip()
+    return clean if len(clean) <= max_length else clean[: max_length - 1].rstrip() + "…"
