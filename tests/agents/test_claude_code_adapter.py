@@ -61,7 +61,7 @@ def test_a_prompt_is_what_the_user_says():
     assert event.run_name == "tidepool: fix the tests"
 
 
-def test_a_prompt_no_person_typed_is_the_systems():
+def test_a_prompt_that_no_person_typed_is_a_system_turn():
     message = "<task-notification>\n<summary>Stop hook feedback</summary>\n</task-notification>"
     event = read(a_body("UserPromptSubmit", prompt=message))
 
@@ -124,13 +124,13 @@ def test_a_subagent_without_a_type_is_named_by_its_id():
     assert only_turn(a_call(agent_id="a1")).agent == "a1"
 
 
-def test_a_silent_end_or_prompt_is_no_turn():
+def test_an_empty_end_or_prompt_is_no_turn():
     assert read(a_body("Stop", last_assistant_message="")).turns == ()
     assert read(a_body("UserPromptSubmit", prompt="")).turns == ()
 
 
 @pytest.mark.parametrize("body", [{}, {"hook_event_name": "Stop"}, {"session_id": "s"}])
-def test_a_body_that_is_no_hook_is_refused(body):
+def test_a_malformed_hook_body_is_refused(body):
     with pytest.raises(UnreadableHook):
         read(body)
 
@@ -177,7 +177,7 @@ def test_proceeding_never_forces_a_permission():
     assert answer(read(a_call()), a_directive()) == {}
 
 
-def test_a_message_rides_on_a_call_that_runs():
+def test_a_message_goes_with_a_call_that_runs():
     reply = answer(read(a_call()), a_directive(DirectiveAction.PROCEED, "look in b.py"))
 
     assert reply == {
@@ -212,7 +212,7 @@ def test_a_stop_denies_the_call_and_ends_the_loop():
     assert reply["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
-def test_a_hold_that_cannot_be_waited_out_does_not_let_the_call_run():
+def test_a_hold_that_outlasts_the_request_does_not_let_the_call_run():
     output = answer(read(a_call()), a_directive(DirectiveAction.HOLD))["hookSpecificOutput"]
 
     assert output["permissionDecision"] == "deny"
@@ -259,7 +259,7 @@ def test_capabilities_are_what_hooks_can_truly_do():
     ("via", "fail", "away"),
     [("http", "open", "runs"), ("http", "closed", "blocked"), ("command", "open", "waits")],
 )
-def test_what_becomes_of_a_held_call_follows_from_how_it_is_wired(via, fail, away):
+def test_the_fate_of_a_held_call_follows_from_its_hook_settings(via, fail, away):
     event = replace(read(a_call()), wiring=HookWiring(via=via, fail=fail, timeout_s=3900))
 
     able = claude_code.capabilities(event)
@@ -267,7 +267,7 @@ def test_what_becomes_of_a_held_call_follows_from_how_it_is_wired(via, fail, awa
     assert (able["away"], able["patience_s"]) == (away, 3840)
 
 
-def test_a_session_at_rest_can_be_told_something():
+def test_a_session_at_rest_can_get_a_message():
     assert "when_idle" in claude_code.capabilities(read(a_body("Idle")))["inject"]
 
 
@@ -330,7 +330,7 @@ def test_an_ended_run_is_permitted_nothing():
 
 
 @pytest.mark.parametrize("grant", [None, "session"])
-def test_what_people_answer_is_said_as_it_is(grant):
+def test_peoples_answers_are_passed_on_unchanged(grant):
     allowed = asked_for("touch it", permission_answer="allow_once", permission_grant=grant)
     denied = asked_for(
         "touch it", permission_answer="deny", answer_text="Use make.", permission_grant=grant
@@ -354,7 +354,7 @@ def test_what_people_answer_is_said_as_it_is(grant):
         (HookWiring(entry="cli", answer_s=3900), "AskUserQuestion", None),
     ],
 )
-def test_a_question_is_kept_open_only_where_its_dialog_stands_meanwhile(wiring, tool, for_s):
+def test_a_permission_is_asked_from_here_only_while_its_dialog_is_open(wiring, tool, for_s):
     event = read(a_body("PermissionRequest", tool_name=tool, tool_input={"command": "ls"}))
 
     assert permission_wait_s(replace(event, wiring=wiring)) == for_s

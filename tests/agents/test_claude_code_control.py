@@ -54,7 +54,7 @@ def writes_a_file_then_misses_it(conversation):
 # --- taps ------------------------------------------------------------------------
 
 
-def test_a_tap_that_comes_twice_does_nothing_twice(installation, looping, person):
+def test_a_repeated_tap_has_no_second_effect(installation, looping, person):
     story = looping(installation, reads_until_corrected)
     key = uuid.uuid4().hex
 
@@ -67,7 +67,7 @@ def test_a_tap_that_comes_twice_does_nothing_twice(installation, looping, person
     assert person.journal(story.run).count("intervention.made") == 1
 
 
-def test_a_second_thought_on_an_answered_card_is_told_it_moved_on(installation, looping, person):
+def test_a_second_answer_to_a_card_is_refused_as_stale(installation, looping, person):
     story = looping(installation, reads_until_corrected)
     person.tap(story.card, "inject", message=CORRECTION)
 
@@ -78,7 +78,7 @@ def test_a_second_thought_on_an_answered_card_is_told_it_moved_on(installation, 
     assert story.process.returncode == 0
 
 
-def test_two_held_calls_are_both_let_go_by_one_tap(installation, looping, person):
+def test_one_tap_releases_two_held_calls(installation, looping, person):
     story = looping(installation, prints_it_twice_at_once)
 
     def held():
@@ -93,9 +93,7 @@ def test_two_held_calls_are_both_let_go_by_one_tap(installation, looping, person
 
 
 @pytest.mark.parametrize("via", ["http", "command"])
-def test_a_tap_after_the_agent_was_killed_says_that_nobody_was_reached(
-    installation, looping, person, via
-):
+def test_a_tap_after_the_agent_was_killed_reaches_nobody(installation, looping, person, via):
     story = looping(installation, reads_the_missing_file, "--via", via)
     story.process.kill()
 
@@ -106,7 +104,7 @@ def test_a_tap_after_the_agent_was_killed_says_that_nobody_was_reached(
     assert person.answer_to(story.card) == "unreachable"
 
 
-def test_a_tap_in_the_moment_the_agent_dies_is_found_out_too(installation, looping, person):
+def test_a_tap_at_the_moment_the_agent_dies_reaches_nobody_either(installation, looping, person):
     story = looping(installation, reads_the_missing_file)
     story.process.kill()
     story.process.wait(PATIENCE_S)
@@ -120,7 +118,7 @@ def test_a_tap_in_the_moment_the_agent_dies_is_found_out_too(installation, loopi
 # --- a server that goes away -------------------------------------------------------
 
 
-def test_the_forwarder_goes_on_waiting_over_a_restart(own_installation, looping):
+def test_the_forwarder_keeps_waiting_across_a_restart(own_installation, looping):
     story = looping(own_installation, reads_until_corrected, "--via", "command")
     before = Person(own_installation)
     assert before.run(story.run)["capabilities"]["away"] == "waits"
@@ -137,7 +135,7 @@ def test_the_forwarder_goes_on_waiting_over_a_restart(own_installation, looping)
 
 
 @pytest.mark.parametrize(("fail", "away"), [("open", "runs"), ("closed", "blocked")])
-def test_the_run_says_what_its_own_hooks_do_while_we_are_away(
+def test_the_run_shows_what_its_hooks_do_during_an_outage(
     installation, looping, person, fail, away
 ):
     story = looping(installation, reads_until_corrected, "--fail", fail)

@@ -80,7 +80,7 @@ def test_the_journal_tells_the_story_in_order(installation, looping, person):
     assert person.get("audit/verify/")["ok"] is True
 
 
-def test_the_judge_knows_the_files_there_are(installation, looping, person):
+def test_the_judge_knows_the_existing_files(installation, looping, person):
     story = looping(installation, reads_the_missing_file)
 
     assert story.card["verdict"]["loop"] is True
@@ -88,7 +88,7 @@ def test_the_judge_knows_the_files_there_are(installation, looping, person):
     person.tap(story.card, "terminate")
 
 
-def test_two_held_calls_are_let_go_by_one_tap_and_told_once(installation, looping, person):
+def test_one_tap_releases_two_held_calls_and_its_text_is_given_once(installation, looping, person):
     story = looping(installation, prints_it_twice_at_once)
 
     def both_held():
@@ -105,7 +105,7 @@ def test_two_held_calls_are_let_go_by_one_tap_and_told_once(installation, loopin
     assert story.process.returncode == 0
 
 
-def test_a_call_that_is_let_go_runs(installation, looping, person):
+def test_a_released_call_runs(installation, looping, person):
     story = looping(installation, reads_the_missing_file)
 
     person.tap(story.card, "continue")
@@ -187,9 +187,7 @@ def starts_another_agent(conversation):
     return Reply(calls=(("Bash", {"command": "echo $MISSIONCONTROL_PARENT_RUN > parent"}),))
 
 
-def test_what_a_session_starts_from_its_shell_is_told_whom_it_belongs_to(
-    installation, model, claude
-):
+def test_processes_started_from_a_sessions_shell_are_linked_to_it(installation, model, claude):
     client, session = claude(model(starts_another_agent)), str(uuid.uuid4())
     client.connect(installation.url, installation.agent_key)
     process = client.start("start it", session=session)

@@ -86,19 +86,19 @@ def test_a_subagents_calls_are_read_and_are_its_own(transcript):
     }
 
 
-def test_what_claude_code_says_itself_costs_nothing(transcript):
+def test_claude_codes_own_texts_cost_nothing(transcript):
     write(transcript, a_record("m", model="<synthetic>"))
 
     assert told_by(transcript) == ()
 
 
-def test_a_transcript_that_cannot_be_read_tells_nothing(transcript):
+def test_an_unreadable_transcript_gives_no_calls(transcript):
     assert told_by(transcript) == ()
     transcript.write_bytes(b'{"message": 7}\n[]\n\xff\n{"message": {"id"')
     assert told_by(transcript) == ()
 
 
-def test_a_body_for_the_money_alone_tells_nothing_of_the_work():
+def test_a_usage_hooks_body_reports_usage_alone():
     body = {
         "session_id": "s",
         "hook_event_name": "PostToolUse",
@@ -132,7 +132,7 @@ def test_a_forwarder_that_sees_every_hook_needs_none_beside_it():
     assert "--usage" not in json.dumps(in_settings({}, via="command"))
 
 
-def test_telemetry_that_goes_elsewhere_goes_on_going_there():
+def test_telemetry_that_goes_elsewhere_is_left_alone():
     theirs = {"env": {"OTEL_LOGS_EXPORTER": "otlp", "EDITOR": "vi"}}
 
     written = in_settings(theirs, place=USER_WIDE)
@@ -142,7 +142,7 @@ def test_telemetry_that_goes_elsewhere_goes_on_going_there():
 
 
 @pytest.mark.parametrize("place", [USER_WIDE, "/shop"])
-def test_disconnecting_leaves_what_was_there(place):
+def test_disconnecting_keeps_other_entries(place):
     theirs = {"env": {"EDITOR": "vi"}, "model": "opus"}
 
     twice = in_settings(in_settings(theirs, place=place), place=place)

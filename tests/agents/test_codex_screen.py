@@ -74,7 +74,7 @@ def terminal_session(installation, responses, codex):
     return sit
 
 
-def test_terminate_interrupts_the_turn_and_the_session_is_let_do_nothing_more(terminal_session):
+def test_terminate_interrupts_the_turn_and_blocks_the_session(terminal_session):
     api, person, run, screen = terminal_session(works_on_and_on)
     wait_for(lambda: len(api.conversations) >= 2)
     wait_for(lambda: person.run(run)["capabilities"]["terminate"] == "signal")
@@ -120,7 +120,7 @@ def test_a_loop_is_held_and_its_correction_is_in_the_next_request(terminal_sessi
     assert [call["skipped"] for call in calls] == [False] * (asked - 1) + [True]
 
 
-def test_nothing_of_it_runs_on_once_its_person_has_gone(responses, codex):
+def test_none_of_its_processes_outlives_its_screen(responses, codex):
     client = codex(responses(says_it_is_done))
     client.sit_at("Do it.")
     wait_for(lambda: len(client.processes()) > 1)  # the screen, and what it left behind

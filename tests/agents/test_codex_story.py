@@ -101,7 +101,7 @@ def test_a_held_session_is_ended_by_a_signal_from_its_hook(installation, looping
     wait_for(lambda: person.run(story.run)["status"] == "terminated")
 
 
-def test_it_goes_on_waiting_over_a_restart_of_the_server(own_installation, looping):
+def test_it_keeps_waiting_across_a_restart_of_the_server(own_installation, looping):
     story = looping(own_installation, reads_the_missing_file)
     own_installation.restart()
 
@@ -129,7 +129,7 @@ def test_without_its_server_tools_run_or_are_blocked_as_agreed(
     assert (client.project / "it-ran").exists() is ran
 
 
-def test_what_it_cost_is_what_the_endpoint_counted(installation, looping, person):
+def test_its_cost_is_what_the_endpoint_counted(installation, looping, person):
     story = looping(installation, reads_the_missing_file)
     person.tap(story.card, "inject", message=CORRECTION)
     assert story.process.wait(PATIENCE_S) == 0

@@ -104,7 +104,7 @@ def test_a_repository_ignores_the_local_settings_from_now_on(repository):
     assert seen.stdout == ""
 
 
-def test_a_file_git_ignores_already_needs_no_exclude(repository):
+def test_a_file_that_git_already_ignores_needs_no_exclude(repository):
     (repository / ".gitignore").write_text(".claude/\n")
     before = (repository / ".git" / "info" / "exclude").read_text()
 
@@ -125,7 +125,7 @@ def test_a_file_git_tracks_never_gets_the_key(repository, capsys):
     assert "Git tracks" in capsys.readouterr().err
 
 
-def test_linked_dotfiles_are_judged_by_where_they_lie(home, repository, capsys):
+def test_linked_dotfiles_are_checked_at_their_real_place(home, repository, capsys):
     real = repository / "claude-settings.json"
     real.write_text("{}")
     subprocess.run(["git", "-C", str(repository), "add", str(real)], check=True)
@@ -195,7 +195,7 @@ def test_a_second_connection_of_the_same_agent_is_named(project, capsys):
     assert "also connected for all projects" in capsys.readouterr().out
 
 
-def test_disconnecting_takes_everything_out_again(project, home):
+def test_disconnecting_removes_everything(project, home):
     connect_in(project)
 
     assert guard(disconnect, "--project-dir", project) == 0
@@ -248,7 +248,7 @@ def test_a_key_that_the_server_does_not_know_is_written_nowhere(server, project,
     assert not (project / ".claude").exists()
 
 
-def test_who_connects_while_the_server_is_away_is_told(project, capsys):
+def test_connecting_while_the_server_is_away_is_reported(project, capsys):
     connect_in(project)
 
     assert f"{URL} does not answer now (" in capsys.readouterr().out
@@ -274,9 +274,7 @@ def test_the_address_of_a_page_is_written_nowhere(server, project, capsys, path,
         ((405, None), "another program answered 405"),
     ],
 )
-def test_who_connects_to_a_server_that_answers_something_else_is_told(
-    server, project, capsys, answer, told
-):
+def test_connecting_to_another_program_is_reported(server, project, capsys, answer, told):
     server.answer = lambda _: answer
 
     connect_to(server, project)
@@ -287,7 +285,7 @@ def test_who_connects_to_a_server_that_answers_something_else_is_told(
 
 
 @pytest.mark.parametrize("more", ["?tab=1", "/#/runs"])
-def test_an_address_that_hooks_could_not_be_made_from_is_refused(project, capsys, more):
+def test_an_address_unusable_in_hooks_is_refused(project, capsys, more):
     status = guard(connect, "--url", URL + more, "--key", KEY, "--project-dir", project)
 
     assert status == 1
@@ -314,13 +312,13 @@ def test_without_a_home_nothing_is_connected(monkeypatch):
     assert connections.read_connections() == []
 
 
-def test_who_is_heard_by_the_server_is_told_nothing_of_it(server, project, capsys):
+def test_a_verified_connection_prints_no_warning(server, project, capsys):
     connect_to(server, project)
 
     assert "does not answer" not in capsys.readouterr().out
 
 
-def test_the_key_that_a_code_is_good_for_comes_before_any_other(server, project, monkeypatch):
+def test_the_key_of_a_setup_code_comes_before_any_other(server, project, monkeypatch):
     monkeypatch.setenv("MISSIONCONTROL_KEY", "mc_of_the_environment")
     save_connection(
         Connection(client="claude-code", place=str(project), url=server.url, key="mc_old")
@@ -330,14 +328,14 @@ def test_the_key_that_a_code_is_good_for_comes_before_any_other(server, project,
     assert connection_for("claude-code", project).key == KEY
 
 
-def test_no_code_is_used_up_where_the_agent_has_no_such_hooks(server, project, capsys):
+def test_a_setup_code_is_not_used_up_if_the_agent_has_no_such_hooks(server, project, capsys):
     words = ("codex", "--url", server.url, "--once", "X4", "--via", "http")
 
     status = call(connect, *words, "--project-dir", project)
 
     assert status == 1
     assert "--via http" in capsys.readouterr().err
-    assert server.of("POST", "setup-codes/exchange/") == []
+    assert server.requests_to("POST", "setup-codes/exchange/") == []
 
 
 def test_a_longer_hold_gets_a_longer_time_out(server, project):
@@ -444,20 +442,22 @@ def before_a_tool(**args):
     return {"hook_event_name": "PreToolUse", "session_id": "s", "tool_input": args}
 
 
-def test_a_body_is_utf_8_whatever_the_system_takes_for_text(here, monkeypatch):
+def test_a_body_is_read_as_utf_8_on_every_system(here, monkeypatch):
     asked = before_a_tool(command="echo かな ÿ")
 
     assert forwarded(monkeypatch, json.dumps(asked, ensure_ascii=False).encode()) == 0
     assert forwarded(monkeypatch, json.dumps(asked).encode().replace(b"echo", b"echo \xff")) == 0
 
-    commands = [told.body["tool_input"]["command"] for told in here.of("POST", "claude-code/")]
+    commands = [
+        told.body["tool_input"]["command"] for told in here.requests_to("POST", "claude-code/")
+    ]
     assert commands == ["echo かな ÿ", "echo \ufffd かな ÿ"]
 
 
-def test_a_call_that_is_too_long_for_the_server_is_told_in_part(here, monkeypatch):
+def test_a_call_too_long_for_the_server_is_sent_in_part(here, monkeypatch):
     assert forwarded(monkeypatch, before_a_tool(content="x" * 9_000_000, path="a.txt")) == 0
 
-    (told,) = here.of("POST", "claude-code/")
+    (told,) = here.requests_to("POST", "claude-code/")
     assert told.body["tool_input"]["path"] == "a.txt"
     assert "characters cut" in told.body["tool_input"]["content"]
 
@@ -467,35 +467,35 @@ def test_what_is_sent_of_a_long_call_is_taken_by_the_server_in_any_script(here, 
 
     assert forwarded(monkeypatch, json.dumps(asked, ensure_ascii=False).encode()) == 0
 
-    (told,) = here.of("POST", "claude-code/")
+    (told,) = here.requests_to("POST", "claude-code/")
     assert len(json.dumps(told.body)) < 8_000_000
 
 
-def test_a_call_is_told_alike_before_and_after_however_long_its_result(here, monkeypatch):
+def test_a_long_call_is_sent_the_same_before_and_after_it_runs(here, monkeypatch):
     asked = before_a_tool(content="x" * 600_000, edits=[*range(200)])
 
     assert forwarded(monkeypatch, asked) == 0
     assert forwarded(monkeypatch, asked | {"tool_response": "y" * 9_000_000}) == 0
 
-    before, after = here.of("POST", "claude-code/")
+    before, after = here.requests_to("POST", "claude-code/")
     assert before.body["tool_input"] == after.body["tool_input"]
 
 
 @pytest.mark.parametrize("length", [1, 1_100_000])
 @pytest.mark.parametrize("depth", [100, 700, 900, 990, 50_000])
-def test_a_call_of_any_depth_is_told(here, monkeypatch, length, depth):
+def test_a_call_of_any_depth_is_sent(here, monkeypatch, length, depth):
     body = json.dumps(before_a_tool(text="x" * length, a=1)).encode()
 
     status = forwarded(
         monkeypatch, body.replace(b"1}", b'{"a":' * depth + b"1" + b"}" * (depth + 1))
     )
 
-    (told,) = here.of("POST", "claude-code/")
+    (told,) = here.requests_to("POST", "claude-code/")
     assert (status, "a" in told.body["tool_input"]) == (0, True)
 
 
 @pytest.mark.parametrize("depth", [990, 50_000])
-def test_a_deep_call_is_told_though_its_transcript_holds_it_too(here, monkeypatch, tmp_path, depth):
+def test_a_deep_call_is_sent_even_if_its_transcript_contains_it(here, monkeypatch, tmp_path, depth):
     transcript, usage = tmp_path / "s.jsonl", {"input_tokens": 7}
     row = json.dumps({"message": {"id": "msg_1", "usage": usage, "content": [{"input": 1}]}})
     transcript.write_text(row.replace(": 1}", ": " + "[" * depth + "1" + "]" * depth + "}"))
@@ -503,7 +503,7 @@ def test_a_deep_call_is_told_though_its_transcript_holds_it_too(here, monkeypatc
     body = before_a_tool() | {"transcript_path": str(transcript)}
     assert forwarded(monkeypatch, body) == 0
 
-    (asked,) = here.of("POST", "claude-code/")
+    (asked,) = here.requests_to("POST", "claude-code/")
     assert [call["usage"] for call in asked.body["guard"]["model_calls"]] == [usage]
 
 
@@ -530,7 +530,7 @@ def test_the_forwarder_adds_the_listing_and_prints_the_answer(repository, monkey
     status = forwarded(monkeypatch, body)
     server.stop()
 
-    (asked,) = server.of("POST", "hooks/claude-code/")
+    (asked,) = server.requests_to("POST", "hooks/claude-code/")
     assert status == 0
     assert asked.body["workspace"] == [".gitignore", "pyproject.toml"]
     assert asked.headers["Authorization"] == f"Bearer {KEY}"
@@ -565,7 +565,7 @@ def test_without_git_the_listing_is_walked_and_bounded(project):
     assert hook.list_files(project) == ["README.md", "src/a.py"]
 
 
-def test_a_huge_workspace_gives_its_top(project, monkeypatch):
+def test_a_huge_workspace_is_listed_from_its_top(project, monkeypatch):
     monkeypatch.setattr(hook, "MAX_FILES", 3)
     (project / "deep").mkdir()
     for n in range(5):
@@ -586,7 +586,7 @@ def test_the_doctor_makes_a_real_round_trip(project, capsys):
     status = guard(doctor, "--project-dir", project)
     server.stop()
 
-    probe = server.of("POST", "hooks/claude-code/")[-1]
+    probe = server.requests_to("POST", "hooks/claude-code/")[-1]
     assert status == 0
     assert probe.body["hook_event_name"] == "Probe"
     shown = capsys.readouterr().out
@@ -602,13 +602,13 @@ def test_the_doctor_tries_the_forwarder_in_the_project_it_is_asked_about(server,
     assert "ok  forwarder" in capsys.readouterr().out
 
 
-def test_the_doctor_says_when_nobody_answers(project, capsys):
+def test_the_doctor_reports_a_server_that_is_away(project, capsys):
     connect_in(project)
 
     assert guard(doctor, "--project-dir", project) == 1
     assert "NO  server" in capsys.readouterr().out
 
 
-def test_the_doctor_says_what_is_not_connected(project, capsys):
+def test_the_doctor_reports_a_missing_connection(project, capsys):
     assert guard(doctor, "--project-dir", project) == 1
     assert "no hook for SessionStart" in capsys.readouterr().out

@@ -66,7 +66,7 @@ def test_every_hook_is_subscribed_to():
     assert set(SETTINGS.hooks_by_event(with_hooks({}))) == set(HOOKS)
 
 
-def test_what_was_there_is_kept_and_comes_back():
+def test_other_entries_survive_connect_and_disconnect():
     before = copy.deepcopy(THEIRS)
 
     written = with_hooks(THEIRS)
@@ -89,7 +89,7 @@ def test_another_forwarder_replaces_ours():
     assert forwarder_of(SETTINGS.hooks_by_event({"hooks": hooks})["BeforeTool"]) == "/new/guard"
 
 
-def test_settings_of_an_odd_shape_survive():
+def test_malformed_settings_are_kept():
     odd = {
         "hooks": {"BeforeTool": "what?", "AfterTool": [3, {"hooks": None}], "x": [{"hooks": [4]}]}
     }
@@ -120,12 +120,12 @@ def test_the_answer_goes_through(tmp_path):
 
 
 @pytest.mark.parametrize("script", [None, "exit 127", "echo broken >&2; exit 1", "kill -9 $$"])
-def test_a_forwarder_that_is_gone_lets_tools_run_when_open(tmp_path, script):
+def test_a_missing_forwarder_lets_tools_run_if_it_fails_open(tmp_path, script):
     assert run_hook("BeforeTool", tmp_path, script).returncode == 0
 
 
 @pytest.mark.parametrize("script", [None, "exit 127", "echo broken >&2; exit 1", "kill -9 $$"])
-def test_a_forwarder_that_is_gone_blocks_tools_when_closed(tmp_path, script):
+def test_a_missing_forwarder_blocks_tools_if_it_fails_closed(tmp_path, script):
     done = run_hook("BeforeTool", tmp_path, script, fail="closed")
 
     assert done.returncode == 2
@@ -186,7 +186,7 @@ def test_the_doctor_makes_a_real_round_trip(project, monkeypatch, capsys):
     status = guard(doctor, "--project-dir", project)
     server.stop()
 
-    probes = server.of("POST", "hooks/gemini/")
+    probes = server.requests_to("POST", "hooks/gemini/")
     assert probes[-1].body["hook_event_name"] == "Probe"
     shown = capsys.readouterr().out
     assert status == 0, shown
@@ -246,7 +246,7 @@ def test_the_doctor_says_that_the_forwarder_is_gone(project, capsys):
     assert "tools are blocked" in shown
 
 
-def test_the_doctor_says_what_is_not_connected(project, capsys):
+def test_the_doctor_reports_a_missing_connection(project, capsys):
     assert guard(doctor, "--project-dir", project) == 1
 
     shown = capsys.readouterr().out

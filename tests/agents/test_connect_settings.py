@@ -31,7 +31,7 @@ def test_every_hook_is_subscribed_to():
     assert set(SETTINGS.hooks_by_event(with_hooks({}))) == {*HOOKS, IDLE, USAGE_EVENT}
 
 
-def test_what_was_there_is_kept():
+def test_other_entries_are_kept():
     written = with_hooks(THEIRS)
 
     assert written["permissions"] == THEIRS["permissions"]
@@ -52,14 +52,14 @@ def test_another_server_replaces_ours():
     assert len(written["hooks"]["PreToolUse"]) == 2
 
 
-def test_disconnecting_leaves_what_was_there():
+def test_disconnecting_keeps_other_entries():
     before = copy.deepcopy(THEIRS)
 
     assert SETTINGS.disconnected(with_hooks(THEIRS)) == before == THEIRS
     assert SETTINGS.disconnected(with_hooks({})) == {}
 
 
-def test_settings_of_an_odd_shape_survive():
+def test_malformed_settings_are_kept():
     odd = {"hooks": {"PreToolUse": "what?", "Stop": [3, {"hooks": None}]}}
 
     assert SETTINGS.disconnected(odd) == odd

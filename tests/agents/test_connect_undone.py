@@ -83,7 +83,7 @@ def test_the_persons_file_is_put_back_byte_for_byte(agent, text, home):
 
 
 @AGENTS
-def test_what_connecting_made_is_gone(agent, repository, tmp_path):
+def test_folders_made_by_connecting_are_removed(agent, repository, tmp_path):
     before = everything(tmp_path)
 
     connect_to(agent)
@@ -95,7 +95,7 @@ def test_what_connecting_made_is_gone(agent, repository, tmp_path):
 
 
 @AGENTS
-def test_what_was_changed_meanwhile_is_kept(agent, repository):
+def test_changes_made_meanwhile_are_kept(agent, repository):
     file = a_file(repository, FILES[agent][0], '{\n    "mine": 1\n}')
     connect_to(agent, "--project-dir", repository)
     file.write_text(json.dumps(json.loads(file.read_text()) | {"later": 2}, indent=4))
@@ -110,7 +110,7 @@ def test_what_was_changed_meanwhile_is_kept(agent, repository):
 
 
 @AGENTS
-def test_connecting_writes_as_the_file_is_written(agent, repository):
+def test_connecting_keeps_the_files_style(agent, repository):
     file = a_file(repository, FILES[agent][0], '{\n\t"mine": 1\n}')
 
     connect_to(agent, "--project-dir", repository)
@@ -124,7 +124,7 @@ def test_connecting_writes_as_the_file_is_written(agent, repository):
     "text",
     ['{"version": 1}', '{"hooks": {}}', '{"hooks":{"Stop": [], "stop":[]}}', '{"hooks": [1]}'],
 )
-def test_what_was_never_connected_stays_as_it_is(agent, text, home):
+def test_disconnecting_an_unconnected_agent_changes_nothing(agent, text, home):
     a_file(home, FILES[agent][1], text)
     before = everything(home)
 
@@ -135,7 +135,7 @@ def test_what_was_never_connected_stays_as_it_is(agent, text, home):
 
 @AGENTS
 @pytest.mark.parametrize("hooks", [[1], None, {event: {} for event in BEFORE_A_TOOL}])
-def test_hooks_that_ours_cannot_stand_beside_are_left_alone(agent, hooks, home, capsys):
+def test_settings_that_our_hooks_do_not_fit_into_are_left_alone(agent, hooks, home, capsys):
     a_file(home, FILES[agent][1], json.dumps({"hooks": hooks}))
     before = everything(home)
 
@@ -145,7 +145,7 @@ def test_hooks_that_ours_cannot_stand_beside_are_left_alone(agent, hooks, home, 
     assert "it stays as it is" in capsys.readouterr().err
 
 
-def test_what_others_keep_out_of_git_stays_out(repository):
+def test_exclude_entries_of_others_are_kept(repository):
     exclude = repository / ".git" / "info" / "exclude"
     theirs = exclude.read_text()
     connect_to("claude-code", "--project-dir", repository)
@@ -157,7 +157,7 @@ def test_what_others_keep_out_of_git_stays_out(repository):
 
 
 @AGENTS
-def test_a_file_of_windows_stays_one_whatever_was_changed_meanwhile(agent, repository):
+def test_a_windows_file_keeps_its_line_ends(agent, repository):
     file = a_file(repository, FILES[agent][0], '\ufeff{\r\n    "mine": 1\r\n}\r\n')
     connect_to(agent, "--project-dir", repository)
     text = file.read_bytes().decode()

@@ -107,7 +107,7 @@ def test_only_the_hook_before_a_tool_holds():
     assert [event for event in HOOKS if read(a_call(event)).holds] == ["preToolUse"]
 
 
-def test_odd_fields_are_absent():
+def test_malformed_fields_are_absent():
     event = read(a_call(tool_input=["x"], workspace_roots="no", workspace={}))
 
     assert (event.turns[0].args, event.turns[0].files) == ({"input": ["x"]}, ())
@@ -116,7 +116,7 @@ def test_odd_fields_are_absent():
 
 
 @pytest.mark.parametrize("body", [{}, {"hook_event_name": "stop"}, {"conversation_id": "c"}])
-def test_a_body_that_is_no_hook_is_refused(body):
+def test_a_malformed_hook_body_is_refused(body):
     with pytest.raises(UnreadableHook):
         read(body)
 
@@ -204,7 +204,7 @@ def with_hooks(settings, fail="open", **more):
     )
 
 
-def test_what_was_there_is_kept_and_comes_back():
+def test_other_entries_survive_connect_and_disconnect():
     theirs = THEIRS | {"hooks": {"preToolUse": [{"command": "./mine.sh"}]}}
     before = copy.deepcopy(theirs)
 
@@ -246,7 +246,7 @@ def test_connect_doctor_and_disconnect_say_that_nobody_has_seen_it_work(project,
     server.stop()
 
     assert connected_as == 0
-    assert len(server.of("POST", "hooks/cursor/")) >= 1
+    assert len(server.requests_to("POST", "hooks/cursor/")) >= 1
     assert "ok  hold" in examined
     assert "NO  terminate" in examined
     lines = {line.split()[1]: line for line in examined.splitlines()}
@@ -262,6 +262,6 @@ def test_the_forwarder_finds_the_project_by_its_workspace(project):
     assert hook.working_directory({"workspace_roots": [], "cwd": None}) == ""
 
 
-def test_the_doctor_says_what_is_not_connected(project, capsys):
+def test_the_doctor_reports_a_missing_connection(project, capsys):
     assert guard(doctor, "--project-dir", project) == 1
     assert "no hook before a tool runs" in capsys.readouterr().out

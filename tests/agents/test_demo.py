@@ -45,7 +45,7 @@ def test_two_agents_are_held_at_their_fourth_hand_over_until_a_tap_decides(perso
     assert "Settled" in person.turns(run["id"])[-1]["content"]
 
 
-def test_the_npm_minded_agent_is_put_right_without_a_tap(person):
+def test_the_agent_that_insists_on_npm_is_corrected_without_a_tap(person):
     run = wait_for(lambda: run_named(person, "npm-minded"))
 
     wait_for(lambda: person.run(run["id"])["status"] == "completed")

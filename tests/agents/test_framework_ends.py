@@ -73,7 +73,7 @@ def play_agent(play, api):
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
 @pytest.mark.parametrize("how", ENDS)
-def test_a_langgraph_run_that_nobody_ends_in_order_has_failed(
+def test_a_langgraph_run_that_does_not_end_normally_has_failed(
     play_agent, api, person, tmp_path, how, kind
 ):
     api.script = ENDS[how]
@@ -86,7 +86,7 @@ def test_a_langgraph_run_that_nobody_ends_in_order_has_failed(
     charged(person.run(run), calls=len(api.requests))
 
 
-def test_a_model_is_asked_whatever_its_host_says_to_it_beside_our_adapter(play_agent):
+def test_the_adapter_passes_on_any_message_of_the_host(play_agent):
     program = play_agent("langgraph", "langgraph_own_message")
 
     assert program.account()["answer"] == "yes"
@@ -130,7 +130,7 @@ AT_ONCE = {
 
 
 @pytest.mark.parametrize("agent", AT_ONCE)
-def test_of_two_runs_in_one_process_one_is_held_and_the_other_goes_on(
+def test_holding_one_of_two_runs_in_a_process_does_not_hold_the_other(
     play_agent, api, person, tmp_path, agent
 ):
     api.script = loops_beside_a_survey
@@ -156,7 +156,7 @@ def test_of_two_runs_in_one_process_one_is_held_and_the_other_goes_on(
     charged(person.run(held["run"]), calls=3)
 
 
-def test_of_two_sessions_over_litellm_one_is_held_and_the_other_goes_on(
+def test_holding_one_of_two_litellm_sessions_does_not_hold_the_other(
     play_agent, api, person, tmp_path
 ):
     api.script = loops_beside_a_survey
@@ -183,9 +183,7 @@ def test_of_two_sessions_over_litellm_one_is_held_and_the_other_goes_on(
 
 
 @pytest.mark.parametrize("how", ["cancelled", "raises"])
-def test_a_loop_over_litellm_that_is_given_up_while_held_is_over(
-    play_agent, api, person, tmp_path, how
-):
+def test_a_litellm_loop_cancelled_while_held_is_over(play_agent, api, person, tmp_path, how):
     api.script = loops_beside_a_survey
     program = play_agent("litellm", "litellm_together", how)
 
@@ -199,7 +197,7 @@ def test_a_loop_over_litellm_that_is_given_up_while_held_is_over(
     charged(person.run(run), calls=3)
 
 
-def test_a_loop_over_litellm_is_given_up_beside_two_that_go_on(play_agent, api, person, tmp_path):
+def test_cancelling_one_litellm_loop_does_not_end_two_others(play_agent, api, person, tmp_path):
     """Each of its requests once broke the end off: the other runs were never told to be over."""
     api.script = loops_or_goes_on
     program = play_agent("litellm", "litellm_together", "raises", "beside")
@@ -315,7 +313,7 @@ def test_the_claude_sdks_run_is_over_when_it_is_cancelled_while_held(play_claude
     assert program.account()["ended"] == "CancelledError"
 
 
-def test_of_two_claude_sdk_runs_one_is_held_and_the_other_goes_on(play_claude, person, tmp_path):
+def test_holding_one_of_two_claude_sdk_runs_does_not_hold_the_other(play_claude, person, tmp_path):
     program = play_claude("together", looks_beside_a_survey)
     held = program.card(person)
     (tmp_path / "survey").touch()

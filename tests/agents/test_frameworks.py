@@ -158,7 +158,7 @@ def test_a_hand_off_is_a_turn_of_the_agent_that_hands_over(play_agent, person):
     assert turns == [("desk", HAND_OFF), *[("reader", "read_file")] * 3]
 
 
-def test_litellm_tells_its_own_cost_and_refuses_what_is_asked_after_the_end(play_agent, person):
+def test_litellm_reports_its_own_cost_and_refuses_requests_after_the_end(play_agent, person):
     program = play_agent("litellm")
     card = program.card(person)
     person.tap(card, "terminate")

@@ -62,7 +62,7 @@ def test_an_outcome_names_the_call_it_belongs_to():
 
 
 @pytest.mark.parametrize("other", [{"tool_input": {"command": "pwd"}}, {"tool_name": "grep"}])
-def test_another_call_is_another(other):
+def test_a_different_call_has_a_different_key(other):
     assert not read(a_call(**other)).turns[0].key.startswith(read(an_end("x")).proposal_prefix)
 
 
@@ -97,7 +97,7 @@ def test_a_killed_command_failed():
     assert only_turn(an_end("Output: x\nSignal: SIGTERM\nProcess Group PGID: 7")).error
 
 
-def test_another_tool_may_say_what_it_likes():
+def test_an_exit_code_in_another_tools_text_is_no_failure():
     assert only_turn(an_end("Output: a\nExit Code: 1", tool_name="read_file")).error is None
 
 
@@ -107,14 +107,14 @@ def test_a_tool_that_failed_is_an_error():
     assert (turn.error, turn.result) == ("File not found: a.txt", None)
 
 
-def test_a_file_that_is_not_there_is_missed():
+def test_a_missing_file_is_reported_as_a_missing_path():
     assert gemini.reports_missing_path(an_end("x", error=NOT_FOUND))
     assert not gemini.reports_missing_path(an_end("x", error="odd"))
     assert not gemini.reports_missing_path(a_call())
 
 
 @pytest.mark.parametrize("error", ["broken", {"type": "odd"}])
-def test_an_error_of_another_form_is_still_one(error):
+def test_an_error_of_any_form_is_an_error(error):
     assert only_turn(an_end("x", error=error)).error in {"broken", "the tool failed"}
 
 
@@ -170,7 +170,7 @@ def test_an_event_that_is_no_step_stores_no_turn(event):
     assert read(a_body(event)).turns == ()
 
 
-def test_odd_fields_are_absent():
+def test_malformed_fields_are_absent():
     event = read(a_call(tool_input=["x"], cwd=3, workspace=["a.py", 3, None]))
 
     assert event.turns[0].args == {"input": ["x"]}
@@ -185,7 +185,7 @@ def test_the_files_of_a_call_are_known():
 
 
 @pytest.mark.parametrize("body", [{}, {"hook_event_name": "AfterTool"}, {"session_id": "s"}])
-def test_a_body_that_is_no_hook_is_refused(body):
+def test_a_malformed_hook_body_is_refused(body):
     with pytest.raises(UnreadableHook):
         read(body)
 
@@ -207,7 +207,7 @@ def test_every_sampled_body_of_the_real_client_is_read():
 # --- what it used ----------------------------------------------------------------
 
 
-def test_the_hook_itself_tells_a_model_call_once_it_is_complete():
+def test_the_hook_reports_a_model_call_once_it_is_complete():
     usage = {"promptTokenCount": 1500, "candidatesTokenCount": 42, "totalTokenCount": 1552}
 
     call = only_call(an_answer(usage))
@@ -217,7 +217,7 @@ def test_the_hook_itself_tells_a_model_call_once_it_is_complete():
     assert read(an_answer(usage, reason=None)).calls == ()
 
 
-def test_cached_tokens_are_told_apart_where_it_tells_them():
+def test_cached_tokens_are_counted_apart_if_reported():
     usage = {
         "promptTokenCount": 1500,
         "cachedContentTokenCount": 1000,
@@ -232,7 +232,7 @@ def test_cached_tokens_are_told_apart_where_it_tells_them():
     assert used == Usage(input=507, cache_read=1000, output=52, reasoning=10)
 
 
-def test_odd_counts_are_none():
+def test_malformed_counts_are_ignored():
     assert (
         only_call(an_answer({"promptTokenCount": "many", "totalTokenCount": -3})).usage == Usage()
     )
@@ -264,20 +264,20 @@ def seen_beside(transcript, **fields):
     return read(body | local_facts(body)).calls
 
 
-def test_the_transcript_tells_what_was_cached(transcript):
+def test_the_transcript_has_the_cached_tokens(transcript):
     (call,) = seen_beside(transcript(a_message("m-1")))
 
     assert call.usage == Usage(input=500, cache_read=1000, output=52, reasoning=10)
     assert (call.call_id, call.source) == ("m-1", "transcript")
 
 
-def test_a_message_told_again_is_one_call(transcript):
+def test_a_message_written_twice_is_one_call(transcript):
     lines = (a_message("m-1"), '{"$set": {}}', a_message("m-1", toolCalls=[]), a_message("m-2"))
 
     assert [call.call_id for call in seen_beside(transcript(*lines))] == ["m-1", "m-2"]
 
 
-def test_only_the_last_calls_of_a_long_transcript_are_told(transcript):
+def test_only_the_last_calls_of_a_long_transcript_are_sent(transcript):
     lines = [a_message(f"m-{n}") for n in range(4000)]
 
     ids = [call.call_id for call in seen_beside(transcript(*lines))]
@@ -300,26 +300,26 @@ def test_a_subagents_calls_are_counted_with_its_session(transcript):
 
 
 @pytest.mark.parametrize("session", ["../chats", ".", ""])
-def test_a_session_of_an_odd_name_reads_no_other_folder(transcript, session):
+def test_a_session_id_cannot_lead_to_another_folder(transcript, session):
     calls = seen_beside(transcript(a_message("m-1")), session_id=session or "/")
 
     assert [call.call_id for call in calls] == ["m-1"]
 
 
-def test_lines_that_cannot_be_read_are_passed_over(transcript):
+def test_unreadable_lines_are_skipped(transcript):
     odd = ("nonsense", "[1]", a_message("", tokens=None), a_message("m-9", tokens="few"), '{"id"')
 
     assert seen_beside(transcript(*odd)) == ()
 
 
-def test_beside_a_transcript_the_hooks_own_count_is_left_out(transcript):
+def test_with_a_transcript_the_hooks_own_count_is_ignored(transcript):
     usage = {"promptTokenCount": 1500, "candidatesTokenCount": 42, "totalTokenCount": 1552}
     body = an_answer(usage, transcript_path=str(transcript(a_message("m-1"))))
 
     assert [call.source for call in read(body | local_facts(body)).calls] == ["transcript"]
 
 
-def test_without_a_transcript_the_hooks_own_count_stands(tmp_path):
+def test_without_a_transcript_the_hooks_own_count_is_used(tmp_path):
     usage = {"promptTokenCount": 1500, "candidatesTokenCount": 42, "totalTokenCount": 1552}
     body = an_answer(usage, transcript_path=str(tmp_path / "none.jsonl"))
 
@@ -333,7 +333,7 @@ def test_proceeding_never_forces_a_permission():
     assert answer(read(a_call()), a_directive()) == {}
 
 
-def test_a_call_that_runs_carries_no_message_for_nobody_would_read_it():
+def test_a_call_that_runs_gets_no_message_because_the_model_would_not_read_it():
     event = read(a_call())
 
     assert not event.takes_messages
@@ -353,7 +353,7 @@ def test_a_second_skipped_call_is_denied_without_the_message_again():
     assert reply == {"decision": "deny", "reason": base.NOT_RUN}
 
 
-def test_a_hold_that_cannot_be_waited_out_does_not_let_the_call_run():
+def test_a_hold_that_outlasts_the_request_does_not_let_the_call_run():
     assert answer(read(a_call()), a_directive(DirectiveAction.HOLD))["decision"] == "deny"
 
 
@@ -373,7 +373,7 @@ def test_a_message_is_added_to_what_the_model_reads(event):
     assert output == {"hookEventName": event, "additionalContext": "note"}
 
 
-def test_beside_a_tools_own_error_a_message_goes_in_its_place():
+def test_a_message_is_added_to_a_tools_own_error():
     event = read(an_end("Could not read file.", error=NOT_FOUND, tool_name="read_file"))
 
     reply = answer(event, a_directive(DirectiveAction.PROCEED, "look in b.txt"))
@@ -391,7 +391,7 @@ def test_at_the_end_a_message_is_the_next_prompt_once():
     assert not second.takes_messages
 
 
-def test_what_it_reports_it_can_do_is_understood_whole():
+def test_its_reported_capabilities_are_all_understood():
     reported = gemini.capabilities(read(a_call()))
 
     assert Capabilities.read(reported).as_mapping() == reported

@@ -172,7 +172,7 @@ def test_an_agent_that_is_asked_to_finish_is_ended_after_its_last_turns(own_inst
     assert [turn["phase"] for turn in ran] == ["done"] * 4 + ["proposed"]
 
 
-def test_what_it_cost_is_what_the_endpoint_says_it_used(installation, looping, person):
+def test_its_cost_is_what_the_endpoint_counted(installation, looping, person):
     story = looping(installation, reads_the_missing_file)
     person.tap(story.card, "inject", message=CORRECTION)
     person.tap(person.open_card(story.run), "terminate")
@@ -193,7 +193,7 @@ def test_what_it_cost_is_what_the_endpoint_says_it_used(installation, looping, p
     assert (len(calls), run["unpriced_calls"]) == (5, 0)
 
 
-def test_the_judge_knows_the_files_there_are(installation, looping, person):
+def test_the_judge_knows_the_existing_files(installation, looping, person):
     story = looping(installation, reads_the_missing_file)
 
     assert story.card["verdict"]["loop"] is True
@@ -201,7 +201,7 @@ def test_the_judge_knows_the_files_there_are(installation, looping, person):
     person.tap(story.card, "terminate")
 
 
-def test_two_held_calls_are_let_go_by_one_tap_and_told_once(installation, looping, person):
+def test_one_tap_releases_two_held_calls_and_its_text_is_given_once(installation, looping, person):
     story = looping(installation, reads_it_twice_at_once)
 
     wait_for(story.both_held)
@@ -214,7 +214,7 @@ def test_two_held_calls_are_let_go_by_one_tap_and_told_once(installation, loopin
     assert story.process.returncode == 0
 
 
-def test_a_call_that_is_let_go_runs(installation, looping, person):
+def test_a_released_call_runs(installation, looping, person):
     story = looping(installation, reads_the_missing_file)
 
     person.tap(story.card, "continue")
@@ -225,7 +225,7 @@ def test_a_call_that_is_let_go_runs(installation, looping, person):
     assert "File not found" in third["error"]
 
 
-def test_a_second_tap_does_nothing_twice(installation, looping, person):
+def test_a_second_tap_has_no_second_effect(installation, looping, person):
     story = looping(installation, reads_it_twice_at_once)
     fields = {"message": CORRECTION, "key": uuid.uuid4().hex}
 
@@ -301,7 +301,7 @@ def test_without_its_server_tools_run_or_are_blocked_as_agreed(
     assert (client.project / "it-ran").exists() is ran
 
 
-def test_a_hold_outlasts_a_restart_of_the_server(own_installation, looping):
+def test_a_hold_survives_a_restart_of_the_server(own_installation, looping):
     story = looping(own_installation, reads_the_missing_file)
 
     own_installation.restart()

@@ -77,7 +77,7 @@ def test_a_command_is_ended_with_all_it_started(kept, person):
     wait_for(lambda: person.run(run)["status"] == "terminated")
 
 
-def test_a_command_stands_still_while_it_is_paused(kept, person):
+def test_a_paused_command_is_stopped(kept, person):
     client, process, run = kept("sh", "-c", "echo $$ > pid; while :; do sleep 0.1; done")
     file = client.project / "pid"
     pid = int(wait_for(lambda: file.exists() and file.read_text()))
@@ -107,7 +107,7 @@ def test_a_paused_command_ends_when_its_key_is_revoked(installation, codex, resp
 
 
 @pytest.mark.parametrize(("code", "status"), [(0, "completed"), (7, "failed")])
-def test_its_exit_status_is_the_commands(kept, person, code, status):
+def test_it_returns_the_exit_status_of_the_command(kept, person, code, status):
     _, process, run = kept("sh", "-c", f"exit {code}")
 
     assert process.wait(PATIENCE_S) == code
@@ -193,7 +193,7 @@ def test_ending_interrupts_the_command_that_runs(working, person):
     wait_for(lambda: person.run(run)["status"] == "terminated")
 
 
-def test_without_hooks_a_pause_interrupts_and_going_on_tells_it_to(working, person):
+def test_without_hooks_a_pause_interrupts_and_continue_resumes(working, person):
     api, client, process, run = working(connected=False)
 
     tap(person, run, "pause")

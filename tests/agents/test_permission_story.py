@@ -86,14 +86,14 @@ def test_a_denial_from_elsewhere_refuses_it_and_its_reason_is_read(terminal_sess
     assert terminal_session.cards()[-1]["resolution"] == "deny"
 
 
-def test_a_yes_at_the_terminal_closes_the_card(terminal_session):
+def test_a_permission_at_the_terminal_closes_the_card(terminal_session):
     terminal_session.screen.press("1")
 
     terminal_session.came_to("resolution", "answered")
     assert terminal_session.ran
 
 
-def test_a_no_at_the_terminal_closes_the_card(terminal_session):
+def test_a_denial_at_the_terminal_closes_the_card(terminal_session):
     terminal_session.screen.press("\x1b")
 
     terminal_session.came_to("resolution", "answered")

@@ -38,7 +38,7 @@ def session(server):
 
 
 def turns(server):
-    return [asked.turn for asked in server.of("POST", "turns/")]
+    return [asked.turn for asked in server.requests_to("POST", "turns/")]
 
 
 def proposals(server):
@@ -116,12 +116,12 @@ def test_a_corrected_agent_answers_from_the_real_file(session, server, model, tm
     assert paths == ["package.json"] * 3 + ["pyproject.toml"]
 
 
-def test_nobody_stepping_in_it_loops_to_its_last_step(session, server, model, tmp_path):
+def test_without_intervention_it_loops_to_its_last_step(session, server, model, tmp_path):
     assert npm_minded(session, model, tmp_path) == ""
     assert {turn["args"]["path"] for turn in proposals(server)} == {"package.json"}
 
 
-def test_a_message_beside_a_call_that_runs_is_read_too(session, server, model, tmp_path):
+def test_a_message_with_a_call_that_runs_is_read_too(session, server, model, tmp_path):
     answer_third_proposal(server, directive("proceed", "Look into pyproject.toml."))
 
     assert npm_minded(session, model, tmp_path) == "This project is version 2.4.1."
@@ -136,7 +136,7 @@ def test_a_stop_ends_the_loop(session, server, model, tmp_path):
     assert len(proposals(server)) == 3
 
 
-def test_each_model_call_tells_its_usage_under_one_id(session, server, model, tmp_path):
+def test_each_model_call_reports_its_usage_under_one_id(session, server, model, tmp_path):
     answer_third_proposal(server, directive("proceed", "See pyproject.toml.", call="skip"))
     npm_minded(session, model, tmp_path)
 
@@ -164,7 +164,7 @@ def two_agents(session, model, tmp_path):
     return answer, desk
 
 
-def test_two_agents_hand_a_matter_to_each_other_for_ever(session, server, model, tmp_path):
+def test_two_agents_hand_a_task_to_each_other_for_ever(session, server, model, tmp_path):
     answer, _ = two_agents(session, model, tmp_path)
 
     assert answer == ""
@@ -198,14 +198,14 @@ def test_the_librarian_reads_everything_and_never_repeats_itself(session, server
     assert len(set(calls)) == len(calls) > 40
 
 
-def test_an_endpoint_that_is_away_is_a_model_that_failed(session, tmp_path):
+def test_an_unreachable_endpoint_raises_model_failed(session, tmp_path):
     away = ChatModel(url="http://127.0.0.1:9/v1", name="x")
 
     with pytest.raises(ModelFailed):
         npm_minded(session, away, tmp_path)
 
 
-def test_an_endpoint_that_knows_no_such_path_is_a_model_that_failed(session, model, tmp_path):
+def test_an_unknown_path_raises_model_failed(session, model, tmp_path):
     lost = ChatModel(url=model.url + "/elsewhere", name="x")
 
     with pytest.raises(ModelFailed, match="404"):

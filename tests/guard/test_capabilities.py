@@ -8,7 +8,7 @@ from guard.adapters.hook import HookEvent
 from guard.sdk.base_session import CAPABILITIES
 
 
-def test_silence_means_it_can():
+def test_an_unreported_capability_counts_as_yes():
     silent = Capabilities.read({})
 
     assert silent.unavailable("codex") == {}
@@ -33,7 +33,7 @@ def test_the_adapters_own_reason_is_shown():
     assert able.unavailable("codex") == {"pause": "It was started without hooks."}
 
 
-def test_moments_stand_soonest_first():
+def test_moments_are_ordered_soonest_first():
     able = Capabilities.read({"inject": ["when_idle", "at_stop", "now"]})
 
     assert able.inject == (InjectAt.NOW, InjectAt.AT_STOP, InjectAt.WHEN_IDLE)
@@ -44,7 +44,7 @@ def test_one_moment_may_come_as_a_word():
 
 
 @pytest.mark.parametrize("odd", [{"inject": ["some day"]}, {"inject": 3}, {"terminate": "magic"}])
-def test_a_word_it_does_not_know_is_as_if_unsaid(odd):
+def test_an_unknown_word_counts_as_not_reported(odd):
     able = Capabilities.read(odd | {"away": 3, "cost": 4, "why": "because"})
 
     assert able == Capabilities()
@@ -55,7 +55,7 @@ def reported_by(client):
 
 
 @pytest.mark.parametrize("reported", [*map(reported_by, ADAPTERS), dict(CAPABILITIES)])
-def test_what_adapters_report_is_understood_whole(reported):
+def test_capabilities_reported_by_adapters_are_all_understood(reported):
     assert Capabilities.read(reported).as_mapping() == reported
 
 

@@ -60,7 +60,7 @@ def test_a_command_fails_by_the_exit_code_of_the_rollout():
     assert (turn.error, turn.result) == ("exit code 2\nno such file", None)
 
 
-def test_a_command_that_says_nothing_may_have_failed_too():
+def test_a_command_without_output_may_have_failed():
     assert only_turn(a_call("PostToolUse", tool_response="", guard={"exit_code": 1})).error
 
 
@@ -73,17 +73,17 @@ def test_a_command_that_says_nothing_may_have_failed_too():
         ("a file about how a\nprocess exited", False),
     ],
 )
-def test_without_a_rollout_the_output_itself_may_tell(output, failed):
+def test_without_a_rollout_the_exit_code_is_read_from_the_output(output, failed):
     assert bool(only_turn(a_call("PostToolUse", tool_response=output)).error) is failed
 
 
-def test_the_rollouts_exit_code_is_believed_more_than_the_output():
+def test_the_rollouts_exit_code_comes_before_the_outputs():
     fields = {"tool_response": "Exit code: 3\n", "guard": {"exit_code": 0}}
 
     assert only_turn(a_call("PostToolUse", **fields)).error is None
 
 
-def test_model_calls_of_the_rollout_are_told_without_the_cache_in_their_input():
+def test_model_calls_of_the_rollout_exclude_cached_tokens_from_input():
     model_call = {"id": "resp_1", "usage": USED, "timestamp": "2026-11-21T21:08:32.487Z"}
 
     (call,) = read(
@@ -112,13 +112,13 @@ def test_a_session_end_ends():
 
 
 @pytest.mark.parametrize("body", [{}, {"hook_event_name": "Stop"}, {"session_id": "s"}])
-def test_what_is_no_hook_body_is_refused(body):
+def test_a_malformed_hook_body_is_refused(body):
     with pytest.raises(UnreadableHook):
         read(body)
 
 
 @pytest.mark.parametrize("odd", [None, 3, [], {"pid": "x", "exit_code": -1, "model_calls": 7}])
-def test_odd_facts_are_as_if_untold(odd):
+def test_malformed_facts_are_ignored(odd):
     body = a_call("PostToolUse", tool_response={"content": [{"text": "hi"}]}, guard=odd)
 
     turn = only_turn(body)
@@ -138,7 +138,7 @@ def test_it_can_be_ended_only_where_its_process_is_known():
     assert "guard run" in capabilities(read(in_an_ide))["why"]["terminate"]
 
 
-def test_only_the_forwarder_waits_over_a_restart():
+def test_only_the_forwarder_waits_across_a_restart():
     assert capabilities(read(a_body("Stop", guard={})))["away"] == "waits"
     assert capabilities(read(a_body("Stop")))["away"] == "runs"
 
@@ -147,11 +147,11 @@ def test_only_the_forwarder_waits_over_a_restart():
 
 
 @pytest.mark.parametrize("event", HOOKS)
-def test_going_on_says_nothing(event):
+def test_proceed_answers_nothing(event):
     assert answer(read(a_body(event)), a_directive()) == {}
 
 
-def test_a_note_goes_beside_the_call():
+def test_a_message_goes_with_the_call():
     for event in ("PreToolUse", "PostToolUse", "UserPromptSubmit"):
         reply = answer(read(a_body(event)), a_directive("mind the gap"))
 
@@ -172,7 +172,7 @@ def test_a_denial_always_has_a_reason():
     assert event_output(held)["permissionDecisionReason"] == STILL_HELD
 
 
-def test_before_a_tool_nothing_is_said_that_codex_refuses():
+def test_before_a_tool_no_field_that_codex_refuses_is_sent():
     """`continue: false` there is an error to Codex, and the tool runs."""
     reply = answer(read(a_call(guard={"pid": 77})), STOP)
 
@@ -222,7 +222,7 @@ def ran(call, code):
     return {"type": "event_msg", "payload": {"type": "item_completed", "item": item}}
 
 
-def test_the_rollout_tells_what_a_command_came_to(tmp_path):
+def test_the_rollout_has_the_exit_code_of_a_command(tmp_path):
     path = a_rollout(
         tmp_path / "r.jsonl",
         asked_for("call_0"),
@@ -239,7 +239,7 @@ def test_the_rollout_tells_what_a_command_came_to(tmp_path):
     assert [call["id"] for call in found["model_calls"]] == ["resp_0", "resp_1"]
 
 
-def test_what_a_call_that_never_ran_had_cost_is_told_by_the_next_hook(tmp_path):
+def test_the_cost_of_a_call_that_never_ran_is_reported_by_the_next_hook(tmp_path):
     path = a_rollout(tmp_path / "r.jsonl", asked_for("call_0"), used("resp_0"), used("resp_1"))
 
     found = codex_rollout.rollout_facts(a_body("Stop", transcript_path=path))
@@ -248,7 +248,7 @@ def test_what_a_call_that_never_ran_had_cost_is_told_by_the_next_hook(tmp_path):
     assert "exit_code" not in found
 
 
-def test_a_long_session_tells_its_last_calls(tmp_path):
+def test_a_long_session_reports_its_last_calls(tmp_path):
     path = a_rollout(tmp_path / "r.jsonl", *(used(f"resp_{n}") for n in range(99)))
 
     found = codex_rollout.rollout_facts(a_body("Stop", transcript_path=path))
@@ -258,7 +258,7 @@ def test_a_long_session_tells_its_last_calls(tmp_path):
 
 
 @pytest.mark.parametrize("path", ["", "/nowhere/at/all.jsonl", "."])
-def test_without_a_rollout_nothing_is_told(path):
+def test_without_a_rollout_there_are_no_facts(path):
     found = codex_rollout.rollout_facts(a_call("PostToolUse", transcript_path=path))
 
     assert not any(found.values())
@@ -281,7 +281,7 @@ def test_every_hook_is_subscribed_to_and_holds_no_key():
     assert hooks["PreToolUse"]["command"] == "'/o p/guard' hook codex"
 
 
-def test_what_was_there_is_kept_and_left():
+def test_other_entries_are_kept_on_connect_and_disconnect():
     assert (
         SETTINGS.connected(THEIRS, WIRING)["hooks"]["PreToolUse"][0]
         == THEIRS["hooks"]["PreToolUse"][0]
@@ -295,12 +295,12 @@ def test_connecting_twice_changes_nothing_more():
     )
 
 
-def test_each_time_out_outlasts_the_one_inside_it():
+def test_each_time_out_is_longer_than_the_one_inside_it():
     hooks = SETTINGS.hooks_by_event(SETTINGS.connected({}, WIRING))
 
     assert hooks["PreToolUse"]["timeout"] == HOOK_HOLD_S > 3600 + FORWARDER_EARLY_S
     assert hooks["PostToolUse"]["timeout"] == REPORT_HOOK_S > REPORT_S
 
 
-def test_the_person_is_told_that_hooks_want_a_review():
+def test_the_person_is_told_to_review_the_hooks():
     assert "/hooks" in " ".join(adapter_of("codex").advice)

@@ -57,13 +57,13 @@ class Server(LoopbackServer):
         self.answer_poll = self._poll
         self.stood_still_when_it_said_so = []
 
-    def answer(self, asked):
-        if asked.method == "GET" and asked.path.endswith("/runs/run-1/"):
+    def answer(self, request):
+        if request.method == "GET" and request.path.endswith("/runs/run-1/"):
             return 200, {"id": "run-1", "status": "running"}
-        return super().answer(asked)
+        return super().answer(request)
 
-    def _poll(self, asked):
-        query = parse_qs(urlsplit(asked.path).query)
+    def _poll(self, request):
+        query = parse_qs(urlsplit(request.path).query)
         if "after" not in query:
             return 200, directive(version=1)
         if query["after"] == ["1"]:
@@ -94,7 +94,7 @@ def play(tmp_path, monkeypatch):
     return drive
 
 
-def test_a_paused_run_is_said_to_stand_still_only_once_its_turn_is_interrupted(play):
+def test_a_paused_run_counts_as_stopped_only_after_its_turn_is_interrupted(play):
     _, server = play(directive("stop", version=3))
 
     assert set(server.stood_still_when_it_said_so) == {True}

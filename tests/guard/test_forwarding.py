@@ -34,13 +34,13 @@ class World:
     """A server by script, and a clock that only sleeping moves."""
 
     def __init__(self, *script):
-        self.script, self.asked, self.now = list(script), [], 0.0
+        self.script, self.requests, self.now = list(script), [], 0.0
         self.probed = YES
 
     def send(self, request):
         if request.body["hook_event_name"] == "Probe":
             return self.probed
-        self.asked.append(request)
+        self.requests.append(request)
         answer = self.script.pop(0) if len(self.script) > 1 else self.script[0]
         if isinstance(answer, After):
             self.now, answer = self.now + answer.seconds, answer.answered
@@ -67,11 +67,11 @@ class World:
         )
 
 
-def test_it_goes_on_waiting_over_a_restart():
+def test_it_keeps_waiting_across_a_restart():
     world = World(CUT, REFUSED, REFUSED, Response(status=503), YES)
 
     assert world.forward() == {"it": "ran"}
-    assert len({str(request.body) for request in world.asked}) == 1
+    assert len({str(request.body) for request in world.requests}) == 1
 
 
 def test_a_server_that_is_away_from_the_start_is_not_waited_for():
@@ -79,7 +79,7 @@ def test_a_server_that_is_away_from_the_start_is_not_waited_for():
 
     with pytest.raises(ServerAway):
         world.forward()
-    assert len(world.asked) == 1
+    assert len(world.requests) == 1
 
 
 def test_a_server_that_does_not_come_back_is_given_up():
@@ -90,22 +90,22 @@ def test_a_server_that_does_not_come_back_is_given_up():
     assert MAX_OUTAGE_S - 2 <= world.now <= MAX_OUTAGE_S
 
 
-def test_a_server_that_stands_still_from_the_start_is_not_waited_for():
+def test_a_server_frozen_from_the_start_is_not_waited_for():
     world = World(After(40, ServerSilent(had_answered=False)))
 
     with pytest.raises(ServerAway):
         world.forward()
-    assert len(world.asked) == 1
+    assert len(world.requests) == 1
 
 
-def test_a_server_that_stood_still_while_it_held_a_call_is_asked_again():
+def test_a_server_that_froze_while_it_held_a_call_is_asked_again():
     silent = After(40, ServerSilent(had_answered=False))
     world = World(After(100, ServerSilent(had_answered=True)), silent, silent, YES)
 
     assert world.forward() == {"it": "ran"}
 
 
-def test_restarts_in_a_row_are_each_waited_for():
+def test_each_of_several_restarts_is_waited_for():
     away = [REFUSED] * int(MAX_OUTAGE_S - 10)
     world = World(CUT, *away, CUT, *away, YES)
 
@@ -120,38 +120,38 @@ def test_it_gives_up_before_its_own_time_is_over():
     assert world.now < 30
 
 
-def test_each_asking_has_the_time_that_is_left():
+def test_each_request_has_the_time_that_is_left():
     world = World(CUT, REFUSED, YES)
     world.forward(timeout_s=100)
 
-    left_s = [request.timeout_s for request in world.asked]
+    left_s = [request.timeout_s for request in world.requests]
     assert (left_s[0], left_s[2]) == (100, 100 - world.now)
     assert left_s[0] > left_s[1] > left_s[2]
 
 
-def test_those_that_a_restart_cut_off_together_do_not_ask_in_step():
+def test_forwarders_that_a_restart_cut_off_do_not_all_retry_at_once():
     worlds = [World(CUT, *[REFUSED] * 3, YES) for _ in range(20)]
     for world in worlds:
         world.forward(timeout_s=100)
 
-    moments = [{world.asked[n].timeout_s for world in worlds} for n in range(1, 5)]
+    moments = [{world.requests[n].timeout_s for world in worlds} for n in range(1, 5)]
     assert [len(each) for each in moments] == [20] * 4
 
 
 @pytest.mark.parametrize("before", [[], [CUT]])
-def test_a_server_that_says_no_is_believed(before):
+def test_a_refusal_of_the_server_is_final(before):
     with pytest.raises(ServerRefused):
         World(*before, NO).forward()
 
 
 @pytest.mark.parametrize("page", [Response(status=200), Response(status=403)])
-def test_a_page_is_no_answer(page):
+def test_a_proxys_page_is_no_answer(page):
     with pytest.raises(ServerAway, match=str(page.status)):
         World(page).forward()
 
 
 @pytest.mark.parametrize("page", [Response(status=200), Response(status=403), Response(status=404)])
-def test_a_page_while_a_server_restarts_is_waited_out(page):
+def test_a_proxys_page_during_a_restart_is_waited_out(page):
     assert World(CUT, REFUSED, *[page] * 20, YES).forward() == {"it": "ran"}
 
 
@@ -161,7 +161,7 @@ def test_a_proxy_without_a_server_is_no_restart():
 
 
 @pytest.mark.parametrize("status", [502, 504, 524])
-def test_a_proxy_that_does_not_wait_as_long_is_asked_again_and_again(status):
+def test_a_proxy_with_a_shorter_timeout_is_asked_again(status):
     cut_off = [After(60, Response(status=status))] * 30
 
     assert World(*cut_off, YES).forward() == {"it": "ran"}
@@ -182,7 +182,7 @@ def test_a_server_that_restarts_behind_its_proxy_is_waited_for():
     assert world.forward() == {"it": "ran"}
 
 
-def test_a_line_that_went_dead_under_a_hold_is_no_answer():
+def test_a_connection_that_died_during_a_hold_is_no_answer():
     dead = After(90, TimeoutError("connection timed out"))
 
     assert World(dead, REFUSED, YES).forward() == {"it": "ran"}
@@ -196,7 +196,7 @@ class Server(LoopbackServer):
         self.left, self.thawed = answers, threading.Event()
 
     def answer(self, asked):
-        self.asked.append(asked)
+        self.requests.append(asked)
         is_probe = asked.body["hook_event_name"] == "Probe"
         if not is_probe or self.left <= 0:
             self.thawed.wait(60)
@@ -206,7 +206,7 @@ class Server(LoopbackServer):
 
 # What it answers, it answers in that time.
 @pytest.mark.parametrize(("answers", "early_s"), [(0, 0.1), (1, 1.0), (2, 1.0)])
-def test_a_server_that_keeps_its_connections_and_answers_nobody_is_given_up(
+def test_a_server_that_accepts_connections_and_never_answers_is_given_up(
     monkeypatch, answers, early_s
 ):
     monkeypatch.setattr(forwarding, "EARLY_PROBES_S", (0.05, 0.1))
@@ -229,7 +229,7 @@ def test_a_server_that_keeps_its_connections_and_answers_nobody_is_given_up(
     server.stop()
 
 
-def test_a_held_call_is_answered_though_it_was_asked_about_meanwhile(monkeypatch):
+def test_probes_do_not_disturb_a_held_call(monkeypatch):
     monkeypatch.setattr(forwarding, "EARLY_PROBES_S", ())
     monkeypatch.setattr(forwarding, "PROBE_INTERVAL_S", 0.05)
     server = Server(answers=1_000)
@@ -239,7 +239,7 @@ def test_a_held_call_is_answered_though_it_was_asked_about_meanwhile(monkeypatch
 
     connection = replace(HERE, url=server.url)
     assert forward(connection, {"hook_event_name": "PreToolUse"}, timeout_s=60) == {"it": "ran"}
-    assert sum(asked.body["hook_event_name"] == "PreToolUse" for asked in server.asked) == 1
+    assert sum(asked.body["hook_event_name"] == "PreToolUse" for asked in server.requests) == 1
     server.stop()
 
 
@@ -259,7 +259,7 @@ class Busy(LoopbackServer):
 
 
 @pytest.mark.parametrize("early", [(0.05,), ()])
-def test_an_answer_does_not_wait_for_what_was_asked_beside_it(monkeypatch, early):
+def test_an_answer_does_not_wait_for_a_probe(monkeypatch, early):
     monkeypatch.setattr(forwarding, "EARLY_PROBES_S", early)
     monkeypatch.setattr(forwarding, "EARLY_PROBE_TIMEOUT_S", 60.0)
     monkeypatch.setattr(forwarding, "PROBE_INTERVAL_S", 0.05 if not early else 30.0)
@@ -276,5 +276,5 @@ def test_an_answer_does_not_wait_for_what_was_asked_beside_it(monkeypatch, early
 
 
 def let_go_after(server, *, probes):
-    wait_for(lambda: len(server.asked) > probes)
+    wait_for(lambda: len(server.requests) > probes)
     server.thawed.set()

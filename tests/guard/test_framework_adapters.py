@@ -97,7 +97,7 @@ def test_litellm_counts_what_was_written_to_a_cache_inside_its_prompt():
     assert litellm_usage(usage) == expected
 
 
-def test_a_model_that_tells_no_counts_has_no_usage():
+def test_a_model_without_counts_has_no_usage():
     assert langchain_usage(None) is None
 
 

@@ -41,7 +41,7 @@ def test_it_ends_with_the_message():
     assert server.message() == "look in b.py"
 
 
-def test_it_asks_from_where_the_rest_began():
+def test_it_asks_from_the_beginning_of_the_rest():
     server = Server({"since": 7}, {"over": True})
 
     assert server.message() is None
@@ -59,11 +59,11 @@ def test_a_server_that_is_away_is_asked_again_later():
 
 
 @pytest.mark.parametrize("answer", [ServerRefused(403, "no"), None, [], "odd"])
-def test_an_answer_that_is_none_ends_the_wait(answer):
+def test_an_unusable_answer_ends_the_wait(answer):
     assert Server(answer).message() is None
 
 
-def test_a_session_that_does_not_live_on_is_not_waited_beside():
+def test_a_session_that_ends_with_its_answer_is_not_waited_for():
     connection = Connection(client="codex", place="*", url="http://127.0.0.1:9", key="k")
 
     assert wait_while_idle(adapter_of("codex"), connection, {}, HookWiring()) == REST_STATUS
@@ -79,7 +79,7 @@ def test_a_session_that_does_not_live_on_is_not_waited_beside():
         ({}, False),
     ],
 )
-def test_only_a_session_that_stays_open_is_waited_beside(environment, lives_on):
+def test_only_a_session_that_stays_open_is_waited_for(environment, lives_on):
     assert stays_open(environment) is lives_on
 
 

@@ -39,7 +39,7 @@ def test_a_session_inside_a_guarded_command_belongs_to_the_commands_run(monkeypa
     assert body_with_parent("claude-code", START)["parent_run"] == "night-shift"
 
 
-def test_a_session_started_by_a_person_names_nobody():
+def test_a_session_started_by_a_person_has_no_parent():
     assert body_with_parent("claude-code", START) == START
 
 
@@ -49,7 +49,7 @@ def test_a_session_is_not_its_own_parent(monkeypatch):
     assert body_with_parent("claude-code", START) == START
 
 
-def test_what_a_session_starts_from_its_shell_finds_it_as_its_parent(monkeypatch, tmp_path):
+def test_processes_started_from_a_sessions_shell_name_it_as_parent(monkeypatch, tmp_path):
     script = tmp_path / "session env.sh"
     script.write_text("export OTHER=1\n")
     monkeypatch.setenv("CLAUDE_ENV_FILE", str(script))
@@ -71,7 +71,7 @@ def test_a_session_id_that_is_a_shell_command_stays_text(monkeypatch, tmp_path):
     assert "='claude-code:x; touch pwned'\n" in (tmp_path / "env.sh").read_text()
 
 
-def test_a_file_that_cannot_be_written_stops_nothing(monkeypatch, tmp_path):
+def test_an_unwritable_env_file_stops_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv("CLAUDE_ENV_FILE", str(tmp_path / "gone" / "env.sh"))
 
     export_parent("claude-code", START)
@@ -100,7 +100,7 @@ def test_a_fork_whose_command_line_cannot_be_read_is_a_run_of_its_own(monkeypatc
 
 
 @pytest.mark.parametrize("named", ["", 7, None, ["x"], "x" * 201])
-def test_a_parent_that_is_no_key_is_none(named):
+def test_an_invalid_parent_key_is_ignored(named):
     assert parent_of({"parent_run": named}) == (None, "child")
 
 

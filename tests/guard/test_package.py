@@ -65,7 +65,7 @@ def test_importing_it_loads_the_standard_library_and_rapidfuzz_only():
 @pytest.mark.parametrize(
     "module", ["guard.sdk.session", "guard.hooks.command", "guard.hooks.forwarding"]
 )
-def test_what_starts_often_loads_no_asyncio(module):
+def test_modules_that_start_often_load_no_asyncio(module):
     loaded = in_a_fresh_process(f"import sys, {module}; print(*sys.modules)").split()
 
     assert "asyncio" not in loaded

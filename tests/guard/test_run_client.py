@@ -34,11 +34,11 @@ def asks_again_at_once(monkeypatch):
 class OneRun(LoopbackServer):
     """Has one run, which is running and has no turns."""
 
-    def answer(self, asked):
-        if asked.method == "GET" and asked.path.endswith("/runs/run-1/"):
-            self.asked.append(asked)
+    def answer(self, request):
+        if request.method == "GET" and request.path.endswith("/runs/run-1/"):
+            self.requests.append(request)
             return 200, {"id": "run-1", "status": "running", "turns": 0}
-        return super().answer(asked)
+        return super().answer(request)
 
 
 class RefusesToSay(OneRun):
@@ -57,7 +57,7 @@ def server():
     serving.stop()
 
 
-def test_who_is_refused_a_directive_does_not_ask_again_and_again(server, capsys):
+def test_a_refused_directive_is_not_asked_for_again(server, capsys):
     client = RunClient(Connection(client="run", place="", url=server.url, key="k"))
     reporter = Reporter(client, OPENING, on_directive=lambda _: None, pauses=False)
     server.await_polls()
@@ -65,8 +65,8 @@ def test_who_is_refused_a_directive_does_not_ask_again_and_again(server, capsys)
         reporter.report_turn(Turn(role=Role.ASSISTANT, content=f"{number}"))
     reporter.finish("completed")
 
-    assert len(server.of("POST", "/turns/")) == 20
-    assert len(server.of("GET", "/directive/")) == 1
+    assert len(server.requests_to("POST", "/turns/")) == 20
+    assert len(server.requests_to("GET", "/directive/")) == 1
     assert "not for this key" in capsys.readouterr().err
 
 
@@ -83,11 +83,11 @@ def test_an_empty_object_is_no_refusal_of_a_directive(monkeypatch):
     server.stop()
 
 
-def test_a_server_that_has_too_much_to_do_is_asked_again():
-    asked = itertools.count()
+def test_a_busy_server_is_asked_again():
+    attempts = itertools.count()
 
     def ask():
-        if next(asked) == 0:
+        if next(attempts) == 0:
             raise ServerAway("it answers 429")
         return "answered"
 
@@ -101,19 +101,19 @@ class SaysNo(OneRun):
         super().__init__()
         self.ending, self.status = ending, status
 
-    def answer(self, asked):
-        path = asked.path.split("?")[0]
+    def answer(self, request):
+        path = request.path.split("?")[0]
         if path.endswith(self.ending):
-            self.asked.append(asked)
+            self.requests.append(request)
             return self.status, {"code": "no", "detail": "not now"}
         if "/hooks/" in path:
             return 200, {"missioncontrol": "1"}
-        return super().answer(asked)
+        return super().answer(request)
 
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize("ending", ["/hooks/codex/", "/runs/"])
-def test_a_command_runs_beside_a_server_that_has_too_much_to_do(ending, status, tmp_path):
+def test_a_command_runs_while_the_server_is_busy(ending, status, tmp_path):
     done = guard_run(SaysNo(ending, status), "open", "exit 7", home=tmp_path)
 
     assert done.returncode == 7
@@ -121,7 +121,7 @@ def test_a_command_runs_beside_a_server_that_has_too_much_to_do(ending, status, 
 
 @pytest.mark.parametrize("status", [403, 429, 503])
 @pytest.mark.parametrize("ending", ["/hooks/codex/", "/runs/"])
-def test_to_fail_closed_nothing_starts_beside_such_a_server(ending, status, tmp_path):
+def test_to_fail_closed_nothing_starts_while_the_server_is_busy(ending, status, tmp_path):
     done = guard_run(SaysNo(ending, status), "closed", "echo ran", home=tmp_path)
 
     assert (done.returncode, done.stdout) == (NOT_STARTED, "")
@@ -146,7 +146,9 @@ def test_a_command_that_is_no_program_leaves_no_run_open(tmp_path):
 
     assert done.returncode == NOT_RUNNABLE
     assert "cannot be run: Permission denied" in done.stderr
-    assert [asked.body for asked in server.of("PATCH", "/runs/run-1/")] == [{"status": "failed"}]
+    assert [request.body for request in server.requests_to("PATCH", "/runs/run-1/")] == [
+        {"status": "failed"}
+    ]
 
 
 def test_a_command_whose_run_is_refused_is_not_left_alone(tmp_path):
@@ -223,19 +225,21 @@ class KeptRun(OneRun):
         self.answer_poll = lambda _: next(((200, one) for one in left), (204, None))
         self.refuses_run = False
 
-    def answer(self, asked):
-        if self.refuses_run and asked.method == "GET" and asked.path.endswith("/runs/run-1/"):
+    def answer(self, request):
+        if self.refuses_run and request.method == "GET" and request.path.endswith("/runs/run-1/"):
             return 401, {"code": "not_signed_in"}
-        return (200, {"missioncontrol": "1"}) if "/hooks/" in asked.path else super().answer(asked)
+        return (
+            (200, {"missioncontrol": "1"}) if "/hooks/" in request.path else super().answer(request)
+        )
 
 
 def test_a_paused_command_that_was_ended_waits_no_longer(keep):
     server, command = keep(directive("hold", version=1), directive("stop", version=2))
     server.await_polls(3)
 
-    asked = ["keeper=1" in poll.path for poll in server.of("GET", "/directive/")]
+    is_supervisor = ["keeper=1" in poll.path for poll in server.requests_to("GET", "/directive/")]
     assert (command.does(), command.does()) == ("pause", "end")
-    assert asked[:3] == [True, False, True]
+    assert is_supervisor[:3] == [True, False, True]
 
 
 @pytest.mark.parametrize("fail", ["open", "closed"])
@@ -249,7 +253,7 @@ def test_a_paused_command_whose_key_is_revoked_ends(keep, fail):
 
 
 @pytest.mark.parametrize("fail", ["open", "closed"])
-def test_a_command_that_is_held_anew_when_its_key_is_revoked_ends(keep, fail):
+def test_a_command_held_again_when_its_key_is_revoked_ends(keep, fail):
     server, command = keep(directive("hold", version=1), fail=fail)
     assert command.does() == "pause"
 
@@ -262,7 +266,7 @@ def test_a_command_that_is_held_anew_when_its_key_is_revoked_ends(keep, fail):
 
 
 @pytest.mark.parametrize("page", [(403, None), (403, {"message": "Forbidden"}), (200, None)])
-def test_a_page_that_stands_between_does_not_end_a_paused_command(keep, page):
+def test_a_proxys_page_does_not_end_a_paused_command(keep, page):
     directives = [directive("hold", version=1), directive("proceed", version=2)]
     answers = iter([(200, directives[0]), page, (200, directives[1])])
 
@@ -272,13 +276,15 @@ def test_a_page_that_stands_between_does_not_end_a_paused_command(keep, page):
 
 
 @pytest.mark.parametrize(("fail", "then"), [("open", "go on"), ("closed", "pause")])
-def test_to_fail_open_a_paused_command_goes_on_until_its_server_is_back(
+def test_to_fail_open_a_paused_command_continues_until_its_server_is_back(
     keep, monkeypatch, fail, then
 ):
     monkeypatch.setattr(run_client, "MAX_HELD_OUTAGE_S", 0)
     held = directive("hold", version=1)
 
-    _, command = keep(fail=fail, poll=lambda asked: (503 if "after=" in asked.path else 200, held))
+    _, command = keep(
+        fail=fail, poll=lambda request: (503 if "after=" in request.path else 200, held)
+    )
 
     assert [command.does() for _ in range(3)] == ["pause", then, "pause"]
 
@@ -305,7 +311,7 @@ PRINTS_ITS_NUMBER = "echo $$ > $0; while :; do sleep 0.1; done"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_paused_command_hears_a_signal_that_ends_it(paused, number):
+def test_a_paused_command_gets_a_signal_that_ends_it(paused, number):
     supervisor, pid = paused
 
     supervisor.send_signal(number)
@@ -319,9 +325,9 @@ class InterruptedWhileItOpens(OneRun):
 
     process = None
 
-    def answer(self, asked):
-        answer = super().answer(asked)
-        if asked.path == "/api/v1/runs/" and len(self.of("POST", "/runs/")) == 1:
+    def answer(self, request):
+        answer = super().answer(request)
+        if request.path == "/api/v1/runs/" and len(self.requests_to("POST", "/runs/")) == 1:
             self.process.send_signal(signal.SIGINT)
         return answer
 
@@ -335,9 +341,11 @@ def test_a_run_whose_opening_was_interrupted_is_ended():
         status = process.wait(120)
     server.stop()
 
-    opened = server.of("POST", "/runs/")
-    assert len({asked.body["key"] for asked in opened}) == 1
-    assert [asked.body for asked in server.of("PATCH", "/runs/run-1/")] == [{"status": "failed"}]
+    opened = server.requests_to("POST", "/runs/")
+    assert len({request.body["key"] for request in opened}) == 1
+    assert [request.body for request in server.requests_to("PATCH", "/runs/run-1/")] == [
+        {"status": "failed"}
+    ]
     assert status == INTERRUPTED_STATUS
 
 
@@ -357,5 +365,7 @@ def test_a_run_that_was_interrupted_before_its_command_began_is_ended(monkeypatc
     with pytest.raises(KeyboardInterrupt):
         run_supervised(Namespace(command_line=["true"], name=None), connection, is_one_run=True)
 
-    assert [asked.body for asked in server.of("PATCH", "/runs/run-1/")] == [{"status": "failed"}]
+    assert [request.body for request in server.requests_to("PATCH", "/runs/run-1/")] == [
+        {"status": "failed"}
+    ]
     server.stop()

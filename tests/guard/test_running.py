@@ -100,12 +100,12 @@ def test_a_prompt_is_read_as_codex_reads_it(monkeypatch, words, piped, prompt):
         ["exec", "outside of git"],
     ],
 )
-def test_what_cannot_be_driven_is_said(words):
+def test_a_command_that_cannot_be_driven_is_explained(words):
     assert "is not steered" in refusal(*words)
 
 
 @pytest.mark.parametrize("words", [[], ["Mend it."], ["resume"]])
-def test_its_own_screen_is_left_to_it(words):
+def test_the_interactive_screen_is_not_driven(words):
     assert refusal(*words) == codex_exec.SCREEN_NOT_STEERED
 
 
@@ -156,7 +156,7 @@ def test_to_fail_closed_it_starts_nothing_unwatched(home, capsys):
 # --- notes -----------------------------------------------------------------------
 
 
-def test_a_session_is_noted_where_somebody_keeps_it(home, monkeypatch):
+def test_a_session_under_guard_run_is_noted(home, monkeypatch):
     session_notes.note_session("codex", "unkept")
     monkeypatch.setenv(session_notes.NOTES_VARIABLE, str(home))
     session_notes.note_session("codex", "a/../b")
@@ -166,7 +166,7 @@ def test_a_session_is_noted_where_somebody_keeps_it(home, monkeypatch):
     assert session_notes.noted_sessions(home / "nowhere") == set()
 
 
-def test_a_kept_session_can_be_ended_and_a_steered_one_told_now(monkeypatch):
+def test_a_supervised_session_can_be_ended_and_a_steered_one_gets_texts_now(monkeypatch):
     monkeypatch.setenv(session_notes.NOTES_VARIABLE, "/somewhere")
     monkeypatch.setenv(session_notes.STEERED_VARIABLE, "1")
     body = {
@@ -191,7 +191,7 @@ def a_command(**fields):
     return item | {"commandActions": actions, "aggregatedOutput": "a\n", "exitCode": 0} | fields
 
 
-def test_a_command_is_told_as_its_hooks_would_tell_it():
+def test_a_command_is_reported_as_its_hooks_would_report_it():
     turn = turn_of(a_command())
 
     assert (turn.key, turn.tool, turn.args) == ("call_1", "Bash", {"command": "ls"})
@@ -202,7 +202,7 @@ def test_a_failed_command_has_an_error():
     assert turn_of(a_command(exitCode=2, aggregatedOutput="no\n")).error == "exit code 2\nno"
 
 
-def test_several_commands_in_one_are_told_whole():
+def test_several_commands_in_one_line_are_reported_whole():
     actions = [{"command": "cd x"}, {"command": "ls"}]
 
     assert turn_of(a_command(commandActions=actions)).args == {"command": "/bin/bash -lc ls"}
@@ -226,7 +226,7 @@ def test_a_tool_of_a_server_has_its_result_or_error():
     assert turn_of(item).tool == "mcp__git__log"
 
 
-def test_messages_are_told_by_who_said_them():
+def test_messages_are_reported_with_their_role():
     asked = {"type": "userMessage", "id": "u", "content": [{"type": "text", "text": "Go."}]}
 
     assert (turn_of(asked).role, turn_of(asked).content) == (Role.USER, "Go.")
@@ -246,7 +246,7 @@ def used(total):
     return read_call_usage({"turnId": "t", "tokenUsage": {"last": counts, "total": counts}})
 
 
-def test_a_turn_waits_for_what_its_model_call_used():
+def test_a_turn_waits_for_the_usage_of_its_model_call():
     ledger = UsageLedger()
 
     assert ledger.add_turn(a_text("a")) == []
@@ -254,7 +254,7 @@ def test_a_turn_waits_for_what_its_model_call_used():
     assert (paid.key, paid.call_id) == ("a", "t:7")
 
 
-def test_of_two_turns_of_one_call_the_first_pays():
+def test_usage_goes_to_the_first_of_two_turns_of_one_call():
     ledger = UsageLedger()
     ledger.add_turn(a_text("a"))
     ledger.add_turn(a_text("b"))
@@ -262,7 +262,7 @@ def test_of_two_turns_of_one_call_the_first_pays():
     assert [turn.call_id for turn in ledger.add_usage(used(7))] == ["t:7", None]
 
 
-def test_use_that_is_told_early_is_paid_by_the_next_turn():
+def test_usage_reported_early_goes_to_the_next_turn():
     ledger = UsageLedger()
 
     assert ledger.add_usage(used(7)) == []
@@ -276,7 +276,7 @@ def test_a_persons_turn_waits_for_nothing():
     assert UsageLedger().add_turn(None) == []
 
 
-def test_at_the_end_nothing_is_left_untold():
+def test_at_the_end_waiting_turns_and_usage_are_flushed():
     ledger = UsageLedger()
     ledger.add_turn(a_text("a"))
     ledger.add_usage(used(7))

@@ -87,7 +87,7 @@ def test_the_command_reads_what_the_person_types(terminal):
     assert person.status() == 3
 
 
-def test_ctrl_c_is_the_commands_own(terminal):
+def test_ctrl_c_goes_to_the_command(terminal):
     person = terminal("sh", "-c", "trap 'echo caught; exit 5' INT; echo ready; read line")
 
     assert person.shows(b"ready")
@@ -97,7 +97,7 @@ def test_ctrl_c_is_the_commands_own(terminal):
     assert person.status() == 5
 
 
-def test_ctrl_c_ends_a_command_that_stands_still(terminal):
+def test_ctrl_c_ends_a_stopped_command(terminal):
     server = KeptRun(directive("hold", version=1))
     server.start()
     person = terminal(

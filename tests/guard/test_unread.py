@@ -37,7 +37,7 @@ def test_it_ends_when_nobody_reads_its_answer_any_more(watcher):
     assert watcher.wait(60) == 0
 
 
-def test_it_goes_on_while_somebody_reads(watcher):
+def test_it_continues_while_somebody_reads(watcher):
     assert watcher.stdout.readline() == b"watching\n"
 
     watcher.stdin.close()

@@ -23,7 +23,7 @@ def environment(server, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch):
+def short_pauses(monkeypatch):
     """A server that is away is looked for again at once."""
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.05)
     monkeypatch.setattr(background, "MAX_PAUSE_S", 0.1)
@@ -36,5 +36,5 @@ def outbox(tmp_path):
 
 
 @pytest.fixture
-def where(server, outbox):
+def session_options(server, outbox):
     return {"url": server.url, "key": "mc_k", "agent": "coder", "outbox": outbox}

@@ -14,11 +14,11 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-Answering = Callable[["Asked"], tuple[int, Any]]
+AnswerFunction = Callable[["ReceivedRequest"], tuple[int, Any]]
 PROCEED = {"version": 1, "action": "proceed", "call": "run", "reason": None, "messages": []}
 
 
-class Asked:
+class ReceivedRequest:
     """One request as the server read it."""
 
     def __init__(self, method: str, path: str, headers: Any, body: Any) -> None:
@@ -43,9 +43,9 @@ class LoopbackServer:
     """Serves on one port; may stop and come back there, as a restart does."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
-        self.answer_turn: Answering = lambda _: (200, directive())
-        self.answer_poll: Answering = lambda _: (204, None)
+        self.requests: list[ReceivedRequest] = []
+        self.answer_turn: AnswerFunction = lambda _: (200, directive())
+        self.answer_poll: AnswerFunction = lambda _: (204, None)
         self.retry_after: str | None = None
         """Said with every refusal."""
         self.rules: dict[str, Any] | None = None
@@ -72,12 +72,14 @@ class LoopbackServer:
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
-            self._server.hang_up()
+            self._server.drop_connections()
             self._server = None
 
-    def of(self, method: str, ending: str) -> list[Asked]:
+    def requests_to(self, method: str, path_end: str) -> list[ReceivedRequest]:
         return [
-            a for a in self.asked if a.method == method and a.path.split("?")[0].endswith(ending)
+            a
+            for a in self.requests
+            if a.method == method and a.path.split("?")[0].endswith(path_end)
         ]
 
     def answer_rules(self) -> tuple[int, Any]:
@@ -88,20 +90,20 @@ class LoopbackServer:
         for _ in range(count):
             assert self._polled.acquire(timeout=60)
 
-    def answer(self, asked: Asked) -> tuple[int, Any]:
-        self.asked.append(asked)
-        if asked.path == "/api/v1/runs/":
-            return 201, {"id": "run-1", "key": asked.body["key"]}
-        if asked.path.endswith("/turns/"):
-            status, outcome = self.answer_turn(asked)
+    def answer(self, request: ReceivedRequest) -> tuple[int, Any]:
+        self.requests.append(request)
+        if request.path == "/api/v1/runs/":
+            return 201, {"id": "run-1", "key": request.body["key"]}
+        if request.path.endswith("/turns/"):
+            status, outcome = self.answer_turn(request)
             body = {"accepted": 1, "duplicates": 0, "refused": [], "last_seq": 1, "judged": True}
             return status, body | {"directive": outcome} if status == 200 else outcome
-        if "/directive/" in asked.path:
+        if "/directive/" in request.path:
             self._polled.release()
-            return self.answer_poll(asked)
-        if asked.path.endswith("/rules/"):
+            return self.answer_poll(request)
+        if request.path.endswith("/rules/"):
             return self.answer_rules()
-        if asked.path.endswith("/delivered/"):
+        if request.path.endswith("/delivered/"):
             return 200, {}
         return 200, {"id": "run-1"}
 
@@ -111,21 +113,21 @@ class _QuietServer(ThreadingHTTPServer):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._kept: set[socket.socket] = set()
+        self._open_connections: set[socket.socket] = set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        self._kept.add(request)
+        self._open_connections.add(request)
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        self._kept.discard(request)
+        self._open_connections.discard(request)
         super().shutdown_request(request)
 
-    def hang_up(self) -> None:
+    def drop_connections(self) -> None:
         """End the connections that are kept, as a process that died does."""
-        for kept in tuple(self._kept):
+        for connection in tuple(self._open_connections):
             with suppress(OSError):
-                kept.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, *_: object) -> None:
         """A client that hung up is what some tests are about."""
@@ -141,14 +143,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _serve(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        asked = Asked(self.command, self.path, self.headers, json.loads(raw) if raw else None)
-        status, body = self.server_side.answer(asked)
-        written = b"" if body is None else json.dumps(body).encode()
+        request = ReceivedRequest(
+            self.command, self.path, self.headers, json.loads(raw) if raw else None
+        )
+        status, body = self.server_side.answer(request)
+        payload = b"" if body is None else json.dumps(body).encode()
         self.send_response(status)
-        self.send_header("Content-Length", str(len(written)))
+        self.send_header("Content-Length", str(len(payload)))
         if self.server_side.retry_after is not None and status >= 429:
             self.send_header("Retry-After", self.server_side.retry_after)
         self.end_headers()
-        self.wfile.write(written)
+        self.wfile.write(payload)
 
     do_GET = do_POST = do_PATCH = _serve  # noqa: N815 - the base's names

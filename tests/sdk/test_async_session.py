@@ -23,12 +23,12 @@ async def test_a_call_is_proposed_and_then_completed_under_one_key(server, sessi
     go = await session.before("Bash", {"command": "pytest -q"})
     await session.after(go, result="1 passed")
 
-    proposed, done = (asked.turn for asked in server.of("POST", "turns/"))
+    proposed, done = (asked.turn for asked in server.requests_to("POST", "turns/"))
     assert done["key"] == proposed["key"]
     assert done["result"] == "1 passed"
 
 
-async def test_many_held_calls_need_no_thread(server, session):
+async def test_held_calls_wait_without_a_thread_each(server, session):
     tapped = threading.Event()
     server.answer_turn = lambda _: (200, directive("hold"))
 
@@ -67,7 +67,7 @@ async def test_without_a_server_the_agent_goes_on():
         assert (await session.before("Bash")).run
 
 
-async def test_a_held_call_goes_on_waiting_over_a_restart(server, session, monkeypatch):
+async def test_a_held_call_keeps_waiting_across_a_restart(server, session, monkeypatch):
     monkeypatch.setattr(conversation, "MAX_PAUSE_S", 0.1)
     server.answer_turn = lambda _: (200, directive("hold"))
     server.answer_poll = lambda _: (503, None)
@@ -81,7 +81,7 @@ async def test_a_held_call_goes_on_waiting_over_a_restart(server, session, monke
     assert (await asyncio.wait_for(call, 60)).run
 
 
-async def test_a_cancelled_hold_lets_go_of_its_connection(server, session):
+async def test_a_cancelled_hold_closes_its_connection(server, session):
     server.answer_turn = lambda _: (200, directive("hold"))
     forever = threading.Event()
     server.answer_poll = lambda _: (204, forever.wait(60) and None)
@@ -109,7 +109,7 @@ async def test_a_call_that_is_cancelled_while_it_connects_is_cancelled(steps):
             await sending
 
 
-async def test_an_escalation_is_awaited_where_its_callback_is_a_coroutine(server):
+async def test_a_coroutine_callback_for_escalations_is_awaited(server):
     answer = directive("proceed", "try another way")
     answer["messages"][0]["escalation"] = {"reason": "It did the same.", "repeats": 3}
     server.answer_turn = lambda _: (200, answer)
@@ -149,20 +149,20 @@ async def test_a_request_that_cannot_be_written_leaves_no_connection_open():
 # The loop that has ended left a connection open, which only it could close.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_session_goes_on_in_another_event_loop(server):
+def test_a_session_continues_in_another_event_loop(server):
     session = AsyncSession("fix-auth", url=server.url, key="mc_k", heartbeat=False, outbox=False)
 
     assert [asyncio.run(session.before("Bash")).run for _ in range(2)] == [True, True]
     asyncio.run(session.close())
     gc.collect()
 
-    assert len(server.of("POST", "turns/")) == 2
+    assert len(server.requests_to("POST", "turns/")) == 2
 
 
 # The loop that has ended left a connection open, which only it could close.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_two_event_loops_at_once_do_not_take_each_others_connections(server):
+def test_two_running_event_loops_do_not_share_connections(server):
     transport = AsyncHttpTransport(server.url, "k")
     held, asked = threading.Event(), Request(method="GET", path="runs/x/directive/")
     server.answer_poll = lambda _: (204, held.wait(60) and None)

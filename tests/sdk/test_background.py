@@ -45,7 +45,7 @@ def runner(task):
     runner.stop(60, last_try=False)
 
 
-def test_who_hurries_waits_for_a_try_that_began_after_the_server_came_back(task, runner):
+def test_run_now_waits_for_a_try_that_began_after_the_call(task, runner):
     task.door.clear()
     runner.schedule()
     assert task.begun.wait(60)  # under way, and lost
@@ -66,7 +66,7 @@ def test_a_server_that_was_just_away_is_not_asked_at_once(task, runner, monkeypa
     assert task.tries == 0
 
 
-def test_who_hurries_does_not_wait_for_the_first_pause(task, runner, monkeypatch):
+def test_run_now_skips_the_first_pause(task, runner, monkeypatch):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
     task.is_there = True
     runner.schedule(later=True)
@@ -76,7 +76,7 @@ def test_who_hurries_does_not_wait_for_the_first_pause(task, runner, monkeypatch
     assert task.tries == 1
 
 
-def test_a_hurry_that_is_over_shortens_no_later_pause(task, runner, monkeypatch):
+def test_run_now_shortens_no_later_pause(task, runner, monkeypatch):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
     task.is_there = True
     task.door.clear()
@@ -91,7 +91,7 @@ def test_a_hurry_that_is_over_shortens_no_later_pause(task, runner, monkeypatch)
     assert task.tries == 2
 
 
-def test_a_courier_that_is_dismissed_in_its_pause_brings_nothing(task, runner, monkeypatch):
+def test_a_task_stopped_during_its_pause_does_not_run(task, runner, monkeypatch):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 30)
     runner.schedule(later=True)
 
@@ -100,7 +100,7 @@ def test_a_courier_that_is_dismissed_in_its_pause_brings_nothing(task, runner, m
     assert task.tries == 0
 
 
-def test_a_server_that_says_when_to_come_again_is_not_asked_before(task, runner, monkeypatch):
+def test_a_retry_after_is_respected(task, runner, monkeypatch):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
     task.retry_after_s = 30
 
@@ -111,7 +111,7 @@ def test_a_server_that_says_when_to_come_again_is_not_asked_before(task, runner,
     assert task.tries == 1
 
 
-def test_nor_where_the_caller_has_heard_when(task, runner, monkeypatch):
+def test_a_retry_after_that_the_caller_passes_on_is_respected(task, runner, monkeypatch):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
 
     runner.schedule(later=True, retry_after_s=30)
@@ -120,7 +120,7 @@ def test_nor_where_the_caller_has_heard_when(task, runner, monkeypatch):
     assert task.tries == 0
 
 
-def test_a_server_that_would_be_left_for_hours_is_asked_within_the_bound(task, runner, monkeypatch):
+def test_a_very_long_retry_after_is_cut_to_the_maximum(task, runner, monkeypatch):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
     monkeypatch.setattr(responses, "MAX_RETRY_AFTER_S", 0.05)
     task.retry_after_s = 36_000
@@ -130,7 +130,7 @@ def test_a_server_that_would_be_left_for_hours_is_asked_within_the_bound(task, r
     wait_for(lambda: task.tries > 1)
 
 
-def test_who_hurries_asks_before_that(task, runner):
+def test_run_now_does_not_wait_for_a_retry_after(task, runner):
     task.retry_after_s = 3_000
     runner.schedule()
     assert task.begun.wait(60)
@@ -141,7 +141,7 @@ def test_who_hurries_asks_before_that(task, runner):
     assert task.tries == 2
 
 
-def test_a_forked_child_lets_go_of_what_its_parents_thread_had(task):
+def test_a_forked_child_forgets_its_parents_thread(task):
     left = []
     runner = BackgroundTask(task, on_stopped=lambda: left.append(True))
     task.door.clear()
@@ -162,7 +162,7 @@ def test_a_forked_child_lets_go_of_what_its_parents_thread_had(task):
     runner.stop(60, last_try=False)
 
 
-def test_one_that_stays_ends_in_time_though_the_server_asked_for_longer(task, monkeypatch):
+def test_a_lingering_task_ends_in_time_even_if_the_server_asks_for_longer(task, monkeypatch):
     monkeypatch.setattr(background, "LINGER_S", 0.2)
     task.retry_after_s = 60
     left = threading.Event()

@@ -47,7 +47,7 @@ def test_an_argument_is_plain_data_or_the_name_of_its_type(value, plain):
     assert captured(value) == {"value": plain}
 
 
-def test_what_is_long_is_cut():
+def test_long_texts_and_collections_are_cut():
     shown = captured({"text": "x" * 10_000, "list": list(range(1000))})["value"]
 
     assert len(shown["text"]) < 2100
@@ -55,7 +55,7 @@ def test_what_is_long_is_cut():
     assert shown["list"][-1] == "… 950 more"
 
 
-def test_what_holds_itself_ends():
+def test_a_value_that_contains_itself_is_cut_off():
     endless = []
     endless.append(endless)
 

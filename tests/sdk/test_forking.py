@@ -79,7 +79,7 @@ def forked_while_another_thread_has(lock, deed):
 @pytest.mark.parametrize(
     "lock", [of_outbox, of_offline, of_background, of_conversation, of_transport, of_current]
 )
-def test_a_child_speaks_while_its_parents_thread_has(lock, is_away, server, tmp_path):
+def test_a_forked_child_reports_while_its_parent_holds_locks(lock, is_away, server, tmp_path):
     url = "http://127.0.0.1:9" if is_away else server.url
     session = Session("s", url=url, key="k", outbox=tmp_path, ask=False)
 
@@ -91,7 +91,7 @@ def test_a_child_speaks_while_its_parents_thread_has(lock, is_away, server, tmp_
     assert forked_while_another_thread_has(lock(session), speak) == 0
 
 
-def test_a_file_that_is_just_being_closed_costs_no_other_its_lock(tmp_path):
+def test_a_file_being_closed_during_the_fork_costs_no_other_object_its_lock(tmp_path):
     outbox = Outbox(tmp_path, {"name": "s"})
     outbox.append({"turn": {"key": "1"}})
     os.close(outbox._file._descriptor)  # as if another thread had come so far
@@ -133,5 +133,5 @@ os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
-def test_a_child_does_not_wait_for_what_its_parents_thread_imports():
+def test_a_forked_child_does_not_wait_for_an_import_of_its_parents_thread():
     subprocess.run([sys.executable, "-c", IMPORTS_WHILE_IT_FORKS], check=True)

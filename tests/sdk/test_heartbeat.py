@@ -38,7 +38,7 @@ def new_heartbeats():
     return lambda: pulses() - before
 
 
-def test_one_thread_beats_for_every_session_again_and_again(heartbeat, new_heartbeats):
+def test_one_thread_sends_heartbeats_for_every_session(heartbeat, new_heartbeats):
     sessions = [HeartbeatSource() for _ in range(50)]
     for session in sessions:
         heartbeat.start(session)
@@ -48,7 +48,7 @@ def test_one_thread_beats_for_every_session_again_and_again(heartbeat, new_heart
     assert len(new_heartbeats()) == 1
 
 
-def test_it_beats_no_more_for_who_was_refused_and_goes_on_for_others(heartbeat):
+def test_a_refused_session_gets_no_more_heartbeats_and_others_do(heartbeat):
     refused, other = HeartbeatSource(until=2), HeartbeatSource()
     heartbeat.start(refused)
     heartbeat.start(other)
@@ -58,7 +58,7 @@ def test_it_beats_no_more_for_who_was_refused_and_goes_on_for_others(heartbeat):
     assert refused.beats == 2
 
 
-def test_an_error_in_a_beat_ends_nothing(heartbeat, caplog):
+def test_an_error_in_a_heartbeat_does_not_end_the_thread(heartbeat, caplog):
     class Broken(HeartbeatSource):
         def send_heartbeat(self):
             super().send_heartbeat()
@@ -81,30 +81,30 @@ def test_its_thread_ends_with_the_last_session(heartbeat, new_heartbeats):
     wait_for(lambda: not new_heartbeats())
 
 
-def test_it_keeps_no_session_that_its_host_dropped(heartbeat, new_heartbeats):
+def test_a_session_that_its_host_dropped_is_not_kept_alive(heartbeat, new_heartbeats):
     heartbeat.start(HeartbeatSource())
 
     wait_for(lambda: gc.collect() is not None and not new_heartbeats())
 
 
-def test_a_session_beats_from_its_opening_and_not_after_its_end(server, new_heartbeats):
+def test_heartbeats_begin_with_the_run_and_stop_at_its_end(server, new_heartbeats):
     with Session("fix-auth", url=server.url, key="mc_k"):
-        wait_for(lambda: server.of("POST", "runs/run-1/presence/"))
+        wait_for(lambda: server.requests_to("POST", "runs/run-1/presence/"))
 
     wait_for(lambda: not new_heartbeats())
 
 
-def test_a_session_that_speaks_for_others_does_not_beat(server, new_heartbeats):
+def test_a_session_without_heartbeat_sends_none(server, new_heartbeats):
     with Session("proxy", url=server.url, key="mc_k", heartbeat=False):
         assert not new_heartbeats()
 
 
-async def test_a_blocked_event_loop_is_no_dead_agent(server):
+async def test_heartbeats_continue_while_the_event_loop_is_blocked(server):
     async with AsyncSession("fix-auth", url=server.url, key="mc_k"):
-        wait_for(lambda: server.of("POST", "presence/"))  # blocks the loop
+        wait_for(lambda: server.requests_to("POST", "presence/"))  # blocks the loop
 
 
-def test_a_forked_child_beats_for_its_own_sessions(server):
+def test_a_forked_child_sends_heartbeats_for_its_own_sessions(server):
     with Session("parent", url=server.url, key="mc_k"):
         pid = os.fork()
         if pid == 0:

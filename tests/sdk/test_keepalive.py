@@ -30,7 +30,7 @@ def timers_to(server):
     return [row[5].partition(":")[0] for row in found]
 
 
-def test_a_sessions_connection_is_asked(server):
+def test_a_sessions_connection_has_tcp_keepalive(server):
     transport = HttpTransport(server.url, "k")
     transport.send(PING)
 
@@ -38,7 +38,7 @@ def test_a_sessions_connection_is_asked(server):
     transport.close()
 
 
-async def test_an_asynchronous_sessions_connection_is_asked(server):
+async def test_an_asynchronous_sessions_connection_has_tcp_keepalive(server):
     transport = AsyncHttpTransport(server.url, "k")
     await transport.send(PING)
 

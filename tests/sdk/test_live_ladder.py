@@ -50,7 +50,7 @@ def test_a_stuck_agent_is_escalated_then_ended_and_begins_again(where, person):
     assert journal.count("session.terminated") == 1
 
 
-def test_the_controlling_agent_hears_of_both(where):
+def test_the_controlling_agent_is_told_of_both(where):
     with Session("boss", **where) as boss:
         with (
             pytest.raises(Stopped),

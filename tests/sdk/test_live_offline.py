@@ -47,7 +47,7 @@ def rules_of(outbox):
     return list(outbox.rglob("rules.json"))
 
 
-def test_an_agent_killed_while_it_was_away_is_told_of_whole(tmp_path):
+def test_the_turns_of_an_agent_killed_during_an_outage_are_all_delivered(tmp_path):
     outbox = tmp_path / "outbox"
     with an_installation(tmp_path / "data") as server:
         host = a_host(server, outbox)

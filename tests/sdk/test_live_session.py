@@ -108,7 +108,7 @@ def test_an_allowed_call_is_not_held_again(held, person, session):
     assert all(read_missing(session).run for _ in range(4))
 
 
-def test_parallel_held_calls_hear_a_message_once(held, person, session):
+def test_parallel_held_calls_get_a_message_once(held, person, session):
     first, card = held
     with ThreadPoolExecutor(1) as pool:
         second = pool.submit(read_missing, session)
@@ -144,7 +144,7 @@ def test_a_wrong_key_does_not_break_the_agent(where):
         assert session.before("Bash").run
 
 
-async def test_an_asyncio_agent_is_held_and_let_go(where, person):
+async def test_an_asyncio_agent_is_held_and_released(where, person):
     async with AsyncSession("async", **where) as session:
         for _ in range(2):
             go = await session.before("read_file", {"path": "x"})
@@ -157,7 +157,7 @@ async def test_an_asyncio_agent_is_held_and_let_go(where, person):
         assert (await asyncio.wait_for(waiting, 60)).text == "Read y."
 
 
-def test_a_held_call_goes_on_waiting_over_a_restart(installation, where):
+def test_a_held_call_keeps_waiting_across_a_restart(installation, where):
     with Session("restart", **where) as session, ThreadPoolExecutor(1) as pool:
         read_missing(session)
         read_missing(session)
@@ -182,7 +182,7 @@ def test_a_text_for_one_of_two_agents_comes_with_that_ones_call(session, person)
     assert (others.messages, own.messages) == ((), ("Round per invoice.",))
 
 
-def test_calls_that_name_no_agent_take_the_text_for_the_one_they_are_stored_under(where, person):
+def test_calls_without_an_agent_get_the_messages_of_the_runs_own_agent(where, person):
     key = uuid.uuid4().hex
     with (
         Session("crew", agent="coder", run_key=key, **where) as named,

@@ -14,13 +14,13 @@ from guard.errors import ServerAway
 from guard.sdk.background import MAX_LINGERING, heartbeat
 from guard.sdk.outbox import Outbox, ownerless_files
 from tests.installations import wait_for
-from tests.sdk.away import fail, files, reported_to
+from tests.sdk.outage import fail_once, outbox_files, reported_to
 from tests.sdk.server import directive
 
 
-def test_what_happened_while_it_was_away_is_delivered_in_order_and_once(server, where, outbox):
+def test_turns_of_an_outage_are_delivered_in_order_and_once(server, session_options, outbox):
     server.stop()
-    with Session("x", run_key="stable", **where) as session:
+    with Session("x", run_key="stable", **session_options) as session:
         keys = []
         for n in range(5):
             go = session.before("read_file", {"path": f"{n}.py"})
@@ -30,30 +30,34 @@ def test_what_happened_while_it_was_away_is_delivered_in_order_and_once(server, 
         wait_for(lambda: session.run_id)
 
     assert reported_to(server) == [(key, phase) for key in keys for phase in ("proposed", "done")]
-    assert {asked.body["key"] for asked in server.of("POST", "runs/")} == {"stable"}
-    assert files(outbox) == []
+    assert {asked.body["key"] for asked in server.requests_to("POST", "runs/")} == {"stable"}
+    assert outbox_files(outbox) == []
 
 
 @pytest.mark.parametrize(("stands", "opened"), [(True, 1), (False, 2)])
-def test_a_run_is_opened_anew_only_where_it_stands_no_more(server, where, stands, opened):
+def test_a_run_is_opened_again_only_if_the_server_no_longer_has_it(
+    server, session_options, stands, opened
+):
     """A fleet that comes back at once would be refused: few runs may be opened at a time."""
     server.rules = {"mode": "pause"}
-    with Session("x", run_key="stable", **where) as session:
-        wait_for(lambda: server.of("GET", "rules/"))
+    with Session("x", run_key="stable", **session_options) as session:
+        wait_for(lambda: server.requests_to("GET", "rules/"))
         server.stop()
-        fail(session)
+        fail_once(session)
         server.rules = server.rules if stands else None
         server.start()
         wait_for(lambda: len(reported_to(server)) == 2)
 
-        assert [asked.body["key"] for asked in server.of("POST", "runs/")] == ["stable"] * opened
+        assert [asked.body["key"] for asked in server.requests_to("POST", "runs/")] == [
+            "stable"
+        ] * opened
 
 
-def test_a_firewall_that_lets_no_rules_through_keeps_no_session_away(server, where):
-    with Session("x", **where) as session:
+def test_a_firewall_that_blocks_the_rules_does_not_keep_a_session_offline(server, session_options):
+    with Session("x", **session_options) as session:
         session.before("read_file", {"path": "a.py"})
         server.stop()
-        fail(session)
+        fail_once(session)
         server.answer_rules = lambda: (403, None)
         server.start()
 
@@ -61,59 +65,63 @@ def test_a_firewall_that_lets_no_rules_through_keeps_no_session_away(server, whe
         wait_for(lambda: not session._conversation.offline.away)
 
 
-def test_a_session_that_began_while_it_was_away_fetches_the_rules_once_it_is_back(server, where):
+def test_a_session_opened_during_an_outage_fetches_the_rules_afterwards(server, session_options):
     server.stop()
     server.rules = {"mode": "pause"}
-    with Session("x", **where) as session:
-        fail(session)
+    with Session("x", **session_options) as session:
+        fail_once(session)
         server.start()
         wait_for(lambda: session.run_id)
 
-        wait_for(lambda: server.of("GET", "rules/"))
+        wait_for(lambda: server.requests_to("GET", "rules/"))
 
 
-def test_a_delivered_turn_says_when_it_was(server, where):
+def test_a_turn_delivered_later_carries_its_own_time(server, session_options):
     server.stop()
-    with Session("x", **where) as session:
-        fail(session)
+    with Session("x", **session_options) as session:
+        fail_once(session)
         server.start()
         wait_for(lambda: session.run_id)
 
-    assert all(turn["ts"] for post in server.of("POST", "turns/") for turn in post.turns)
+    assert all(turn["ts"] for post in server.requests_to("POST", "turns/") for turn in post.turns)
 
 
-def test_an_end_while_it_is_away_is_told_by_a_process_that_lives_on(server, where, outbox):
+def test_an_end_during_an_outage_is_reported_by_the_process_that_lives_on(
+    server, session_options, outbox
+):
     server.stop()
-    with Session("x", **where) as session:
-        fail(session)
-    assert len(files(outbox)) == 1
+    with Session("x", **session_options) as session:
+        fail_once(session)
+    assert len(outbox_files(outbox)) == 1
 
     server.start()
 
-    wait_for(lambda: not files(outbox), seconds=60)
-    assert [asked.body for asked in server.of("PATCH", "run-1/")] == [{"status": "completed"}]
+    wait_for(lambda: not outbox_files(outbox), seconds=60)
+    assert [asked.body for asked in server.requests_to("PATCH", "run-1/")] == [
+        {"status": "completed"}
+    ]
     assert len(reported_to(server)) == 2
 
 
-def test_a_run_that_is_told_after_its_end_is_not_said_to_live(server, where, outbox):
+def test_a_run_delivered_after_its_end_sends_no_heartbeat(server, session_options, outbox):
     server.stop()
-    with Session("x", **where) as session:
-        fail(session)
+    with Session("x", **session_options) as session:
+        fail_once(session)
     server.start()
-    wait_for(lambda: not files(outbox), seconds=60)
+    wait_for(lambda: not outbox_files(outbox), seconds=60)
 
     # The rules are asked for after whatever begins with the run's opening.
-    wait_for(lambda: server.of("GET", "rules/"), seconds=60)
+    wait_for(lambda: server.requests_to("GET", "rules/"), seconds=60)
     assert session._conversation.offline not in heartbeat._next_beat_at
-    assert not server.of("POST", "presence/")
+    assert not server.requests_to("POST", "presence/")
 
 
-def test_so_is_one_of_a_task_that_is_cancelled_while_held(server, where, outbox):
+def test_the_end_of_a_task_cancelled_while_held_is_reported_later(server, session_options, outbox):
     server.answer_turn = lambda _: (200, directive("hold"))
     server.answer_poll = lambda _: (503, None)
 
     async def is_held():
-        async with AsyncSession("x", **where) as session:
+        async with AsyncSession("x", **session_options) as session:
             await session.before("read_file", {"path": "a.py"})
 
     async def give_up():
@@ -122,53 +130,57 @@ def test_so_is_one_of_a_task_that_is_cancelled_while_held(server, where, outbox)
         await asyncio.to_thread(server.stop)
         held.cancel()
         await asyncio.wait([held])
-        assert len(files(outbox)) == 1
+        assert len(outbox_files(outbox)) == 1
         server.start()
-        await asyncio.to_thread(wait_for, lambda: not files(outbox), seconds=60)
+        await asyncio.to_thread(wait_for, lambda: not outbox_files(outbox), seconds=60)
 
     asyncio.run(give_up())
 
-    assert [asked.body for asked in server.of("PATCH", "run-1/")] == [{"status": "failed"}]
+    assert [asked.body for asked in server.requests_to("PATCH", "run-1/")] == [{"status": "failed"}]
 
 
-def test_so_is_one_whose_event_loop_has_ended(server, where, outbox):
+def test_the_end_is_reported_later_even_if_the_event_loop_has_ended(
+    server, session_options, outbox
+):
     server.stop()
 
     async def play():
-        async with AsyncSession("x", **where) as session:
+        async with AsyncSession("x", **session_options) as session:
             await session.before("read_file", {"path": "a.py"})
 
     asyncio.run(play())
     server.start()
 
-    wait_for(lambda: not files(outbox), seconds=60)
-    assert [asked.body for asked in server.of("PATCH", "run-1/")] == [{"status": "completed"}]
+    wait_for(lambda: not outbox_files(outbox), seconds=60)
+    assert [asked.body for asked in server.requests_to("PATCH", "run-1/")] == [
+        {"status": "completed"}
+    ]
 
 
-def test_sessions_that_are_closed_in_an_outage_leave_few_threads(server, where, outbox):
+def test_sessions_closed_during_an_outage_leave_few_threads(server, session_options, outbox):
     server.stop()
     before = set(threading.enumerate())
     for _ in range(MAX_LINGERING + 4):
-        with Session("x", **where) as session:
-            fail(session)
+        with Session("x", **session_options) as session:
+            fail_once(session)
     wait_for(lambda: len(set(threading.enumerate()) - before) <= MAX_LINGERING, seconds=60)
 
     server.start()
 
     # Those that stayed bring what the others left.
-    wait_for(lambda: not files(outbox), seconds=60)
-    assert len(server.of("PATCH", "run-1/")) == MAX_LINGERING + 4
+    wait_for(lambda: not outbox_files(outbox), seconds=60)
+    assert len(server.requests_to("PATCH", "run-1/")) == MAX_LINGERING + 4
 
 
-def test_a_turn_whose_answer_was_lost_keeps_its_place_and_its_key(server, where):
-    with Session("x", **where) as session:
-        first = fail(session)
+def test_a_turn_whose_answer_was_lost_keeps_its_place_and_its_key(server, session_options):
+    with Session("x", **session_options) as session:
+        first = fail_once(session)
         server.answer_turn = lambda _: (503, None)
         second = session.before("Bash", {"command": "ls"})
         server.answer_turn = lambda _: (200, directive())
         wait_for(lambda: reported_to(server)[-1:] == [(second.turn.key, "proposed")])
         session.after(second, result="a.py")
-        wait_for(lambda: not files(where["outbox"]))
+        wait_for(lambda: not outbox_files(session_options["outbox"]))
 
     # Twice on the wire: the server counts the second as a duplicate, by its key.
     found = list(dict.fromkeys(reported_to(server)))
@@ -180,11 +192,11 @@ def test_a_turn_whose_answer_was_lost_keeps_its_place_and_its_key(server, where)
     ]
 
 
-def test_once_it_is_back_a_call_waits_for_the_server_again(server, where):
+def test_after_an_outage_a_call_waits_for_the_server_again(server, session_options):
     events = []
     server.stop()
-    with Session("x", emit=events.append, **where) as session:
-        fail(session)
+    with Session("x", emit=events.append, **session_options) as session:
+        fail_once(session)
         server.start()
         wait_for(lambda: [e for e in events if type(e).__name__ == "Delivered"])
         server.answer_turn = lambda _: (200, directive("proceed", "read b.py", call="skip"))
@@ -195,7 +207,7 @@ def test_once_it_is_back_a_call_waits_for_the_server_again(server, where):
     assert names[:4] == ["Away", "Opened", "Back", "Delivered"]
 
 
-def test_only_the_courier_looks_for_a_server_that_is_away(outbox):
+def test_only_the_background_thread_looks_for_a_server_that_is_away(outbox):
     threads = []
 
     class Away:
@@ -215,33 +227,33 @@ def test_only_the_courier_looks_for_a_server_that_is_away(outbox):
     assert set(threads[1:]) == {"missioncontrol-background"}
 
 
-def test_a_key_the_server_does_not_know_keeps_what_waits(server, where, outbox, caplog):
+def test_an_unknown_key_leaves_the_outbox_as_it_is(server, session_options, outbox, caplog):
     server.stop()
-    with Session("x", **where) as session:
-        fail(session)
+    with Session("x", **session_options) as session:
+        fail_once(session)
     answer = server.answer
     server.answer = lambda _: (401, {"code": "not_signed_in", "detail": "Unknown key."})
     server.start()
-    with Session("y", **where):
+    with Session("y", **session_options):
         pass
-    assert len(files(outbox)) == 1
+    assert len(outbox_files(outbox)) == 1
 
     server.answer = answer
-    with Session("z", **where):
-        wait_for(lambda: not files(outbox))
+    with Session("z", **session_options):
+        wait_for(lambda: not outbox_files(outbox))
 
 
-def test_a_run_says_how_many_turns_did_not_fit(server, where, monkeypatch):
+def test_a_run_records_how_many_turns_did_not_fit(server, session_options, monkeypatch):
     monkeypatch.setattr(Outbox.__init__, "__kwdefaults__", {"max_bytes": 10**6, "max_turns": 4})
     server.stop()
-    with Session("x", **where) as session:
+    with Session("x", **session_options) as session:
         for n in range(6):
             session.after(session.before("read_file", {"path": f"{n}.py"}), result=str(n))
     server.start()
-    with Session("next", **where):
-        wait_for(lambda: not files(where["outbox"]))
+    with Session("next", **session_options):
+        wait_for(lambda: not outbox_files(session_options["outbox"]))
 
-    *kept, gap = [turn for post in server.of("POST", "turns/") for turn in post.turns]
+    *kept, gap = [turn for post in server.requests_to("POST", "turns/") for turn in post.turns]
     assert len(kept) == 4
     assert (gap["role"], gap["content"]) == (
         "system",
@@ -249,19 +261,19 @@ def test_a_run_says_how_many_turns_did_not_fit(server, where, monkeypatch):
     )
 
 
-def test_an_outbox_may_be_switched_off(server, where):
+def test_an_outbox_may_be_switched_off(server, session_options):
     server.stop()
-    with Session("x", **{**where, "outbox": False}) as session:
-        assert fail(session).run
+    with Session("x", **{**session_options, "outbox": False}) as session:
+        assert fail_once(session).run
         server.start()
         wait_for(lambda: session.run_id)
 
     assert reported_to(server) == []
 
 
-def test_an_asyncio_agent_goes_on_and_delivers_too(server, where, outbox):
+def test_an_asyncio_agent_continues_and_delivers_too(server, session_options, outbox):
     async def agent():
-        async with AsyncSession("x", **where) as session:
+        async with AsyncSession("x", **session_options) as session:
             for n in range(3):
                 go = await session.before("read_file", {"path": f"{n}.py"})
                 await session.after(go, result=str(n))
@@ -272,7 +284,7 @@ def test_an_asyncio_agent_goes_on_and_delivers_too(server, where, outbox):
     asyncio.run(agent())
 
     assert [phase for _, phase in reported_to(server)] == ["proposed", "done"] * 3
-    assert files(outbox) == []
+    assert outbox_files(outbox) == []
 
 
 HOST = """
@@ -287,7 +299,7 @@ time.sleep(600)
 """
 
 
-def test_what_a_killed_agent_could_not_send_the_next_one_delivers(server, where, outbox):
+def test_the_next_agent_delivers_what_a_killed_one_left(server, session_options, outbox):
     server.stop()
     told_to = [sys.executable, "-c", HOST, server.url, str(outbox)]
     host = subprocess.Popen(told_to, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -299,26 +311,26 @@ def test_what_a_killed_agent_could_not_send_the_next_one_delivers(server, where,
         host.stdout.close()
     server.start()
 
-    with Session("next", **where):
-        wait_for(lambda: not files(outbox))
+    with Session("next", **session_options):
+        wait_for(lambda: not outbox_files(outbox))
 
     keys = [key for key, _ in reported_to(server)]
     assert [phase for _, phase in reported_to(server)] == ["proposed", "done"] * 7
     assert keys[::2] == keys[1::2]
     assert len(set(keys)) == 7
-    assert "stable" in [post.body["key"] for post in server.of("POST", "runs/")]
+    assert "stable" in [post.body["key"] for post in server.requests_to("POST", "runs/")]
 
 
-def test_a_closed_agent_keeps_what_it_says(server, where):
+def test_a_session_that_fails_closed_keeps_messages_for_later(server, session_options):
     server.stop()
-    with Session("x", fail="closed", **where) as session:
+    with Session("x", fail="closed", **session_options) as session:
         session.say("I would read b.py.")
         server.start()
         wait_for(lambda: session.run_id)
 
-    assert [turn["content"] for post in server.of("POST", "turns/") for turn in post.turns] == [
-        "I would read b.py."
-    ]
+    assert [
+        turn["content"] for post in server.requests_to("POST", "turns/") for turn in post.turns
+    ] == ["I would read b.py."]
 
 
 def test_a_forked_child_keeps_a_file_of_its_own(outbox):
@@ -350,7 +362,7 @@ def test_a_forked_child_leaves_the_parents_file_to_the_parent(outbox):
     parent.close()
 
 
-def test_what_a_call_asks_for_is_read_and_masked_once(outbox):
+def test_a_calls_arguments_are_masked_once(outbox):
     command = "curl -H 'Authorization: Bearer abcdefgh12345678' https://example.test"
     read = []
 

@@ -8,17 +8,17 @@ from guard.sdk.outbox import project_folder
 from guard.sdk.rules import FILE, Rules
 from guard.sdk.terminal import Choice
 from tests.installations import wait_for
-from tests.sdk.away import RULES, fail, fail_often, reported_to, seen_rules
+from tests.sdk.outage import RULES, fail_often, fail_once, reported_to, store_rules
 from tests.sdk.server import LoopbackServer, directive
 
 # --- the same engine, the last policy ----------------------------------------------
 
 
-def test_a_loop_is_noticed_while_it_is_away_and_ended_as_the_project_says(server, where):
-    seen_rules(server, where, unanswered="stop")
+def test_a_loop_during_an_outage_is_ended_as_the_projects_rules_say(server, session_options):
+    store_rules(server, session_options, unanswered="stop")
     server.stop()
 
-    with Session("x", **where) as session:
+    with Session("x", **session_options) as session:
         times, why = fail_often(session, 5)
         with pytest.raises(Stopped):
             session.say("Once more?")
@@ -27,18 +27,18 @@ def test_a_loop_is_noticed_while_it_is_away_and_ended_as_the_project_says(server
     assert "about to do so again" in why
 
 
-def test_where_no_rules_were_ever_seen_a_looping_agent_goes_on(server, where):
+def test_without_any_rules_a_looping_agent_continues(server, session_options):
     server.stop()
 
-    with Session("x", **where) as session:
-        assert all(fail(session).run for _ in range(5))
+    with Session("x", **session_options) as session:
+        assert all(fail_once(session).run for _ in range(5))
 
 
-def test_the_streak_goes_on_when_the_server_goes_away(server, where):
-    seen_rules(server, where, unanswered="stop")
-    with Session("x", **where) as session:
-        fail(session)
-        fail(session)
+def test_a_streak_continues_when_the_server_goes_away(server, session_options):
+    store_rules(server, session_options, unanswered="stop")
+    with Session("x", **session_options) as session:
+        fail_once(session)
+        fail_once(session)
         server.stop()
 
         times, _ = fail_often(session, 3)
@@ -46,19 +46,19 @@ def test_the_streak_goes_on_when_the_server_goes_away(server, where):
     assert times == 0
 
 
-def test_the_last_policy_seen_holds(server, where):
-    seen_rules(server, where, project_policy={"repeat": {"calls": 5}})
+def test_the_last_policy_seen_applies(server, session_options):
+    store_rules(server, session_options, project_policy={"repeat": {"calls": 5}})
     server.stop()
 
-    with Session("x", **where) as session:
+    with Session("x", **session_options) as session:
         times, _ = fail_often(session, 9)
     assert times == 4
 
 
-def test_a_policy_that_changes_is_learned_anew(server, where):
+def test_a_changed_policy_is_fetched_again(server, session_options):
     server.rules = RULES
-    folder = project_folder(where["outbox"], server.url, "mc_k")
-    with Session("x", **where) as session:
+    folder = project_folder(session_options["outbox"], server.url, "mc_k")
+    with Session("x", **session_options) as session:
         wait_for((folder / FILE).exists)
         for version in (1, 2):
             server.rules = {**RULES, "hold_limit": 60 + version}
@@ -75,32 +75,32 @@ def _versioned(server, answer, version):
     return answered
 
 
-def test_calls_that_people_allow_may_repeat(server, where):
+def test_calls_that_people_allow_may_repeat(server, session_options):
     calls = [{"scope": "project", "agent": None, "pattern": "read_file *", "match": "glob"}]
-    seen_rules(server, where, allowlist=calls)
+    store_rules(server, session_options, allowlist=calls)
     server.stop()
 
-    with Session("x", **where) as session:
-        assert all(fail(session).run for _ in range(6))
+    with Session("x", **session_options) as session:
+        assert all(fail_once(session).run for _ in range(6))
 
 
-def test_in_auto_the_local_judge_corrects(server, where):
-    seen_rules(server, where, project_mode="auto")
+def test_in_mode_auto_the_local_judge_corrects(server, session_options):
+    store_rules(server, session_options, project_mode="auto")
     server.stop()
 
-    with Session("x", workspace=["settings.py"], **where) as session:
-        goes = [fail(session) for _ in range(3)]
+    with Session("x", workspace=["settings.py"], **session_options) as session:
+        goes = [fail_once(session) for _ in range(3)]
 
     assert not goes[2].run
     assert "settings.py" in goes[2].text
 
 
-def test_what_the_policy_nudges_about_is_told_at_once(server, where):
+def test_a_nudge_of_the_policy_is_given_at_once(server, session_options):
     ladder = {"ladder": {"every": {"nudge": "tell"}}}
-    seen_rules(server, where, project_policy=ladder)
+    store_rules(server, session_options, project_policy=ladder)
     server.stop()
 
-    with Session("x", **where) as session:
+    with Session("x", **session_options) as session:
         notes = []
         for _ in range(2):
             go = session.before("read_file", {"path": "setings.py"})
@@ -110,21 +110,21 @@ def test_what_the_policy_nudges_about_is_told_at_once(server, where):
     assert notes[0].startswith("Noticed by the loop guard: It ")
 
 
-def test_in_warn_nothing_stands_in_its_way(server, where, caplog):
-    seen_rules(server, where, project_mode="warn")
+def test_in_mode_warn_no_call_is_held(server, session_options, caplog):
+    store_rules(server, session_options, project_mode="warn")
     server.stop()
 
-    with Session("x", **where) as session:
-        assert all(fail(session).run for _ in range(6))
+    with Session("x", **session_options) as session:
+        assert all(fail_once(session).run for _ in range(6))
     assert "about to do so again" in caplog.text
 
 
-def test_what_the_judge_finds_to_be_no_loop_is_written_to_the_log(server, where, caplog):
-    seen_rules(server, where, project_policy={"detectors": ["loopguard"]})
+def test_a_verdict_of_no_loop_is_logged(server, session_options, caplog):
+    store_rules(server, session_options, project_policy={"detectors": ["loopguard"]})
     server.stop()
     caplog.set_level("INFO", logger="guard")
 
-    with Session("x", **where) as session:
+    with Session("x", **session_options) as session:
         for failures in (3, 2, 1):
             go = session.before("Bash", {"command": "pytest -q"})
             session.after(go, result=f"{failures} failed")
@@ -133,25 +133,25 @@ def test_what_the_judge_finds_to_be_no_loop_is_written_to_the_log(server, where,
 
 
 @pytest.mark.parametrize("unanswered", ["stop", "proceed"])
-def test_what_became_of_the_call_is_told_after_it(server, where, unanswered):
-    seen_rules(server, where, unanswered=unanswered)
+def test_the_choice_is_delivered_after_its_call(server, session_options, unanswered):
+    store_rules(server, session_options, unanswered=unanswered)
     server.stop()
     try:
-        with Session("x", **where) as session:
+        with Session("x", **session_options) as session:
             for _ in range(3):
-                fail(session)
+                fail_once(session)
     except Stopped:
         pass
     server.start()
-    with Session("next", **where):
-        wait_for(lambda: server.of("PATCH", "run-1/"))
+    with Session("next", **session_options):
+        wait_for(lambda: server.requests_to("PATCH", "run-1/"))
 
-    (choice,) = server.of("POST", "choices/")
+    (choice,) = server.requests_to("POST", "choices/")
     third = reported_to(server)[4][0]
     assert choice.body["action"] == {"stop": "terminate", "proceed": "continue"}[unanswered]
     assert (choice.body["by"], choice.body["turn"]) == ("policy", third)
     assert "read_file" in choice.body["calls"][0]
-    before = server.asked[: server.asked.index(choice)]
+    before = server.requests[: server.requests.index(choice)]
     posted = [t["key"] for asked in before if asked.path.endswith("/turns/") for t in asked.turns]
     assert posted[-1] == third
 
@@ -177,11 +177,11 @@ def person(monkeypatch):
     return answers
 
 
-def test_a_person_at_the_terminal_is_asked(server, where, person):
+def test_a_person_at_the_terminal_is_asked(server, session_options, person):
     asked = person(Choice(action="continue"))
     server.stop()
-    with Session("fix-auth", **where) as session:
-        assert all(fail(session).run for _ in range(3))
+    with Session("fix-auth", **session_options) as session:
+        assert all(fail_once(session).run for _ in range(3))
 
     (question,) = asked
     assert question.run == "fix-auth"
@@ -189,53 +189,53 @@ def test_a_person_at_the_terminal_is_asked(server, where, person):
     assert "setings.py" in question.call
 
 
-def test_a_text_of_theirs_takes_the_place_of_the_call(server, where, person):
+def test_a_persons_text_replaces_the_call(server, session_options, person):
     person(Choice(action="inject", message="Read settings.py."))
     server.stop()
-    with Session("x", **where) as session:
-        goes = [fail(session) for _ in range(3)]
+    with Session("x", **session_options) as session:
+        goes = [fail_once(session) for _ in range(3)]
 
     assert (goes[2].run, goes[2].text) == (False, "Read settings.py.")
 
 
-def test_they_may_end_it(server, where, person):
+def test_a_person_may_end_the_run(server, session_options, person):
     person(Choice(action="terminate"))
     server.stop()
-    with Session("x", **where) as session:
+    with Session("x", **session_options) as session:
         times, why = fail_often(session, 5)
 
     assert times == 2
     assert why.endswith("Terminated at the agent's terminal.")
 
 
-def test_a_call_they_allow_is_not_asked_about_again(server, where, person):
+def test_a_call_a_person_allowed_is_not_asked_about_again(server, session_options, person):
     asked = person(Choice(action="allowlist"))
     server.stop()
-    with Session("x", **where) as session:
-        assert all(fail(session).run for _ in range(9))
+    with Session("x", **session_options) as session:
+        assert all(fail_once(session).run for _ in range(9))
 
     assert len(asked) == 1
 
 
-def test_a_call_they_let_go_is_asked_about_when_it_repeats_anew(server, where, person):
+def test_a_released_call_is_asked_about_when_it_repeats_again(server, session_options, person):
     asked = person(Choice(action="continue"), Choice(action="continue"))
     server.stop()
-    with Session("x", **where) as session:
-        assert all(fail(session).run for _ in range(6))
+    with Session("x", **session_options) as session:
+        assert all(fail_once(session).run for _ in range(6))
 
     assert len(asked) == 2
 
 
-def test_a_host_may_forbid_to_ask(server, where, person):
+def test_a_host_may_switch_the_question_off(server, session_options, person):
     asked = person(Choice(action="terminate"))
     server.stop()
-    with Session("x", ask=False, **where) as session:
-        assert all(fail(session).run for _ in range(4))
+    with Session("x", ask=False, **session_options) as session:
+        assert all(fail_once(session).run for _ in range(4))
 
     assert asked == []
 
 
-def test_a_server_that_comes_back_answers_instead(server, where, monkeypatch):
+def test_a_server_that_comes_back_answers_instead(server, session_options, monkeypatch):
     def ask(question, *, is_obsolete):
         server.answer_turn = lambda _: (200, directive("proceed", "read b.py", call="skip"))
         server.start()
@@ -243,8 +243,8 @@ def test_a_server_that_comes_back_answers_instead(server, where, monkeypatch):
 
     monkeypatch.setattr(terminal, "ask_at_terminal", ask)
     server.stop()
-    with Session("x", **where) as session:
-        goes = [fail(session) for _ in range(3)]
+    with Session("x", **session_options) as session:
+        goes = [fail_once(session) for _ in range(3)]
 
     assert goes[2].text == "read b.py"
 
@@ -253,11 +253,11 @@ def test_a_server_that_comes_back_answers_instead(server, where, monkeypatch):
     "body",
     [{}, {"policy": {"no_such": {}}, "mode": "dance", "hold_limit": "x", "allowlist": [3]}],
 )
-def test_rules_that_cannot_be_read_are_the_default(body):
+def test_unreadable_rules_become_the_defaults(body):
     assert Rules.of_run(body) == Rules()
 
 
-def test_what_another_run_was_allowed_does_not_hold_here():
+def test_allowlist_entries_of_another_run_do_not_apply():
     rows = [
         {"scope": "run", "pattern": "a", "match": "exact"},
         {"scope": "agent", "agent": "coder", "pattern": "b", "match": "exact"},

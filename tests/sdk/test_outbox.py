@@ -46,7 +46,7 @@ def drained(source):
     return found
 
 
-def test_it_gives_back_what_was_kept_in_order_after_what_opens_the_run(outbox):
+def test_records_come_back_in_order_after_the_runs_opening(outbox):
     for key in "abc":
         assert outbox.append(a_turn(key))
 
@@ -56,7 +56,7 @@ def test_it_gives_back_what_was_kept_in_order_after_what_opens_the_run(outbox):
     assert keys(found) == ["a", "b", "c"]
 
 
-def test_its_file_is_its_owners_alone_and_goes_when_all_is_delivered(outbox, folder):
+def test_its_file_is_private_and_removed_once_delivered(outbox, folder):
     outbox.append(a_turn("a"))
     (file,) = files(folder)
 
@@ -66,7 +66,7 @@ def test_its_file_is_its_owners_alone_and_goes_when_all_is_delivered(outbox, fol
     assert files(folder) == []
 
 
-def test_what_comes_while_a_batch_is_on_its_way_is_the_next_batch(outbox):
+def test_records_added_during_a_delivery_are_the_next_batch(outbox):
     outbox.append(a_turn("a"))
     batch = outbox.next_batch()
     outbox.append(a_turn("b"))
@@ -83,7 +83,7 @@ def test_secrets_are_masked(outbox, folder):
     assert "hunter22" not in text
 
 
-def test_a_full_one_drops_what_is_newest_and_counts_it(folder, caplog):
+def test_a_full_outbox_drops_the_newest_turns_and_counts_them(folder, caplog):
     outbox = Outbox(folder, OPENING, max_turns=3)
     kept = [outbox.append(a_turn(str(n))) for n in range(8)]
     outbox.append({"end": "completed"})
@@ -98,7 +98,7 @@ def test_a_full_one_drops_what_is_newest_and_counts_it(folder, caplog):
     assert len(caplog.records) == 1
 
 
-def test_it_never_grows_past_its_bytes(folder):
+def test_it_never_grows_beyond_its_maximum_size(folder):
     outbox = Outbox(folder, OPENING, max_bytes=boxes.RESERVED_BYTES + 20_000)
     for n in range(100):
         outbox.append(a_turn(str(n), content="word " * 200))
@@ -108,7 +108,7 @@ def test_it_never_grows_past_its_bytes(folder):
     drained(outbox)
 
 
-def test_a_line_is_bounded_whatever_a_turn_holds():
+def test_a_line_is_limited_whatever_a_turn_contains():
     record = a_turn("a", args={f"f{n}": "x" * 5000 for n in range(2000)}, result="y" * 10**6)
 
     line = encode_record(record)
@@ -117,7 +117,7 @@ def test_a_line_is_bounded_whatever_a_turn_holds():
     assert json.loads(line)["turn"]["key"] == "a"
 
 
-def test_a_folder_that_cannot_be_written_is_told_once_and_breaks_nothing(tmp_path, caplog):
+def test_an_unwritable_folder_is_logged_once_and_breaks_nothing(tmp_path, caplog):
     (tmp_path / "file").write_text("")
     outbox = Outbox(tmp_path / "file" / "project", OPENING)
 
@@ -126,7 +126,7 @@ def test_a_folder_that_cannot_be_written_is_told_once_and_breaks_nothing(tmp_pat
     assert len(caplog.records) == 1
 
 
-def test_a_disk_that_is_full_is_told_once_and_what_fits_later_is_kept(outbox, monkeypatch, caplog):
+def test_a_full_disk_is_logged_once_and_later_turns_are_kept(outbox, monkeypatch, caplog):
     outbox.append(a_turn("a"))
     write = os.write
     monkeypatch.setattr(os, "write", lambda fd, line: write(fd, line[: len(line) // 2]))
@@ -138,7 +138,7 @@ def test_a_disk_that_is_full_is_told_once_and_what_fits_later_is_kept(outbox, mo
     assert len(caplog.records) == 1
 
 
-def test_a_torn_line_is_passed_over(folder):
+def test_a_torn_line_is_skipped(folder):
     folder.mkdir()
     line = encode_record(a_turn("b")).decode()
     whole = encode_record({"open": OPENING}).decode() + encode_record(a_turn("a")).decode()
@@ -150,7 +150,7 @@ def test_a_torn_line_is_passed_over(folder):
     left.remove()
 
 
-def test_a_file_whose_owner_lives_is_left_to_it(outbox, folder):
+def test_a_file_whose_owner_lives_is_not_taken(outbox, folder):
     outbox.append(a_turn("a"))
 
     assert list(ownerless_files(folder)) == []
@@ -186,7 +186,7 @@ def a_host(folder, name):
     )
 
 
-def test_what_killed_processes_kept_side_by_side_is_whole_and_in_order(folder):
+def test_files_of_killed_processes_are_complete_and_in_order(folder):
     hosts = [a_host(folder, name) for name in ("one", "two")]
     try:
         assert [host.stdout.readline() for host in hosts] == ["many\n"] * 2
@@ -205,7 +205,7 @@ def test_what_killed_processes_kept_side_by_side_is_whole_and_in_order(folder):
     assert files(folder) == []
 
 
-def test_what_waits_is_counted(outbox, folder):
+def test_pending_files_are_counted(outbox, folder):
     outbox.append(a_turn("a"))
     outbox.append({"end": "failed"})
 
@@ -213,7 +213,7 @@ def test_what_waits_is_counted(outbox, folder):
     assert (waiting.files, waiting.turns) == (1, 1)
 
 
-def test_a_project_that_is_full_takes_no_new_file(folder, monkeypatch):
+def test_a_full_project_folder_takes_no_new_file(folder, monkeypatch):
     folder.mkdir()
     (folder / "0.jsonl").write_text("x" * 100)
     monkeypatch.setattr(boxes, "MAX_FOLDER_BYTES", 100)
@@ -225,21 +225,21 @@ def test_a_project_that_is_full_takes_no_new_file(folder, monkeypatch):
     ("folder", "variable", "expected"),
     [(False, "/x", None), (None, "off", None), ("/a", "/x", "/a"), (None, "/x", "/x")],
 )
-def test_where_it_lies_can_be_said(monkeypatch, folder, variable, expected):
+def test_the_outbox_folder_can_be_set(monkeypatch, folder, variable, expected):
     monkeypatch.setenv(boxes.OUTBOX_VARIABLE, variable)
 
     root = outbox_root(folder)
     assert (root and str(root)) == expected
 
 
-def test_where_it_lies_by_itself(monkeypatch, tmp_path):
+def test_the_default_outbox_folder_is_in_the_home(monkeypatch, tmp_path):
     monkeypatch.delenv(boxes.OUTBOX_VARIABLE)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
     assert outbox_root(None) == tmp_path / "missioncontrol" / "outbox"
 
 
-def test_a_projects_folder_does_not_tell_its_key(tmp_path):
+def test_a_projects_folder_name_does_not_reveal_its_key(tmp_path):
     one = project_folder(tmp_path, "http://x:1/", "mc_secret")
 
     assert one == project_folder(tmp_path, "http://x:1", "mc_secret")
@@ -247,7 +247,7 @@ def test_a_projects_folder_does_not_tell_its_key(tmp_path):
     assert "mc_secret" not in str(one)
 
 
-def test_a_call_is_told_as_it_was_proposed_whatever_its_host_does_to_the_arguments(outbox):
+def test_a_call_is_kept_as_it_was_proposed_whatever_its_host_does_to_the_arguments(outbox):
     args = {"files": ["a.py"]}
     outbox.append(a_turn("a", phase="proposed", args=args))
     args["files"].append("b.py")
@@ -259,7 +259,7 @@ def test_a_call_is_told_as_it_was_proposed_whatever_its_host_does_to_the_argumen
     assert kept[1]["result"] == "ok"
 
 
-def test_a_completion_with_other_arguments_is_told_with_those(outbox):
+def test_a_completion_with_other_arguments_is_kept_with_those(outbox):
     outbox.append(a_turn("a", phase="proposed", args={"file": "a.py"}))
     outbox.append(a_turn("a", phase="done", args={"file": "b.py", "key": "sk-abcdefghijklmnop1"}))
 
@@ -270,7 +270,7 @@ def test_a_completion_with_other_arguments_is_told_with_those(outbox):
 
 
 @pytest.mark.parametrize("field", ["agent", "tool", "model", "content", "result", "error", "files"])
-def test_a_secret_is_masked_wherever_a_turn_has_it(outbox, folder, field):
+def test_a_secret_is_masked_in_every_field_of_a_turn(outbox, folder, field):
     secret = "sk-abcdefghijklmnop1"
     outbox.append(a_turn("a", **{field: [secret] if field == "files" else secret}))
 

@@ -28,46 +28,50 @@ def busy(server, request):
     return server
 
 
-def test_a_session_comes_again(busy):
+def test_a_session_retries_a_busy_server(busy):
     with Session("fix-auth", url=busy.url, key="mc_k") as session:
         assert session.before("Bash", {"command": "ls"}).run
 
-    assert len({turn.turn["key"] for turn in busy.of("POST", "/turns/")}) == 1
-    assert len(busy.of("POST", "/turns/")) == 3
+    assert len({turn.turn["key"] for turn in busy.requests_to("POST", "/turns/")}) == 1
+    assert len(busy.requests_to("POST", "/turns/")) == 3
 
 
-async def test_an_async_session_comes_again(busy):
+async def test_an_async_session_retries_a_busy_server(busy):
     async with AsyncSession("fix-auth", url=busy.url, key="mc_k") as session:
         assert (await session.before("Bash", {"command": "ls"})).run
 
-    assert len(busy.of("POST", "/turns/")) == 3
+    assert len(busy.requests_to("POST", "/turns/")) == 3
 
 
 @pytest.mark.parametrize("retry_after", ["3600", "soon", None])
-def test_whom_it_would_keep_too_long_goes_on_alone(server, retry_after):
+def test_a_session_does_not_wait_for_a_long_retry_after(server, retry_after):
     server.answer_turn, server.retry_after = lambda _: (429, {"code": "busy"}), retry_after
 
     with Session("fix-auth", url=server.url, key="mc_k", outbox="off") as session:
         assert session.before("Bash", {"command": "ls"}).run
 
-    assert len(server.of("POST", "/turns/")) == 1
+    assert len(server.requests_to("POST", "/turns/")) == 1
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_its_courier_does_not_come_before_it_may(server, tmp_path, monkeypatch, status):
+def test_its_background_thread_respects_retry_after(server, tmp_path, monkeypatch, status):
     monkeypatch.setattr(background, "FIRST_PAUSE_S", 0.01)
     with Session("fix-auth", url=server.url, key="mc_k", outbox=tmp_path) as session:
         session.before("Bash", {"command": "ls"})
         # What it has to do at the beginning is done: it would find the server busy by itself.
-        wait_for(lambda: server.of("GET", "/rules/"))
+        wait_for(lambda: server.requests_to("GET", "/rules/"))
         server.answer_turn, server.retry_after = lambda _: (status, {"code": "busy"}), "30"
         session.before("Bash", {"command": "pwd"})
         time.sleep(0.2)
 
-        assert len(server.of("POST", "/runs/")) == len(server.of("GET", "/rules/")) == 1
+        assert (
+            len(server.requests_to("POST", "/runs/"))
+            == len(server.requests_to("GET", "/rules/"))
+            == 1
+        )
 
 
-def test_a_held_call_does_not_ask_before_it_may(server):
+def test_a_held_call_respects_retry_after(server):
     answers = [(503, {"code": "busy"}), (200, directive())]
     asked_at = []
 
@@ -84,7 +88,7 @@ def test_a_held_call_does_not_ask_before_it_may(server):
     assert asked_at[1] - asked_at[0] >= 1
 
 
-def test_a_forwarder_comes_again(server):
+def test_a_forwarder_retries_a_busy_server(server):
     answers = [(503, {"code": "busy"})] * 2
     answer = server.answer
     server.answer = lambda asked: answers.pop() if answers else answer(asked)
@@ -94,7 +98,7 @@ def test_a_forwarder_comes_again(server):
     assert forward(connection, {"hook_event_name": "Stop"}) == {"id": "run-1"}
 
 
-def test_the_pause_is_spread_and_bounded():
+def test_the_retry_delay_has_jitter_and_a_limit():
     answer = Response(status=503, retry_after_s=2.0)
     pauses = [retry_delay(answer, left_s=MAX_RETRY_WAIT_S) for _ in range(50)]
 
@@ -104,7 +108,7 @@ def test_the_pause_is_spread_and_bounded():
     assert retry_delay(Response(status=400, retry_after_s=2.0), left_s=60) is None
 
 
-def test_callers_that_a_restart_cut_off_together_do_not_ask_in_step():
+def test_callers_that_a_restart_cut_off_do_not_all_retry_at_once():
     pauses = [backoff(4.0) for _ in range(50)]
 
     assert all(2.0 <= pause <= 4.0 for pause in pauses)
@@ -131,4 +135,4 @@ def test_a_message_is_marked_delivered_once_a_busy_server_has_taken_it(server):
 
 
 def marked(server):
-    return [asked.path for asked in server.of("POST", "/delivered/")]
+    return [asked.path for asked in server.requests_to("POST", "/delivered/")]

@@ -63,7 +63,7 @@ def an_agent(chat, name="coder"):
 
 
 def turns(server):
-    return [turn for asked in server.of("POST", "turns/") for turn in asked.turns]
+    return [turn for asked in server.requests_to("POST", "turns/") for turn in asked.turns]
 
 
 def ask(chat, **fields):
@@ -74,7 +74,7 @@ def ask(chat, **fields):
 # --- streaming ---------------------------------------------------------------------------
 
 
-def test_text_comes_in_pieces_while_the_model_still_writes():
+def test_text_is_streamed_while_the_model_writes():
     texts, going_on = [], threading.Event()
 
     def hear(text):
@@ -92,7 +92,7 @@ def test_text_comes_in_pieces_while_the_model_still_writes():
     assert chat.asked[0]["stream_options"] == {"include_usage": True}
 
 
-def test_calls_are_put_together_from_their_pieces():
+def test_calls_are_assembled_from_their_chunks():
     def part(index, text, **more):
         call = {"index": index, "function": {"arguments": text, **more.pop("function", {})}, **more}
         return chunk(tool_calls=[call])
@@ -125,7 +125,7 @@ def test_calls_without_an_index_are_told_apart_by_their_ids():
     assert [call["id"] for call in calls] == ["c-1", "c-2"]
 
 
-def test_an_endpoint_that_does_not_stream_is_heard_all_the_same():
+def test_an_endpoint_that_does_not_stream_is_read_all_the_same():
     texts = []
     with ChatServer(a_completion("Hello")) as chat:
         assert ask(chat, on_text=texts.append).text == "Hello"
@@ -153,7 +153,7 @@ def test_a_stream_that_fails_says_why(reply, why):
     assert "abcdefghij" not in str(failed.value)
 
 
-def test_what_a_listener_raises_is_its_own():
+def test_an_error_in_on_text_is_not_a_model_failure():
     def fail(text):
         raise ValueError("no room")
 
@@ -181,7 +181,7 @@ def test_an_endpoint_that_refuses_says_why(reply, why):
 # --- one agent -----------------------------------------------------------------------------
 
 
-def test_an_agent_streams_under_its_name_and_tells_its_usage(server, session, workspace):
+def test_an_agent_streams_under_its_name_and_reports_its_usage(server, session, workspace):
     texts = []
     with ChatServer(calling(a_call("read_file", path="a.py")), streamed("It ", "prints.")) as chat:
         answer = run_agent(
@@ -200,7 +200,7 @@ def test_an_agent_streams_under_its_name_and_tells_its_usage(server, session, wo
     assert turn["call_id"] == "chatcmpl-9"
 
 
-def test_a_tool_of_ones_own_is_declared_and_run(server, session, workspace):
+def test_a_custom_tool_is_declared_and_run(server, session, workspace):
     add = Tool(
         name="add",
         description="Add",
@@ -264,7 +264,7 @@ def two(chat):
     ]
 
 
-def test_each_hand_over_is_a_turn_of_who_hands_over(server, session, workspace):
+def test_each_hand_over_is_a_turn_of_the_agent_that_hands_over(server, session, workspace):
     with ChatServer(passing_on) as chat:
         run_multi_agent(session, "Go.", agents=two(chat), workspace=workspace, most_steps=4)
 
@@ -275,7 +275,7 @@ def test_each_hand_over_is_a_turn_of_who_hands_over(server, session, workspace):
     ] * 2
 
 
-def test_a_matter_that_goes_round_is_seen(server, session, workspace):
+def test_a_task_handed_round_in_a_circle_is_detected(server, session, workspace):
     with ChatServer(passing_on) as chat:
         run_multi_agent(session, "Go.", agents=two(chat), workspace=workspace, most_steps=12)
 
@@ -297,7 +297,7 @@ def test_a_matter_that_goes_round_is_seen(server, session, workspace):
     assert trips
 
 
-def test_the_one_that_takes_over_answers(server, session, workspace):
+def test_the_agent_that_takes_over_answers(server, session, workspace):
     def play(body):
         if "writer" in body["messages"][0]["content"]:
             return calling(a_call("hand_over", to="reviewer", note="Please answer."))
@@ -363,7 +363,7 @@ def test_the_smallest_agent_of_the_documentation_runs(server, workspace, tmp_pat
     assert done.stdout == "It has two lines."
     calls = [(turn.get("tool"), turn.get("result")) for turn in turns(server)]
     assert ("count_lines", "2") in calls
-    assert server.of("POST", "runs/")[0].body["workspace"] == ["README.md", "a.py"]
+    assert server.requests_to("POST", "runs/")[0].body["workspace"] == ["README.md", "a.py"]
 
 
 def test_the_one_line_of_the_documentation_runs(server, workspace, monkeypatch):

@@ -28,7 +28,7 @@ def test_it_opens_the_run_with_a_key_of_its_own(server):
     ):
         pass
 
-    (opened,) = server.of("POST", "runs/")
+    (opened,) = server.requests_to("POST", "runs/")
     assert opened.headers["Authorization"] == "Bearer mc_k"
     assert opened.body["key"]
     assert opened.body["workspace"] == ["a.py"]
@@ -46,14 +46,14 @@ def test_a_url_and_key_come_from_the_environment(server, monkeypatch):
     with Session("x"):
         pass
 
-    assert server.asked[0].headers["Authorization"] == "Bearer mc_env"
+    assert server.requests[0].headers["Authorization"] == "Bearer mc_env"
 
 
 def test_a_call_is_proposed_and_then_completed_under_one_key(server, session):
     go = session.before("Bash", {"command": "pytest -q"})
     session.after(go, result="1 passed", usage={"input": 3, "output": 1}, call_id="c-1")
 
-    proposed, done = (asked.turn for asked in server.of("POST", "turns/"))
+    proposed, done = (asked.turn for asked in server.requests_to("POST", "turns/"))
     assert go.run
     assert proposed["phase"] == "proposed"
     assert proposed["args"] == {"command": "pytest -q"}
@@ -66,7 +66,7 @@ def test_a_call_is_proposed_and_then_completed_under_one_key(server, session):
 def test_only_a_proposal_waits_for_the_verdict(server, session):
     session.after(session.before("Bash"))
 
-    proposed, done = server.of("POST", "turns/")
+    proposed, done = server.requests_to("POST", "turns/")
     assert proposed.headers["Prefer"].startswith("wait=")
     assert done.headers["Prefer"] is None
 
@@ -78,8 +78,8 @@ def test_a_held_call_waits_for_its_own_answer(server, session):
 
     go = session.before("Bash", {"command": "pytest -q"})
 
-    asked = [poll.path.partition("?")[2] for poll in server.of("GET", "directive/")]
-    key = server.of("POST", "turns/")[0].turn["key"]
+    asked = [poll.path.partition("?")[2] for poll in server.requests_to("GET", "directive/")]
+    key = server.requests_to("POST", "turns/")[0].turn["key"]
     assert go.run
     assert [
         f"after={version}&call={key}" in a for version, a in zip((4, 4, 5), asked, strict=True)
@@ -93,7 +93,7 @@ def test_a_skipped_call_gets_the_messages_for_a_result(server, session):
 
     assert (go.run, go.text) == (False, "read b.py")
     assert session.after(go, result="never") == ()
-    assert len(server.of("POST", "turns/")) == 1
+    assert len(server.requests_to("POST", "turns/")) == 1
 
 
 def test_a_message_is_given_once_and_marked_delivered(server, session):
@@ -104,7 +104,7 @@ def test_a_message_is_given_once_and_marked_delivered(server, session):
 
     assert first.messages == ("look-up",)
     assert second == ()
-    assert len(server.of("POST", "messages/m-look-up/delivered/")) == 1
+    assert len(server.requests_to("POST", "messages/m-look-up/delivered/")) == 1
 
 
 def test_a_message_for_another_agent_waits_for_it(server, session):
@@ -145,7 +145,7 @@ def test_a_stop_is_raised_and_stays(server, session):
         with pytest.raises(Stopped, match="ended by Ann"):
             session.before("Bash")
 
-    assert len(server.of("POST", "turns/")) == 1
+    assert len(server.requests_to("POST", "turns/")) == 1
 
 
 def test_a_stopped_run_is_reported_as_ended(server):
@@ -154,7 +154,7 @@ def test_a_stopped_run_is_reported_as_ended(server):
     with pytest.raises(Stopped), Session("x", url=server.url, key="k") as session:
         session.before("Bash")
 
-    (ended,) = server.of("PATCH", "runs/run-1/")
+    (ended,) = server.requests_to("PATCH", "runs/run-1/")
     assert ended.body == {"status": "failed"}
 
 
@@ -162,7 +162,7 @@ def test_a_run_that_ends_well_is_completed(server):
     with Session("x", url=server.url, key="k"):
         pass
 
-    assert server.of("PATCH", "runs/run-1/")[0].body == {"status": "completed"}
+    assert server.requests_to("PATCH", "runs/run-1/")[0].body == {"status": "completed"}
 
 
 def test_a_call_runs_the_function_and_tells_what_it_gave(server, session):
@@ -180,7 +180,10 @@ def test_a_call_that_raises_is_told_and_raised(server, session):
     with pytest.raises(ZeroDivisionError):
         session.call("divide", {"a": 1}, lambda a: a / 0)
 
-    assert server.of("POST", "turns/")[1].turn["error"] == "ZeroDivisionError: division by zero"
+    assert (
+        server.requests_to("POST", "turns/")[1].turn["error"]
+        == "ZeroDivisionError: division by zero"
+    )
 
 
 def test_without_a_server_the_agent_goes_on_and_one_line_is_logged(caplog):
@@ -203,13 +206,13 @@ def test_without_a_server_a_closed_agent_runs_no_tool():
     ("status", "body"),
     [(401, {"code": "unauthorized"}), (500, None), (200, None), (200, {"action": "dance"})],
 )
-def test_an_answer_it_cannot_use_does_not_break_the_host(server, session, status, body):
+def test_an_unusable_answer_does_not_break_the_host(server, session, status, body):
     server.answer_turn = lambda _: (status, body)
 
     assert session.before("Bash").run
 
 
-def test_a_held_call_goes_on_waiting_over_a_restart(server, monkeypatch):
+def test_a_held_call_keeps_waiting_across_a_restart(server, monkeypatch):
     monkeypatch.setattr(conversation, "MAX_PAUSE_S", 0.1)
     server.answer_turn = lambda _: (200, directive("hold"))
     server.answer_poll = lambda _: (503, None)
@@ -236,7 +239,7 @@ def test_a_held_call_whose_key_is_revoked_is_not_run(server, session):
 
 
 @pytest.mark.parametrize("page", [(403, None), (403, {"message": "Forbidden"}), (200, None)])
-def test_a_held_call_outlasts_a_page_that_stands_between(server, session, page):
+def test_a_held_call_survives_a_proxys_page(server, session, page):
     server.answer_turn = lambda _: (200, directive("hold"))
     answers = iter([page])
     server.answer_poll = lambda _: next(answers, (200, directive("proceed", version=2)))
@@ -259,7 +262,7 @@ def test_a_held_call_gives_up_on_a_server_that_stays_away(server, monkeypatch):
 
 
 @pytest.mark.parametrize("page", [(502, None), (503, {"message": "no backend"}), (403, None)])
-def test_a_held_call_gives_up_on_what_answers_for_good_in_the_servers_place(
+def test_a_held_call_gives_up_on_a_program_that_keeps_answering_in_the_servers_place(
     server, monkeypatch, page
 ):
     monkeypatch.setattr(conversation, "MAX_OUTAGE_S", 0.2)
@@ -270,7 +273,7 @@ def test_a_held_call_gives_up_on_what_answers_for_good_in_the_servers_place(
         assert session.before("Bash").text == conversation.UNREACHABLE
 
 
-def test_a_held_call_waits_for_a_server_that_says_itself_that_it_is_busy(server, monkeypatch):
+def test_a_held_call_waits_for_a_busy_server(server, monkeypatch):
     monkeypatch.setattr(conversation, "MAX_OUTAGE_S", 0.0)
     server.answer_turn = lambda _: (200, directive("hold"))
     answers = [(200, directive(version=2)), (503, {"code": "unavailable"})]
@@ -299,7 +302,7 @@ class Frozen:
         pass
 
 
-def test_the_time_a_frozen_server_takes_counts_as_time_that_it_is_away(monkeypatch):
+def test_time_spent_on_a_frozen_server_counts_as_outage(monkeypatch):
     frozen = Frozen()
     monkeypatch.setattr(conversation, "monotonic", lambda: frozen.now)
     monkeypatch.setattr(conversation, "MAX_PAUSE_S", 0.01)
@@ -313,7 +316,7 @@ def test_the_time_a_frozen_server_takes_counts_as_time_that_it_is_away(monkeypat
 
 
 @pytest.mark.parametrize("page", [(403, None), (404, {"message": "no route"})])
-def test_what_a_page_stood_in_the_way_of_is_delivered_later(server, tmp_path, page):
+def test_a_turn_that_a_proxys_page_blocked_is_delivered_later(server, tmp_path, page):
     server.answer_turn = lambda _: page
 
     with Session("x", url=server.url, key="k", outbox=tmp_path) as session:
@@ -321,12 +324,19 @@ def test_what_a_page_stood_in_the_way_of_is_delivered_later(server, tmp_path, pa
         session.after(go, result="built")
         server.answer_turn = lambda _: (200, directive())
 
-        wait_for(lambda: [t for a in server.of("POST", "turns/") for t in a.turns if "ts" in t])
-    told = [turn for asked in server.of("POST", "turns/") for turn in asked.turns if "ts" in turn]
+        wait_for(
+            lambda: [t for a in server.requests_to("POST", "turns/") for t in a.turns if "ts" in t]
+        )
+    told = [
+        turn
+        for asked in server.requests_to("POST", "turns/")
+        for turn in asked.turns
+        if "ts" in turn
+    ]
     assert [turn["phase"] for turn in told] == ["proposed", "done"]
 
 
-def test_a_turn_that_a_firewall_takes_offence_at_holds_nothing_else_up(server, tmp_path):
+def test_a_turn_that_a_firewall_blocks_does_not_block_the_next(server, tmp_path):
     taken = []
 
     def answer(asked):
@@ -345,7 +355,7 @@ def test_a_turn_that_a_firewall_takes_offence_at_holds_nothing_else_up(server, t
     assert all(turn["args"] == {"command": "ls"} for turn in taken)
 
 
-def test_an_empty_object_in_the_servers_place_does_not_answer_a_held_call(server):
+def test_an_empty_object_does_not_answer_a_held_call(server):
     server.answer_turn = lambda _: (200, directive("hold"))
     answers = [(200, directive(version=2)), (200, {})]
     server.answer_poll = lambda _: answers.pop()
@@ -354,7 +364,7 @@ def test_an_empty_object_in_the_servers_place_does_not_answer_a_held_call(server
         assert session.before("Bash").run
 
 
-def test_a_run_is_opened_later_when_the_server_comes_later(server):
+def test_a_run_is_opened_once_the_server_is_there(server):
     server.stop()
     with Session("x", url=server.url, key="k") as session:
         session.before("Bash")
@@ -371,27 +381,27 @@ def test_a_closed_agent_works_again_as_soon_as_the_server_is_back(server):
         assert session.before("Bash").run
 
 
-def test_a_text_nobody_reads_to_its_end_is_cut_in_the_middle(server, session):
+def test_a_very_long_text_is_cut_in_the_middle(server, session):
     session.say("a" * 300_000 + "b")
 
-    content = server.of("POST", "turns/")[0].turn["content"]
+    content = server.requests_to("POST", "turns/")[0].turn["content"]
     assert len(content) < 201_000
     assert content.endswith("b")
     assert "100001 characters cut" in content
 
 
-def test_what_json_cannot_say_is_said_as_text(server, session):
+def test_values_unknown_to_json_are_sent_as_text(server, session):
     session.before("Write", {"path": object})
 
-    assert "object" in server.of("POST", "turns/")[0].turn["args"]["path"]
+    assert "object" in server.requests_to("POST", "turns/")[0].turn["args"]["path"]
 
 
-def test_an_address_that_is_none_is_refused_at_once():
+def test_an_invalid_address_is_refused_at_once():
     with pytest.raises(ValueError, match="no http"):
         Session("x", url="ftp://x", key="k")
 
 
-def test_a_host_hears_what_its_session_does(server):
+def test_emit_gets_the_events_of_the_session(server):
     events = []
     server.answer_turn = lambda _: (200, directive("proceed", "look elsewhere"))
 
@@ -404,7 +414,7 @@ def test_a_host_hears_what_its_session_does(server):
     assert events[2].message.text == "look elsewhere"
 
 
-def test_a_host_hears_once_that_the_server_is_away():
+def test_emit_gets_one_event_for_each_outage():
     events = []
 
     with away(emit=events.append) as session:
@@ -425,10 +435,10 @@ def test_a_callback_that_fails_does_not_reach_the_agent(server, caplog):
 
 
 @pytest.mark.parametrize("nature", [{"loop_key": ["command"], "retry": "poll"}, None])
-def test_a_call_may_say_what_repeating_it_means(server, session, nature):
+def test_a_call_may_declare_its_nature(server, session, nature):
     session.before("Bash", {"command": "ls"}, **({"nature": nature} if nature else {}))
 
-    (asked,) = server.of("POST", "turns/")
+    (asked,) = server.requests_to("POST", "turns/")
     expected = {"loop_key": ["command"], "progress_key": [], "retry": "poll"}
     assert asked.turn.get("nature") == (expected if nature else None)
 
@@ -488,28 +498,28 @@ ODD = {
 
 
 @pytest.mark.parametrize("args", ODD.values(), ids=ODD)
-def test_arguments_that_json_cannot_say_are_told_in_part_and_raise_nothing(server, session, args):
+def test_arguments_unknown_to_json_are_reported_in_part_and_raise_nothing(server, session, args):
     go = session.before("Bash", args)
     session.after(go, result=NoWords())
 
-    proposed, done = (asked.turn for asked in server.of("POST", "turns/"))
+    proposed, done = (asked.turn for asked in server.requests_to("POST", "turns/"))
     assert proposed["args"]
     assert len(str(proposed)) < 8_000_000
     assert done["result"] == "<NoWords>"
 
 
-def test_what_a_tool_does_to_its_arguments_changes_nothing_that_was_asked(server, session):
+def test_a_tool_that_changes_its_arguments_does_not_change_the_reported_call(server, session):
     args = {"paths": ["a.py"]}
     go = session.before("Read", args)
     args["paths"].append("b.py")
     session.after(go, result="ok")
 
-    assert [asked.turn["args"] for asked in server.of("POST", "turns/")] == [
+    assert [asked.turn["args"] for asked in server.requests_to("POST", "turns/")] == [
         {"paths": ["a.py"]}
     ] * 2
 
 
-def test_the_host_hears_of_an_escalation_once(server):
+def test_the_callback_gets_an_escalation_once(server):
     server.answer_turn = lambda _: (200, escalated(unknown="ignored"))
     escalations = []
     with Session("x", url=server.url, key="k", on_escalation=escalations.append) as session:

@@ -80,7 +80,7 @@ def terminal():
         ("i read b.py\n", "action='inject', message='read b.py'"),
     ],
 )
-def test_a_letter_is_an_answer(terminal, typed, chosen):
+def test_each_letter_is_an_answer(terminal, typed, chosen):
     person = terminal()
     person.read("[i]nject a message: ")
     person.type(typed)
@@ -88,7 +88,7 @@ def test_a_letter_is_an_answer(terminal, typed, chosen):
     person.read(chosen)
 
 
-def test_it_asks_again_until_it_understands(terminal):
+def test_it_asks_again_after_an_unknown_letter(terminal):
     person = terminal()
     person.read("message: ")
     person.type("what?\n")
@@ -100,7 +100,7 @@ def test_it_asks_again_until_it_understands(terminal):
     person.read("message='Read b.py.'")
 
 
-def test_what_the_agent_wrote_does_not_steer_the_terminal(terminal):
+def test_text_of_the_agent_cannot_control_the_terminal(terminal):
     person = terminal()
     person.read("message: ")
 
@@ -120,7 +120,7 @@ def test_without_a_terminal_nothing_is_asked_and_nothing_waits():
     assert ask_at_terminal(question) is None
 
 
-def test_a_system_without_such_terminals_asks_nobody(monkeypatch):
+def test_without_termios_nobody_is_asked(monkeypatch):
     # Windows has no such module.
     monkeypatch.setitem(sys.modules, "termios", None)
 

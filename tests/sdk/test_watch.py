@@ -9,7 +9,7 @@ import guard
 from guard import Session, Stopped
 from guard.sdk import session
 from tests.sdk.server import directive
-from tests.sdk.watched import add, outcomes, proposals, turns
+from tests.sdk.watched_calls import add, outcomes, proposals, turns
 
 pytestmark = pytest.mark.usefixtures("environment")
 
@@ -17,14 +17,14 @@ pytestmark = pytest.mark.usefixtures("environment")
 # --- a function ----------------------------------------------------------------------
 
 
-def test_a_call_is_told_with_its_arguments_and_its_result(server):
+def test_a_call_is_reported_with_its_arguments_and_its_result(server):
     with guard.watch("sums"):
         assert add(2, b=3) == 5
 
     (asked,), (came,) = proposals(server), outcomes(server)
     assert (asked["tool"], asked["args"]) == ("add", {"a": 2, "b": 3})
     assert (came["key"], came["result"]) == (asked["key"], "5")
-    assert server.of("POST", "runs/")[0].body["name"] == "sums"
+    assert server.requests_to("POST", "runs/")[0].body["name"] == "sums"
 
 
 def test_a_watched_function_keeps_its_name_its_text_and_its_signature():
@@ -73,7 +73,7 @@ def test_a_call_that_is_not_run_gives_the_text_in_its_place(server):
     assert ran == []
 
 
-def test_what_takes_its_place_may_be_made_of_the_text(server):
+def test_the_replacement_result_may_be_made_from_the_text(server):
     server.answer_turn = lambda _: (200, directive("proceed", "Read b.py.", call="skip"))
 
     @guard.watch(skipped=lambda text: {"error": text})
@@ -90,7 +90,7 @@ def test_a_stop_is_raised_into_the_loop(server):
     with pytest.raises(Stopped, match="enough"), guard.watch("x"):
         add(1)
 
-    assert server.of("PATCH", "run-1/")[0].body == {"status": "failed"}
+    assert server.requests_to("PATCH", "run-1/")[0].body == {"status": "failed"}
 
 
 def test_an_error_comes_before_a_stop(server):
@@ -126,7 +126,7 @@ def test_messages_may_be_added_to_a_text(server):
         assert session.unread == []
 
 
-def test_a_call_inside_a_call_is_one_of_its_own(server):
+def test_a_nested_call_is_a_call_of_its_own(server):
     @guard.watch
     def outer():
         return add(1)
@@ -143,7 +143,7 @@ def test_a_call_inside_a_call_is_one_of_its_own(server):
     ]
 
 
-def test_a_method_does_not_tell_its_object(server):
+def test_the_self_of_a_method_is_not_reported(server):
     class Desk:
         @guard.watch
         def read(self, path):
@@ -155,7 +155,7 @@ def test_a_method_does_not_tell_its_object(server):
     assert proposals(server)[0]["args"] == {"path": "a.py"}
 
 
-def test_how_it_is_told_can_be_said(server):
+def test_the_options_of_watch_are_respected(server):
     @guard.watch(
         tool="Bash",
         args=["command"],
@@ -173,7 +173,7 @@ def test_how_it_is_told_can_be_said(server):
     assert asked["nature"]["retry"] == "poll"
 
 
-def test_arguments_may_stay_untold(server):
+def test_arguments_may_be_left_out(server):
     @guard.watch(args=False)
     def login(password):
         return "ok"
@@ -184,7 +184,7 @@ def test_arguments_may_stay_untold(server):
     assert "args" not in proposals(server)[0] or proposals(server)[0]["args"] == {}
 
 
-def test_a_wrong_call_is_the_functions_to_refuse(server):
+def test_a_wrong_call_is_refused_by_the_function_itself(server):
     with guard.watch("x"), pytest.raises(TypeError, match="missing"):
         add()
 
@@ -197,32 +197,32 @@ def test_an_option_of_a_run_needs_the_runs_name():
 # --- which run --------------------------------------------------------------------------
 
 
-def test_without_a_run_around_them_calls_are_in_the_processs_own(server):
+def test_without_a_surrounding_run_calls_belong_to_the_processs_run(server):
     add(1)
     add(2)
 
-    assert len(server.of("POST", "runs/")) == 1
+    assert len(server.requests_to("POST", "runs/")) == 1
     assert len(proposals(server)) == 2
 
 
-def test_a_session_is_a_run_around_calls_too(server):
+def test_watched_calls_belong_to_a_surrounding_session(server):
     with Session("mine") as session:
         add(1)
 
         assert session.run_id == "run-1"
-    assert [post.body["name"] for post in server.of("POST", "runs/")] == ["mine"]
+    assert [post.body["name"] for post in server.requests_to("POST", "runs/")] == ["mine"]
 
 
-def test_the_innermost_run_has_the_call(server):
+def test_a_call_belongs_to_the_innermost_run(server):
     with guard.watch("outer"), guard.watch("inner"):
         assert session.current_session()._conversation.opening["name"] == "inner"
 
 
-def test_a_thread_that_the_run_starts_is_in_it(server):
+def test_a_thread_started_by_the_run_belongs_to_it(server):
     with guard.watch("x"), ThreadPoolExecutor(2) as pool:
         assert list(pool.map(add, range(4))) == [1, 2, 3, 4]
 
-    assert len(server.of("POST", "runs/")) == 1
+    assert len(server.requests_to("POST", "runs/")) == 1
     assert len(outcomes(server)) == 4
 
 
@@ -234,14 +234,14 @@ def test_a_decorated_loop_is_a_run_each_time(server):
     assert agent(2) == [1, 2]
     assert agent(1) == [1]
 
-    opened = [post.body for post in server.of("POST", "runs/")]
+    opened = [post.body for post in server.requests_to("POST", "runs/")]
     assert [body["name"] for body in opened] == ["fix-auth"] * 2
     assert opened[0]["goal"] == "Make it pass"
     assert opened[0]["key"] != opened[1]["key"]
-    assert len(server.of("PATCH", "run-1/")) == 2
+    assert len(server.requests_to("PATCH", "run-1/")) == 2
 
 
-def test_a_loop_that_fails_is_told_as_failed(server):
+def test_a_loop_that_raises_is_reported_as_failed(server):
     @guard.watch("x")
     def agent():
         raise ValueError("no")
@@ -249,4 +249,4 @@ def test_a_loop_that_fails_is_told_as_failed(server):
     with pytest.raises(ValueError, match="no"):
         agent()
 
-    assert server.of("PATCH", "run-1/")[0].body == {"status": "failed"}
+    assert server.requests_to("PATCH", "run-1/")[0].body == {"status": "failed"}

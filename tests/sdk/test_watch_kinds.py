@@ -8,7 +8,7 @@ import pytest
 import guard
 from guard import AsyncSession
 from tests.sdk.server import directive
-from tests.sdk.watched import add, outcomes
+from tests.sdk.watched_calls import add, outcomes
 
 pytestmark = pytest.mark.usefixtures("environment")
 
@@ -32,7 +32,7 @@ async def test_a_plain_function_works_in_an_asyncio_run(server):
         assert add(1) == 2
         session.unread.clear()
 
-    assert len(server.of("POST", "runs/")) == 1
+    assert len(server.requests_to("POST", "runs/")) == 1
     assert len(outcomes(server)) == 1
 
 
@@ -52,7 +52,7 @@ async def test_an_escalation_reaches_an_asyncio_run_through_a_plain_function(ser
         assert [one.reason for one in escalations] == ["It did the same."]
 
 
-async def test_a_coroutine_hears_of_an_escalation_through_a_plain_function(server):
+async def test_a_coroutine_callback_gets_an_escalation_through_a_plain_function(server):
     server.answer_turn = escalated
     escalations = asyncio.Queue()
 
@@ -62,7 +62,7 @@ async def test_a_coroutine_hears_of_an_escalation_through_a_plain_function(serve
         assert (await asyncio.wait_for(escalations.get(), 60)).reason == "It did the same."
 
 
-async def test_a_coroutine_that_fails_at_an_escalation_breaks_no_plain_function(server, caplog):
+async def test_a_failing_coroutine_callback_breaks_no_plain_function(server, caplog):
     server.answer_turn = escalated
 
     async def fail(_):
@@ -81,7 +81,7 @@ async def test_a_coroutine_function_works_in_a_plain_run(server):
     assert len(outcomes(server)) == 1
 
 
-async def test_a_held_coroutine_holds_no_other(server):
+async def test_a_held_coroutine_does_not_hold_others(server):
     tapped = threading.Event()
     server.answer_turn = lambda _: (200, directive("hold"))
     server.answer_poll = lambda _: (tapped.wait(60), (200, directive("proceed", version=2)))[1]
@@ -99,7 +99,7 @@ async def test_an_asyncio_loop_is_a_run(server):
         return await asyncio.gather(fetch("a.py"), fetch("b.py"))
 
     assert await agent() == ["text of a.py", "text of b.py"]
-    assert len(server.of("POST", "runs/")) == 1
+    assert len(server.requests_to("POST", "runs/")) == 1
     assert len(outcomes(server)) == 2
 
 
@@ -136,7 +136,7 @@ def test_a_generator_is_one_call_to_its_end(server):
     assert "line 2" in came["result"]
 
 
-def test_a_generator_hears_what_is_sent_to_it(server):
+def test_a_generator_gets_what_is_sent_to_it(server):
     with guard.watch("x"):
         source = lines(2)
         next(source)
@@ -147,7 +147,7 @@ def test_a_generator_hears_what_is_sent_to_it(server):
     assert finished.value.value == ["first", "second"]
 
 
-def test_a_generator_that_is_left_early_has_ended(server):
+def test_a_generator_closed_early_has_ended(server):
     closed = []
 
     @guard.watch
@@ -174,14 +174,14 @@ def test_a_generator_that_is_not_run_gives_the_text(server):
         assert list(lines(3)) == ["Read b.py."]
 
 
-def test_a_loop_that_gives_its_steps_is_a_run_until_its_last(server):
+def test_a_loop_that_is_a_generator_is_one_run(server):
     @guard.watch("x")
     def agent():
         yield add(1)
         yield add(2)
 
     assert list(agent()) == [2, 3]
-    assert len(server.of("PATCH", "run-1/")) == 1
+    assert len(server.requests_to("PATCH", "run-1/")) == 1
 
 
 async def test_an_asynchronous_generator_is_one_call(server):

@@ -4,7 +4,7 @@ import guard
 
 
 def turns(server):
-    return [turn for asked in server.of("POST", "turns/") for turn in asked.turns]
+    return [turn for asked in server.requests_to("POST", "turns/") for turn in asked.turns]
 
 
 def proposals(server):

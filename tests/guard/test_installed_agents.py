@@ -47,7 +47,7 @@ def test_it_finds_an_agent_by_its_program_before_it_was_ever_used(tmp_path):
     assert [agent.client for agent in found] == ["cursor"]
 
 
-def test_what_guard_connect_writes_is_no_use_of_the_agent(tmp_path):
+def test_files_of_guard_connect_do_not_count_as_use(tmp_path):
     a_session(tmp_path, ".claude/projects/-shop/one.jsonl", at=MONDAY)
     a_session(tmp_path, ".claude/settings.json", at=FRIDAY)
 

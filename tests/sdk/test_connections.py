@@ -12,7 +12,7 @@ def nothing_set(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_what_is_given_comes_before_the_environment_and_that_before_what_stands(monkeypatch):
+def test_arguments_come_before_the_environment_and_that_before_the_stored_connection(monkeypatch):
     assert resolve_server(None, None, EXISTING) == ("http://existing", "mc_existing")
 
     monkeypatch.setenv("MISSIONCONTROL_URL", "http://set")
@@ -22,7 +22,7 @@ def test_what_is_given_comes_before_the_environment_and_that_before_what_stands(
     assert resolve_server("http://given", "mc_given", EXISTING) == ("http://given", "mc_given")
 
 
-def test_a_key_is_exchanged_at_the_address_that_was_found():
+def test_a_setup_code_is_exchanged_at_the_resolved_address():
     asked = []
 
     def exchange(url):
@@ -42,12 +42,12 @@ def test_a_key_is_exchanged_at_the_address_that_was_found():
         ("http://h", "mc_\n", "plain printable"),
     ],
 )
-def test_what_cannot_be_used_is_refused_at_once(url, key, why):
+def test_an_unusable_address_or_key_is_refused_at_once(url, key, why):
     with pytest.raises(ConnectRefused, match=why):
         resolve_server(url, key, None)
 
 
-def test_the_key_that_stands_is_shown_to_its_own_address_alone():
+def test_a_stored_key_is_sent_only_to_its_own_address():
     assert resolve_server("http://existing/", None, EXISTING)[1] == "mc_existing"
 
     with pytest.raises(ConnectRefused, match="--url and --key"):

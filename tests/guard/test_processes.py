@@ -68,7 +68,7 @@ def test_a_process_ends_when_asked(started):
     assert process.wait(30) == -signal.SIGTERM
 
 
-def test_one_that_does_not_listen_is_made_to(started):
+def test_a_process_that_ignores_sigterm_is_killed(started):
     process, _ = started(STUBBORN)
 
     assert end_process(process.pid, grace_s=0.2)
@@ -85,7 +85,7 @@ def test_everything_below_it_ends_with_it(started):
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="sessions are told by /proc")
-def test_what_is_started_while_it_is_ended_ends_too(started):
+def test_children_started_while_it_is_ended_end_too(started):
     process, _ = started(STARTS_MORE_AND_MORE)
 
     end_tree(process.pid, grace_s=60)
@@ -99,7 +99,7 @@ def test_what_is_started_while_it_is_ended_ends_too(started):
     assert survivors == []
 
 
-def test_what_one_that_does_not_listen_goes_on_to_start_ends_too(started):
+def test_children_of_a_process_that_ignores_sigterm_end_too(started):
     process, first = started(STUBBORN_AND_BUSY)
 
     end_tree(process.pid, grace_s=0.2)
@@ -111,7 +111,7 @@ def test_what_one_that_does_not_listen_goes_on_to_start_ends_too(started):
     assert survivors == []
 
 
-def test_what_stands_still_ends_as_well(started):
+def test_a_stopped_process_ends_too(started):
     process, _ = started("import time; print('ready', flush=True); time.sleep(600)")
     signal_tree(process.pid, signal.SIGSTOP)
     _, status = os.waitpid(process.pid, os.WUNTRACED | os.WCONTINUED)
@@ -122,7 +122,7 @@ def test_what_stands_still_ends_as_well(started):
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="states are told by /proc")
-def test_what_is_started_while_it_is_stopped_stands_still_too(started):
+def test_children_started_while_it_is_stopped_are_stopped_too(started):
     process, _ = started(STARTS_MORE_AND_MORE)
 
     signal_tree(process.pid, signal.SIGSTOP)
@@ -132,7 +132,7 @@ def test_what_is_started_while_it_is_stopped_stands_still_too(started):
     assert set(states) <= {"T", "Z"}  # stopped, or over
 
 
-def test_what_is_gone_already_needs_no_end(started):
+def test_a_process_that_has_gone_counts_as_ended(started):
     process, _ = started("print('ready')")
     process.wait(30)
 

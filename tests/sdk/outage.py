@@ -17,7 +17,7 @@ RULES = {
 }
 
 
-def fail(session, path="setings.py"):
+def fail_once(session, path="setings.py"):
     """One turn of a loop: ask, and fail the same way if let."""
     go = session.before("read_file", {"path": path})
     if go.run:
@@ -29,25 +29,25 @@ def fail_often(session, times):
     """Fail in a loop; gives how often it was let before it was stopped."""
     for n in range(times):
         try:
-            fail(session)
+            fail_once(session)
         except Stopped as stopped:
             return n, str(stopped)
     return times, ""
 
 
-def seen_rules(server, where, **rules):
+def store_rules(server, session_options, **rules):
     """Have a session of the project see its rules, as one does that ran before."""
     server.rules = {**RULES, **rules}
-    with Session("before", **where):
-        wait_for((project_folder(where["outbox"], server.url, "mc_k") / FILE).exists)
-    server.asked.clear()
+    with Session("before", **session_options):
+        wait_for((project_folder(session_options["outbox"], server.url, "mc_k") / FILE).exists)
+    server.requests.clear()
 
 
 def reported_to(server):
     """Every observation of a turn that the server was told, in order: (key, phase)."""
-    posts = server.of("POST", "turns/")
+    posts = server.requests_to("POST", "turns/")
     return [(turn["key"], turn.get("phase")) for post in posts for turn in post.turns]
 
 
-def files(outbox):
+def outbox_files(outbox):
     return list(outbox.rglob("*.jsonl"))

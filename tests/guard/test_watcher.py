@@ -69,7 +69,7 @@ def watch(server, *, seconds=0.0, session=None):
 VOUCHES = {"wait": HEARTBEAT_INTERVAL_S, "carries": False}
 
 
-def test_it_vouches_for_the_agent_and_says_when_it_has_gone():
+def test_it_sends_heartbeats_and_reports_the_agents_end():
     server = Server()
 
     watch(server, seconds=30)
@@ -77,11 +77,11 @@ def test_it_vouches_for_the_agent_and_says_when_it_has_gone():
     assert server.received == [VOUCHES, VOUCHES, {"gone": True}]
 
 
-def test_it_says_so_within_a_second_of_the_agents_end():
+def test_it_reports_within_a_second_of_the_agents_end():
     assert watch(Server(), seconds=3).pauses == [1.0] * 3
 
 
-def test_it_leaves_a_session_whose_run_is_over():
+def test_it_stops_when_the_run_is_over():
     server = Server({"over": True})
 
     watch(server, seconds=300)
@@ -90,7 +90,7 @@ def test_it_leaves_a_session_whose_run_is_over():
 
 
 @pytest.mark.parametrize("seconds", [0, 30])
-def test_a_server_that_is_away_hears_it_later(seconds):
+def test_an_end_during_an_outage_is_reported_later(seconds):
     server = Server(ServerAway("restarting"), ServerAway("restarting"))
 
     watch(server, seconds=seconds)
@@ -99,7 +99,7 @@ def test_a_server_that_is_away_hears_it_later(seconds):
     assert len(server.received) == 3
 
 
-def test_a_server_that_wants_none_of_it_is_left_alone():
+def test_a_refusal_ends_the_watcher():
     server = Server(ServerRefused(403, "no"))
 
     watch(server, seconds=300)
@@ -107,7 +107,7 @@ def test_a_server_that_wants_none_of_it_is_left_alone():
     assert server.received == [VOUCHES]
 
 
-def test_it_carries_what_people_say_to_a_session_it_can_speak_to():
+def test_it_passes_texts_and_stops_to_a_reachable_session():
     session = Session()
     server = Server(
         {"text": "look in b.py", "stop": None},
@@ -123,7 +123,7 @@ def test_it_carries_what_people_say_to_a_session_it_can_speak_to():
 
 
 @pytest.mark.parametrize("deaf", [MAX_TRIES - 1, MAX_TRIES, 3 * MAX_TRIES])
-def test_a_text_that_was_not_taken_is_said_again_until_it_is(deaf):
+def test_a_text_that_was_not_taken_is_sent_again(deaf):
     session = Session(deaf=deaf)
     server = Server({"text": "look in b.py"}, {"text": "and c.py"}, {}, {}, {}, {"over": True})
 
@@ -132,7 +132,7 @@ def test_a_text_that_was_not_taken_is_said_again_until_it_is(deaf):
     assert session.done == ["look in b.py", "and c.py"]
 
 
-def test_a_stop_whose_answer_found_nobody_is_carried_out_again():
+def test_a_stop_whose_report_was_lost_is_carried_out_again():
     session, stop = Session(), {"stop": "Terminated by ana."}
     server = Server(stop, ServerAway("restarting"), stop, {}, {"over": True})
 
@@ -176,7 +176,7 @@ class Always:
         (401, {"code": "not_signed_in"}, ServerRefused),
     ],
 )
-def test_what_a_proxy_says_is_no_refusal_of_the_server(status, body, error):
+def test_a_proxys_status_is_no_refusal_of_the_server(status, body, error):
     connection = Connection(client="codex", place="*", url="http://127.0.0.1:9", key="mc_k")
 
     with pytest.raises(error):
