@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from guard.formats.fields import read_word
+from guard.formats.fields import read_enum
 
 
 class InjectAt(StrEnum):
@@ -81,7 +81,7 @@ class Capabilities:
         end = report.get("terminate", True)
         patience: Any = report.get("patience_s")
         # "No" has two forms: a word of ours, or JSON's false.
-        terminate = EndBy.NOT if end in (False, None) else read_word(end, EndBy)
+        terminate = EndBy.NOT if end in (False, None) else read_enum(end, EndBy)
         inject = report.get("inject", True)
         inject = () if inject in (False, None) else [inject] if isinstance(inject, str) else inject
         known: tuple[InjectAt, ...] | None = None
@@ -96,7 +96,7 @@ class Capabilities:
             inject=known,
             terminate=terminate,
             cost=cost if isinstance(cost, str) else None,
-            away=read_word(report.get("away"), WhenAway),
+            away=read_enum(report.get("away"), WhenAway),
             patience_s=float(patience) if is_number and patience > 0 else None,
             why={str(k): str(v) for k, v in why.items()} if isinstance(why, Mapping) else {},
         )

@@ -19,12 +19,12 @@ from typing import Any, TypeAlias
 
 from guard.errors import UnreadableRecording
 from guard.formats import claude_code, cline, codex, gemini, messages, trajectories, turn_file
-from guard.formats.keyed import read_keyed
+from guard.formats.labelled_logs import read_labelled_log
 from guard.formats.log_lines import read_log_lines
 from guard.formats.pages import quotes_in
 from guard.formats.recording import Recording, Unread, Why
-from guard.formats.shapes import read_shaped
 from guard.formats.transcript import blocks_of, read_transcript
+from guard.formats.unknown_records import read_unknown_records
 from guard.turn import Role
 
 Row = Mapping[str, Any]
@@ -34,22 +34,22 @@ BufferedFile: TypeAlias = "io.BufferedReader[Any] | io.BufferedRandom"
 # Rows by which a format is recognised: summaries and file snapshots may precede the messages.
 _EARLY = 250
 # In bytes. A longer line is not an agent's turn: the file is of another kind.
-_LONGEST_LINE = 1 << 26
+_MAX_LINE_BYTES = 1 << 26
 # Each line of a text is tried in many ways: millions of blank ones must not block a server.
-_LONGEST_TRANSCRIPT, _MOST_LINES = 1 << 23, 100_000
+_MAX_TRANSCRIPT_BYTES, _MAX_LINES = 1 << 23, 100_000
 # The beginning of a JSON document, as opposed to the first of several JSON lines.
-_BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,60}(?:\[|\{[ \t]{0,60}\r?\n)")
+_DOCUMENT_START = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,60}(?:\[|\{[ \t]{0,60}\r?\n)")
 # A table's header row, with a column that names a speaker or an actor.
-_COLUMNS = re.compile(
+_TABLE_HEADER = re.compile(
     rb"(?i)(?:\xef\xbb\xbf)?(?=[^\n{}]{0,300}\b(?:role|actor|speaker|source|agent|tool(?:_name)?)\b)"
     rb"[\"\w -]{1,40}([,;\t])[\"\w -]{1,40}(?:\1[\"\w -]{0,40}){0,40}\r?\n"
 )
 # Generic formats: records of many programs look like these.
-_MANY_RECORDS = frozenset({"trajectory", "messages", "turns", "log"})
+_GENERIC_FORMS = frozenset({"trajectory", "messages", "turns", "log"})
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DECODER, _NEXT = json.JSONDecoder(), re.compile(r"[^\s,]")
 # A few unreadable entries are enough to see that the wrong lines were exported.
-_NAMED = 10
+_MAX_UNREAD = 10
 
 # Tried in this order: a turn file is the most general format, so it comes last.
 FORMATS: dict[str, tuple[Recognises, Callable[..., Recording]]] = {
@@ -90,10 +90,10 @@ def _read_stream(file: BufferedFile, path: Path, *, is_quote: bool) -> Recording
     if found is not None and not is_text:
         return found
     file.seek(0)
-    text = file.read(_LONGEST_TRANSCRIPT + 1)
+    text = file.read(_MAX_TRANSCRIPT_BYTES + 1)
     decoded = text.decode("utf-16" if text.startswith(_UTF_16) else "utf-8-sig", "replace")
     # Lines may end with other characters than a line feed.
-    is_long = len(text) > _LONGEST_TRANSCRIPT or len(decoded.splitlines()) > _MOST_LINES
+    is_long = len(text) > _MAX_TRANSCRIPT_BYTES or len(decoded.splitlines()) > _MAX_LINES
     if not is_long:
         quotes = [] if is_quote else quotes_in(decoded)
         if quotes and found is not None and not _is_log(found):
@@ -105,8 +105,8 @@ def _read_stream(file: BufferedFile, path: Path, *, is_quote: bool) -> Recording
         if is_doubtful and not is_quote:
             others = (
                 _read_quoted(quotes, path)
-                or read_keyed(decoded, stem=path.stem)
-                or read_shaped(decoded, stem=path.stem)
+                or read_unknown_records(decoded, stem=path.stem)
+                or read_labelled_log(decoded, stem=path.stem)
             )
             found = max(filter(None, [found, others]), key=_count_answered, default=None)
     if found is not None:
@@ -118,7 +118,7 @@ def _read_stream(file: BufferedFile, path: Path, *, is_quote: bool) -> Recording
             " records in which somebody speaks, calls a tool or answers, nor a text that says so"
         )
     if is_long:
-        why += f"; texts of more than {_MOST_LINES:,} lines or 8 MB are not looked through"
+        why += f"; texts of more than {_MAX_LINES:,} lines or 8 MB are not looked through"
     raise UnreadableRecording(str(path), why)
 
 
@@ -135,7 +135,7 @@ def _read_records(file: BufferedFile, *, stem: str) -> tuple[Recording | None, b
             if form == "messages" and not any(recording.turns):
                 break  # an empty run would look like a healthy one
             named = sorted([*unread, *recording.unread], key=lambda one: one.entry)
-            found = replace(recording, form=form, unread=tuple(named[:_NAMED]))
+            found = replace(recording, form=form, unread=tuple(named[:_MAX_UNREAD]))
             break
     # A text may also contain lines that are objects: arguments or results of its calls.
     return found, 2 * len(known) <= len(early), bool(known)
@@ -155,7 +155,7 @@ def _is_log(quote: Recording) -> bool:
     """Return whether it is a run's log; an example of an API's records shows at most one call."""
     if quote.form == "transcript":
         return any(turn and (turn.tool or turn.role is Role.TOOL) for turn in quote.turns)
-    return _count_answered(quote) > (quote.form in _MANY_RECORDS)
+    return _count_answered(quote) > (quote.form in _GENERIC_FORMS)
 
 
 def _read_text(text: str, *, stem: str, may_log: bool) -> Recording | None:
@@ -190,11 +190,11 @@ def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]
     """
     source: io.BufferedIOBase = file
     head = file.peek(64)
-    if table := _COLUMNS.match(head):
+    if table := _TABLE_HEADER.match(head):
         yield from _read_table(file, delimiter=table[1].decode())
         return
     # Only a document is loaded whole: a log of gigabytes is read line by line.
-    if _BEGINS.match(head) or head.startswith(_UTF_16):
+    if _DOCUMENT_START.match(head) or head.startswith(_UTF_16):
         text = file.read()
         if head.startswith(_UTF_16):  # PowerShell redirects a command's output in UTF-16
             text = text.decode("utf-16", "replace").encode("utf-8", "replace")
@@ -207,9 +207,9 @@ def _read_rows(file: BufferedFile, unread: list[Unread]) -> Iterator[Row | None]
 
 
 def _read_lines(source: io.BufferedIOBase, unread: list[Unread]) -> Iterator[Row | None]:
-    for number, line in enumerate(iter(lambda: source.readline(_LONGEST_LINE), b""), 1):
+    for number, line in enumerate(iter(lambda: source.readline(_MAX_LINE_BYTES), b""), 1):
         read: Row | Why
-        if len(line) < _LONGEST_LINE or line.endswith(b"\n"):
+        if len(line) < _MAX_LINE_BYTES or line.endswith(b"\n"):
             value = _read_json(line)
             if isinstance(value, dict):
                 read = value
@@ -218,10 +218,10 @@ def _read_lines(source: io.BufferedIOBase, unread: list[Unread]) -> Iterator[Row
             else:
                 read = "not_json" if line.strip() else "empty"
         else:  # too long: skip the rest of the line
-            while (more := source.readline(_LONGEST_LINE)) and not more.endswith(b"\n"):
+            while (more := source.readline(_MAX_LINE_BYTES)) and not more.endswith(b"\n"):
                 pass
             read = "too_long"
-        if isinstance(read, str) and len(unread) < _NAMED:
+        if isinstance(read, str) and len(unread) < _MAX_UNREAD:
             unread.append(Unread(entry=number, why=read))
         yield None if isinstance(read, str) else read
 

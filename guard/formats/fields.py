@@ -13,7 +13,7 @@ from guard.nature import ToolNature
 from guard.pricing import read_dollars
 from guard.turn import Phase, Role, Turn, Usage
 
-_Word = TypeVar("_Word", bound=StrEnum)
+_Enum = TypeVar("_Enum", bound=StrEnum)
 _TELLING = frozenset({"role", "tool", "content"})
 _ROLES = {
     **dict.fromkeys(("human", "customer"), Role.USER),
@@ -21,7 +21,7 @@ _ROLES = {
     "developer": Role.SYSTEM,
 }
 # More tokens than were ever sold: a larger count is a mistake or an attack.
-_MOST = 10**15
+_MAX_COUNT = 10**15
 # In the year 2286: a larger number is in milliseconds.
 _LAST_SECOND = 1e10
 
@@ -45,12 +45,12 @@ def read_turn(row: Mapping[str, Any], *, seq: int | None = None) -> Turn | None:
     if not tool and content is None:
         content = ""
     return Turn(
-        role=_ROLES.get(name) or read_word(name, Role) or Role.ASSISTANT,
+        role=_ROLES.get(name) or read_enum(name, Role) or Role.ASSISTANT,
         key=read_text(row.get("key")),
         agent=read_text(row.get("agent")),
-        phase=read_word(row.get("phase"), Phase) or Phase.DONE,
+        phase=read_enum(row.get("phase"), Phase) or Phase.DONE,
         tool=tool or None,
-        args=read_given(row.get("args")),
+        args=read_any_args(row.get("args")),
         content=content,
         result=read_answer(row.get("result")),
         # False and {} mean no error; an empty text means an error of which nothing more is known.
@@ -115,10 +115,10 @@ def read_args(value: object) -> Mapping[str, Any] | None:
     return {str(name): inner for name, inner in value.items()} if isinstance(value, dict) else None
 
 
-def read_given(value: object) -> Mapping[str, Any] | None:
+def read_any_args(value: object) -> Mapping[str, Any] | None:
     """Return a call's arguments; other values are kept as `input`, since they tell calls apart.
 
-    >>> read_given('{"at": "sky"}'), read_given("sky"), read_given("")
+    >>> read_any_args('{"at": "sky"}'), read_any_args("sky"), read_any_args("")
     ({'at': 'sky'}, {'input': 'sky'}, None)
     """
     if (pairs := read_pairs(value)) is not None:
@@ -133,11 +133,11 @@ def read_pairs(value: object) -> Mapping[str, Any] | None:
     """Return an object from a list of pairs of `name` or `key` and `value`; None: it is none."""
     named = read_rows(value)
     if named and all(one.keys() & {"name", "key"} and "value" in one for one in named):
-        return {str(one.get("name", one.get("key"))): _only(one["value"]) for one in named}
+        return {str(one.get("name", one.get("key"))): _unwrap_single(one["value"]) for one in named}
     return None
 
 
-def _only(value: object) -> object:
+def _unwrap_single(value: object) -> object:
     """Return the value of an object with one field, as OpenTelemetry wraps values by type."""
     return next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else value
 
@@ -163,7 +163,7 @@ def read_time(value: object) -> datetime | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return _since_1970(value)
+        return _from_epoch(value)
     if not isinstance(value, str):
         return None
     try:
@@ -174,7 +174,7 @@ def read_time(value: object) -> datetime | None:
             number = float(value)
         except ValueError:
             number = math.nan
-        return _since_1970(number)
+        return _from_epoch(number)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
@@ -191,10 +191,10 @@ def read_count(value: object) -> int:
     """Return a whole number of things, or 0 if the value is not a plausible count."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
-    return int(value) if 0 < value <= _MOST else 0
+    return int(value) if 0 < value <= _MAX_COUNT else 0
 
 
-def read_word(value: object, words: type[_Word]) -> _Word | None:
+def read_enum(value: object, words: type[_Enum]) -> _Enum | None:
     """Return the member of `words` with this value; None: there is none."""
     try:
         return words(value) if isinstance(value, str) else None
@@ -202,7 +202,7 @@ def read_word(value: object, words: type[_Word]) -> _Word | None:
         return None
 
 
-def _since_1970(seconds: float) -> datetime | None:
+def _from_epoch(seconds: float) -> datetime | None:
     # A time outside the calendar is an error of the log: the turn then has none.
     try:
         if seconds > _LAST_SECOND:

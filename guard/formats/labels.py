@@ -15,21 +15,21 @@ from dataclasses import dataclass, field
 from itertools import islice
 from textwrap import dedent
 
-from guard.formats.deeds import begins_named, is_name, is_strong
+from guard.formats.actions import begins_with_name, is_code_call, is_name
 from guard.reading import read_words
 
 _WORDS = read_words("parts")
-GIVEN, CAME, ASKED, THOUGHT, USER = PARTS = ("given", "came", "asked", "thought", "user")
+ARGUMENTS, RESULT, CALL, THOUGHT, USER = PARTS = ("arguments", "result", "call", "thought", "user")
 FRAME = "frame"  # lines that occur once in each round and belong to no part
 _HINTS = {word.replace("_", " "): part for part in reversed(PARTS) for word in _WORDS[part]}
-_SIGNS = {sign: part for part in (ASKED, CAME, THOUGHT) for sign in _WORDS[f"signs_{part}"]}
+_SIGNS = {sign: part for part in (CALL, RESULT, THOUGHT) for sign in _WORDS[f"signs_{part}"]}
 # Words of languages that are written without spaces.
-_UNPARTED = [word for word in _HINTS if word[0] > "\u2e80"]
+_UNSPACED_WORDS = [word for word in _HINTS if word[0] > "\u2e80"]
 _MODELS = frozenset({"llm", "model", "assistant"})
 _FAILS = frozenset({"error", "errors", "stderr", "fehler"})
 # Limits of a label in words, tokens and characters; then, how often its form must recur.
-_MOST_WORDS, _MOST_TITLE, _MOST_TOKENS, _LONGEST = 6, 5, 21, 120
-_LEAST, _MOSTLY = 2, 0.9
+_MAX_WORDS, _MAX_TITLE_WORDS, _MAX_TOKENS, _MAX_LENGTH = 6, 5, 21, 120
+_MIN_COUNT, _MIN_SHARE = 2, 0.9
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W_][\w.-]*|_+\w*|\s+|[^\w\s]+")
 _WORD = re.compile(r"[^\W\d_]+")
 _STAMP = re.compile(
@@ -48,14 +48,14 @@ class Label:
 
     Attributes:
         closed: It ends with a sign, not just a word.
-        lifted: Words in it that may be a tool's name.
+        tool_words: Words in it that may be a tool's name.
     """
 
     form: str
     part: str | None
     end: int
     closed: bool = True
-    lifted: str = ""
+    tool_words: str = ""
     fails: bool = False
 
 
@@ -93,14 +93,14 @@ def part_of(words: str) -> str | None:
     """Return which part of a step a label's words name, the most reliable first; None: no part.
 
     >>> part_of("Tool result"), part_of("行动输入"), part_of("harbour")
-    ('came', 'given', None)
+    ('result', 'arguments', None)
     """
     parts = {_HINTS.get(word) for word in _WORD.findall(words.lower())}
     if not words.isascii():
-        parts |= {_HINTS[word] for word in _UNPARTED if word in words}
+        parts |= {_HINTS[word] for word in _UNSPACED_WORDS if word in words}
     part = next((part for part in PARTS if part in parts), None)
     # A model's answer is a message, not a call's result.
-    is_said = part == CAME and not _MODELS.isdisjoint(_WORD.findall(words.lower()))
+    is_said = part == RESULT and not _MODELS.isdisjoint(_WORD.findall(words.lower()))
     return THOUGHT if is_said else part
 
 
@@ -114,8 +114,8 @@ def entries_of(lines: Sequence[str]) -> list[Entry]:
     counts = Counter(label.form for labels in told for label in labels)
     entries = [Entry()]
     for line, labels in zip(lines, told, strict=True):
-        if label := _chosen(labels, counts):
-            first = f"{label.lifted} {line[label.end :].strip()}".strip()
+        if label := _choose_label(labels, counts):
+            first = f"{label.tool_words} {line[label.end :].strip()}".strip()
             entries.append(Entry(label, first, line, label.part))
         else:
             entries[-1].below.append(line)
@@ -128,12 +128,14 @@ def labels_of(line: str) -> list[Label]:
     indent = len(line) - len(bare)
     if tag := _TAG.match(bare):
         name = tag[1].lower()
-        lifted = " ".join(told for told in _ATTRIBUTE.findall(tag[2]) if not told.isdigit())
-        return [Label(f"{indent}<{name}>", part_of(name), indent + tag.end(), lifted=lifted)]
-    return _Beginning(line, indent).labels()
+        tool_words = " ".join(told for told in _ATTRIBUTE.findall(tag[2]) if not told.isdigit())
+        return [
+            Label(f"{indent}<{name}>", part_of(name), indent + tag.end(), tool_words=tool_words)
+        ]
+    return _LabelScanner(line, indent).labels()
 
 
-class _Beginning:
+class _LabelScanner:
     """Scans the words and signs at the beginning of a line."""
 
     def __init__(self, line: str, indent: int) -> None:
@@ -148,11 +150,11 @@ class _Beginning:
         """Return the possible labels of the line, the shortest first."""
         at = self._stamp.end() if self._stamp else self._indent
         before = ""
-        for token in islice(_TOKEN.finditer(self._line, at, at + _LONGEST), _MOST_TOKENS):
+        for token in islice(_TOKEN.finditer(self._line, at, at + _MAX_LENGTH), _MAX_TOKENS):
             told = token[0]
             # Such a sign after a word begins arguments or code and is not part of a label.
             is_set = told[0] == "=" and (self._indent > 0 or before[:1].isalnum())
-            if is_set or (told[0] in _OPENS and self._words) or len(self._words) > _MOST_WORDS:
+            if is_set or (told[0] in _OPENS and self._words) or len(self._words) > _MAX_WORDS:
                 return self._found
             if told[0].isalnum() or told[0] == "_":
                 self._take_word(told, token.end())
@@ -160,11 +162,11 @@ class _Beginning:
                 self._take_sign(told, token.end())
             before = told
         first, last = self._line[self._indent], self._line.rstrip()[-1]
-        is_title = 0 < len(self._words) <= _MOST_TITLE and not first.islower()
+        is_title = 0 < len(self._words) <= _MAX_TITLE_WORDS and not first.islower()
         # A title contains at most one tool's name; with several it is a message.
         if is_title and last not in ".,;" and len(self._lifted) <= 1:
             self._form.append("$")
-            self._find(len(self._line))
+            self._add_label(len(self._line))
         return self._found
 
     def _take_word(self, told: str, end: int) -> None:
@@ -174,11 +176,11 @@ class _Beginning:
             self._lifted.append(told)
         is_lifted = self._lifted[-1:] == [told]
         self._form.append("0" if told[0].isdigit() else "@" if is_lifted else told.lower())
-        behind = self._line[end : end + _LONGEST].strip()
-        calls = part == ASKED and (begins_named(behind) or is_strong(behind))
+        behind = self._line[end : end + _MAX_LENGTH].strip()
+        calls = part == CALL and (begins_with_name(behind) or is_code_call(behind))
         # A single "return" is a statement in code.
-        if calls or (part == CAME and len(self._words) == 1 and told.lower() != "return"):
-            self._find(end, closed=False)
+        if calls or (part == RESULT and len(self._words) == 1 and told.lower() != "return"):
+            self._add_label(end, closed=False)
 
     def _take_sign(self, told: str, end: int) -> None:
         part = _SIGNS.get(told if told.isascii() else told.rstrip("\ufe0f:"))
@@ -189,36 +191,38 @@ class _Beginning:
             self._sign = self._sign or part
             is_end = part is not None and self._line[end:].strip() != ""
         if is_end:
-            self._find(end, closed=told[0] != "=")  # settings have "=" too
+            self._add_label(end, closed=told[0] != "=")  # settings have "=" too
 
-    def _find(self, end: int, *, closed: bool = True) -> None:
+    def _add_label(self, end: int, *, closed: bool = True) -> None:
         part = part_of(" ".join(self._words)) or self._sign
         fails = not _FAILS.isdisjoint(self._form)
-        lifted = " ".join(self._lifted) if closed else ""
-        self._found.append(Label(" ".join(self._form), part, end, closed, lifted, fails))
+        tool_words = " ".join(self._lifted) if closed else ""
+        self._found.append(Label(" ".join(self._form), part, end, closed, tool_words, fails))
 
 
-def _chosen(labels: Sequence[Label], counts: Mapping[str, int]) -> Label | None:
+def _choose_label(labels: Sequence[Label], counts: Mapping[str, int]) -> Label | None:
     """Return the recurring label that is most informative; None: the line begins like no other."""
     best: Label | None = None
     for label in labels:
         count = counts[label.form]
-        if count >= _LEAST and (best is None or _is_better(label, best, count, counts[best.form])):
+        if count >= _MIN_COUNT and (
+            best is None or _is_more_informative(label, best, count, counts[best.form])
+        ):
             best = label
     return best
 
 
-def _is_better(label: Label, before: Label, count: int, count_before: int) -> bool:
+def _is_more_informative(label: Label, before: Label, count: int, count_before: int) -> bool:
     """Return whether a longer label of a line is more informative than a shorter one."""
     is_title = label.form.endswith("$")
     if before.part is None and label.part is None:
-        return not is_title and _MOSTLY * count_before <= count
+        return not is_title and _MIN_SHARE * count_before <= count
     if before.part is None or label.part is None:
         return label.part is not None
-    if before.part == ASKED and label.part in (GIVEN, CAME):
+    if before.part == CALL and label.part in (ARGUMENTS, RESULT):
         return True
     if not before.closed and before.part == label.part:
-        return not is_title and _LEAST * count >= count_before
+        return not is_title and _MIN_COUNT * count >= count_before
     # A call or an answer is preferred to a speaker or a place in a program.
-    is_more = label.closed and not is_title and before.part != CAME
-    return is_more and label.part in (ASKED, CAME, GIVEN)
+    is_more = label.closed and not is_title and before.part != RESULT
+    return is_more and label.part in (CALL, RESULT, ARGUMENTS)

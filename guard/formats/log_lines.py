@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 # In characters: a longer line is not an event of a log.
-_LONGEST, _MOST_PAIRS, _HEAD = 100_000, 40, 60
+_MAX_LINE_LENGTH, _MAX_PAIRS, _HEAD = 100_000, 40, 60
 _STARTS = re.compile(r"(?<![\w.\"'=-])([A-Za-z][\w.-]{0,40})=|(?<!\S)\{\"")
 _BARE, _EVENT = re.compile(r"\s*(\S*)"), re.compile(r"([A-Za-z][\w.-]{1,40})\W*$")
 _PAIR = re.compile(r"\s*([A-Za-z][\w.-]{0,40})=")
@@ -32,7 +32,7 @@ def read_log_lines(text: str) -> Iterator[dict[str, Any] | None]:
     [None]
     """
     for line in text.splitlines():
-        found = _STARTS.search(line) if len(line) <= _LONGEST else None
+        found = _STARTS.search(line) if len(line) <= _MAX_LINE_LENGTH else None
         if found is None:
             yield None
             continue
@@ -45,7 +45,7 @@ def read_log_lines(text: str) -> Iterator[dict[str, Any] | None]:
 
 
 def _read_pairs(line: str, at: int) -> Iterator[tuple[str, Any]]:
-    for _ in range(_MOST_PAIRS):
+    for _ in range(_MAX_PAIRS):
         if (pair := _PAIR.match(line, at)) is None:
             return
         at = pair.end()

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from guard.formats.calls import Answer, Call, answer_in
+from guard.formats.calls import Answer, Call, read_answer_value
 from guard.formats.fields import read_turn
 from guard.formats.recording import PairedTurns
 from guard.formats.records import Record, read_records
@@ -22,14 +22,16 @@ Row = Mapping[str, Any]
 Matches = Callable[[Record], bool]
 
 # Names of arguments and results that a turn file never uses.
-_NOT_OURS = frozenset({"input", "arguments", "parameters", "tool_input", "output", "observation"})
-_DEEPEST = 12
+_FOREIGN_FIELDS = frozenset(
+    {"input", "arguments", "parameters", "tool_input", "output", "observation"}
+)
+_MAX_DEPTH = 12
 # Records of other kinds may precede the first of these.
 _EARLY = 20
 # An object with these names is a field in OpenTelemetry's notation, not a record.
 _PAIR = {"key", "value"}
 # Open calls that are kept for an answer without a call's id.
-_MOST_OPEN = 100
+_MAX_OPEN = 100
 
 
 def recognises(rows: Sequence[Row]) -> bool:
@@ -38,11 +40,11 @@ def recognises(rows: Sequence[Row]) -> bool:
 
 
 def _is_foreign(row: Row) -> bool:
-    if "role" in row and row.get("tool") and not _NOT_OURS & row.keys():
+    if "role" in row and row.get("tool") and not _FOREIGN_FIELDS & row.keys():
         return False  # only turn files have such rows
     record = next(read_records(row), None)
     if record is None:
-        return next(_search(row, _DEEPEST, bool), None) is not None
+        return next(_find_records(row, _MAX_DEPTH, bool), None) is not None
     turn = read_turn(row)
     if turn is None or record.asked or record.answers:
         return True
@@ -59,7 +61,7 @@ def _is_message(record: Record) -> bool:
     return bool(record.calls or ((record.role or record.asked) and record.agent is None))
 
 
-def _search(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
+def _find_records(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
     if depth == 0:
         return
     if isinstance(value, list):
@@ -69,14 +71,14 @@ def _search(value: object, depth: int, matches: Matches) -> Iterator[list[Row]]:
             yield rows
             return
         for one in value:
-            yield from _search(one, depth - 1, matches)
+            yield from _find_records(one, depth - 1, matches)
     elif isinstance(value, dict):
         if len(steps := _as_steps(value)) > 1:
             yield steps
             return
         # Prefer a list in the document itself to lists in its nested objects.
         for inner in sorted(value.values(), key=lambda one: isinstance(one, dict)):
-            found = _search(inner, depth - 1, matches)
+            found = _find_records(inner, depth - 1, matches)
             if (held := next(found, None)) is not None:
                 yield held
                 yield from found
@@ -111,8 +113,8 @@ class Reader(PairedTurns):
         super().__init__()
         self._documents = -1
         # The last record of the first agent that numbers its steps; where its numbers restart.
-        self._counts: Record | None = None
-        self._starts, self._is_run_s = list[int](), True
+        self._last_step: Record | None = None
+        self._starts, self._numbers_separate_runs = list[int](), True
         # The rows of the last document: each request repeats the conversation so far.
         self._last_rows: list[Row] = []
         # Tools of calls without an answer, by place: an answer need not name its call.
@@ -129,7 +131,9 @@ class Reader(PairedTurns):
             return
         # A bare name may be a text's source, not a speaker: lists of such records count only if
         # there are no others.
-        lists = list(_search(row, _DEEPEST, _is_message)) or list(_search(row, _DEEPEST, bool))
+        lists = list(_find_records(row, _MAX_DEPTH, _is_message)) or list(
+            _find_records(row, _MAX_DEPTH, bool)
+        )
         for rows in lists:
             known = len(self._last_rows)
             if self._row_tools and rows == self._last_rows[: len(rows)]:
@@ -149,28 +153,28 @@ class Reader(PairedTurns):
                 if not (is_traced and (record.calls or record.answers)):
                     self._take_record(record, session=record.session or session)
         if self._open:
-            self._take_keyed(row)
+            self._take_answers_by_id(row)
 
     def _note_step(self, record: Record) -> None:
         """Note where another run may begin that was appended to the same file."""
-        last = self._counts
+        last = self._last_step
         if record.step is None or (last is not None and record.agent != last.agent):
             return  # a sub-agent's steps restart with each call of it
-        self._counts = record
+        self._last_step = record
         if last is not None and last.step is not None and record.step < last.step:
             self._starts.append(len(self.turns))
             # Going back to a step after the first is a retry or a plan, not a new run.
-            self._is_run_s &= record.step <= 1
+            self._numbers_separate_runs &= record.step <= 1
 
     def finish(self) -> None:
         """Separate consecutive runs in one file, found by the numbers of their steps."""
-        if not self._is_run_s or any(turn.session is not None for turn in self.turns):
+        if not self._numbers_separate_runs or any(turn.session is not None for turn in self.turns):
             return
         for place, turn in enumerate(self.turns if self._starts else ()):
             run = bisect_right(self._starts, place)
             self.turns[place] = replace(turn, session=str(run))
 
-    def _take_keyed(self, document: Row) -> None:
+    def _take_answers_by_id(self, document: Row) -> None:
         """Take answers that are stored under the ids of their calls."""
         values: list[object] = [document]
         while values:
@@ -178,7 +182,7 @@ class Reader(PairedTurns):
             if isinstance(value, dict):
                 for name in value.keys() & self._places.keys():
                     if self._places[name] in self._open:
-                        self._put(self._places[name], answer_in(value[name]))
+                        self._put(self._places[name], read_answer_value(value[name]))
                 values += value.values()
             elif isinstance(value, list):
                 values += value
@@ -216,7 +220,7 @@ class Reader(PairedTurns):
             base = turn if number == 0 else replace(turn, content="", usage=None, cost_usd=None)
             base = replace(base, role=Role.ASSISTANT, content=base.content or None)
             self._open[len(self.turns)] = call.tool
-            if len(self._open) > _MOST_OPEN:
+            if len(self._open) > _MAX_OPEN:
                 del self._open[next(iter(self._open))]
             self.add(replace(base, key=call.key, tool=call.tool, args=call.args), call=call.key)
             if call.answer is not None:

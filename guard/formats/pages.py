@@ -17,7 +17,7 @@ from itertools import chain
 from guard.reading.text_calls import unescape_html
 
 # In characters: a GitHub issue has up to 65,536, and a thread several times as many.
-_LONGEST_PAGE, _MOST_QUOTES = 1 << 21, 12
+_MAX_PAGE_LENGTH, _MAX_QUOTES = 1 << 21, 12
 _OPENS = re.compile(
     r"((?:[ \t>]|[-*+] |\d{1,3}[.)] ){0,12})(`{3,}+|~{3,}+)[ \t]*+([\w+.-]*+)[^`]*$"
 )
@@ -33,10 +33,10 @@ def quotes_in(text: str) -> list[str]:
     >>> quotes_in("See:\n\n```\na\n```\n\nThen, in a list:\n\n- ```sh\n  make\n  ```\n")
     ['make', 'a']
     """
-    if len(text) > _LONGEST_PAGE:
+    if len(text) > _MAX_PAGE_LENGTH:
         return []
     languages = defaultdict[str, list[str]](list)
-    for language, quote in _quotes(_fence_elements(text).splitlines()):
+    for language, quote in _find_quotes(_fence_pre_elements(text).splitlines()):
         languages[language].append(quote)
     alone = chain.from_iterable(languages.values())
     together = ("\n".join(quotes) for quotes in languages.values() if len(quotes) > 1)
@@ -44,10 +44,10 @@ def quotes_in(text: str) -> list[str]:
 
 
 def _largest(quotes: Iterable[str]) -> list[str]:
-    return sorted(quotes, key=len, reverse=True)[:_MOST_QUOTES]
+    return sorted(quotes, key=len, reverse=True)[:_MAX_QUOTES]
 
 
-def _quotes(lines: list[str]) -> Iterator[tuple[str, str]]:
+def _find_quotes(lines: list[str]) -> Iterator[tuple[str, str]]:
     """Return each quote as (language, text)."""
     quote, language, end, margin = list[str](), "", "", 0
     is_blank = True  # the line before
@@ -76,7 +76,7 @@ def _quotes(lines: list[str]) -> Iterator[tuple[str, str]]:
         yield language if end != _INDENT else "", "\n".join(quote)
 
 
-def _fence_elements(text: str) -> str:
+def _fence_pre_elements(text: str) -> str:
     """Turn `<pre>` elements into fences."""
     head, *parts = text.split("<pre")
     for part in parts:

@@ -15,7 +15,7 @@ Why = Literal["empty", "not_json", "no_object", "too_long", "no_turn"]
 Row = Mapping[str, Any]
 
 # Sessions compared with each other; a log with more is not a run with sub-agents.
-_MOST = 200
+_MAX_SESSIONS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,9 @@ class PairedTurns:
                 reader.take(row)
         reader.finish()
         return Recording(
-            run=reader.session or stem, turns=tell_apart(reader.turns), malformed=malformed
+            run=reader.session or stem,
+            turns=name_parallel_sessions(reader.turns),
+            malformed=malformed,
         )
 
     def take(self, row: Row) -> None:
@@ -118,7 +120,7 @@ class PairedTurns:
         )
 
 
-def tell_apart(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:
+def name_parallel_sessions(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:
     """Name agents after their sessions, as agents of one run, where the sessions alternate.
 
     A session that only follows another is a new beginning. Two sessions that both continue
@@ -126,16 +128,16 @@ def tell_apart(turns: Sequence[Turn | None]) -> tuple[Turn | None, ...]:
 
     >>> turn = Turn(role=Role.ASSISTANT, agent="coder", tool="Bash", session="a")
     >>> both = [turn, replace(turn, session="b")]
-    >>> [one.agent for one in tell_apart([*both, *both])]
+    >>> [one.agent for one in name_parallel_sessions([*both, *both])]
     ['coder a', 'coder b', 'coder a', 'coder b']
-    >>> [one.agent for one in tell_apart([*both, turn])]
+    >>> [one.agent for one in name_parallel_sessions([*both, turn])]
     ['coder', 'coder', 'coder']
     """
     sessions = (turn.session for turn in turns if turn is not None and turn.session)
     spans: dict[str | None, tuple[int, int]] = {}
     for place, (session, _) in enumerate(groupby(sessions)):
         spans[session] = (spans[session][0] if session in spans else place, place)
-    back = islice((one for one, (first, last) in spans.items() if last > first), _MOST)
+    back = islice((one for one, (first, last) in spans.items() if last > first), _MAX_SESSIONS)
     pairs = combinations(back, 2)  # each pair in the order of their beginnings
     parallel = {one for a, b in pairs if spans[b][0] < spans[a][1] < spans[b][1] for one in (a, b)}
     named: list[Turn | None] = []

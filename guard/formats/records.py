@@ -20,20 +20,20 @@ from decimal import Decimal
 from typing import Any
 
 from guard.formats.calls import (
-    SHOWN,
+    SHOWN_CALL,
     Answer,
     Call,
-    answer_beside,
-    answer_in,
+    attach_answers,
     content_of,
-    first,
+    first_field,
     kinds_of,
-    plain,
+    normalise_fields,
+    normalise_name,
+    read_answer_value,
     read_blocks,
-    read_piece,
-    read_shown,
+    read_call_or_answer,
+    read_shown_calls,
     untagged,
-    word,
 )
 from guard.formats.fields import (
     read_count,
@@ -49,32 +49,35 @@ from guard.turn import Role, Usage
 Row = Mapping[str, Any]
 
 # The names that each field has in different logs, the most reliable first.
-_TEXTS = (
+_TEXT_FIELDS = (
     *("content", "value", "text", "parts", "thought", "message", "modeloutput", "nextgoal"),
     *("thinking", "finalanswer", "prompt", "output"),
 )
 # A person's request in a record that also holds the work on it.
-_ASKED = ("utterance", "userquery", "userinput", "usermessage", "userprompt", "question")
-_SPEAKERS = (
+_REQUEST_FIELDS = ("utterance", "userquery", "userinput", "usermessage", "userprompt", "question")
+_SPEAKER_FIELDS = (
     *("role", "from", "author", "actor", "speaker", "source", "sender", "agentname", "nodename"),
     "rolename",
 )
-_AGENTS = ("agent", "agentid")
-_STEPS = ("step", "stepnumber", "stepnum", "stepid", "stepindex", "iteration")
+_AGENT_FIELDS = ("agent", "agentid")
+_STEP_FIELDS = ("step", "stepnumber", "stepnum", "stepid", "stepindex", "iteration")
 # These fields name the speaker of `message`; a `source` may be the program that logged it.
-_SAY = ("speaker", "sender", "agentname", "agent")
+_MESSAGE_SPEAKERS = ("speaker", "sender", "agentname", "agent")
 # Fields that hold the rest of a record or a block and are merged into it.
 _ENVELOPES = (
     *("message", "llmmessage", "data", "kwargs", "info", "modeloutput", "stepdetails"),
     *("attributes", "spanattributes", "value", "content"),
 )
-_TRACED = ("attributes", "spanattributes")  # attributes of a span: its own fields take precedence
-_INNER = {"role", "parts", "content", "action", "toolcalls", "toolname", "jsonrpc"}
+_SPAN_FIELDS = (
+    "attributes",
+    "spanattributes",
+)  # attributes of a span: its own fields take precedence
+_MESSAGE_FIELDS = {"role", "parts", "content", "action", "toolcalls", "toolname", "jsonrpc"}
 # How many nested single objects are searched for a call or an answer.
-_DEEPEST = 5
+_MAX_DEPTH = 5
 _SIDES = frozenset({"user", "human", "assistant", "agent"})
-_SAID = frozenset({"content", "parts", "text", "message"})
-_UNSAID = ("thinking", "reasoning", "redacted", "systemprompt")
+_CONTENT_FIELDS = frozenset({"content", "parts", "text", "message"})
+_HIDDEN_KINDS = ("thinking", "reasoning", "redacted", "systemprompt")
 _ROLES = {
     **dict.fromkeys(("user", "human", "customer", "userproxy", "request"), Role.USER),
     **dict.fromkeys(("assistant", "ai", "model", "gpt", "agent", "response"), Role.ASSISTANT),
@@ -103,17 +106,17 @@ class Record:
 
 def read_records(row: Row) -> Iterator[Record]:
     """Read the records in a row: one, or both sides of {"user": {…}, "assistant": {…}}."""
-    sides = [name for name in row if word(name) in _SIDES and _speaks(row[name])]
+    sides = [name for name in row if normalise_name(name) in _SIDES and _is_message(row[name])]
     is_exchange = len(sides) > 1 and "role" not in row
     for side in [{"role": name, **untagged(row[name])} for name in sides] if is_exchange else [row]:
         if (record := read_record(side)) is not None:
             yield record
 
 
-def _speaks(side: object) -> bool:
+def _is_message(side: object) -> bool:
     # `user` and `agent` of a call may also be plain objects: {"id": 3, "name": "Ada"}.
     fields = read_mapping(side)
-    return untagged(fields) is not fields or not _SAID.isdisjoint(fields)
+    return untagged(fields) is not fields or not _CONTENT_FIELDS.isdisjoint(fields)
 
 
 def read_record(row: Row) -> Record | None:
@@ -130,57 +133,59 @@ def read_record(row: Row) -> Record | None:
         fields = _read_rpc(fields)
     record = Record()
     record.role, record.agent = _read_speaker(fields)
-    own = read_piece(fields)
+    own = read_call_or_answer(fields)
     for piece in [own] if own else read_blocks(fields):
         if isinstance(piece, Call):
             record.calls.append(piece)
         else:
             record.answers.append(piece)
     if record.role is None:
-        record.asked = _read_asked(fields)
-        if not (record.asked or record.calls or record.answers or _read_within(record, fields)):
+        record.asked = _read_request(fields)
+        if not (record.asked or record.calls or record.answers or _read_nested(record, fields)):
             return None
     if own is None and "role" not in fields:
-        answer_beside(record.calls, fields)
+        attach_answers(record.calls, fields)
     # A result's text is not the message of the speaker that the record names.
     if not isinstance(own, Answer):
-        record.text = _read_message(fields, _TEXTS[:-1] if record.calls else _TEXTS)
-    if record.text and SHOWN in record.text:
-        record.calls += read_shown(record.text)
+        record.text = _read_message(fields, _TEXT_FIELDS[:-1] if record.calls else _TEXT_FIELDS)
+    if record.text and SHOWN_CALL in record.text:
+        record.calls += read_shown_calls(record.text)
     if isinstance(own, Call) and not own.args and own.answer is None and record.text:
         # Only the text distinguishes this call from others of the same tool.
         record.calls, record.text = [replace(own, args={"input": record.text})], None
-    record.session = read_text(first(fields, ("sessionid", "conversationid", "episodeid")))
-    step = first(fields, _STEPS)
+    record.session = read_text(first_field(fields, ("sessionid", "conversationid", "episodeid")))
+    step = first_field(fields, _STEP_FIELDS)
     record.step = step if isinstance(step, int) else None
-    info = plain(read_mapping(fields.get("modelinfo") or fields.get("responsemetadata")))
-    models = (read_text(first(one, ("model", "modelname", "modelid"))) for one in (fields, info))
+    info = normalise_fields(read_mapping(fields.get("modelinfo") or fields.get("responsemetadata")))
+    models = (
+        read_text(first_field(one, ("model", "modelname", "modelid"))) for one in (fields, info)
+    )
     record.model = next(filter(None, models), None)
     record.usage = _read_usage(fields)
-    record.cost_usd = read_dollars(first(fields, ("costusd", "cost")))
-    at = first(fields, ("timestamp", "ts", "createdat", "starttime"))
+    record.cost_usd = read_dollars(first_field(fields, ("costusd", "cost")))
+    at = first_field(fields, ("timestamp", "ts", "createdat", "starttime"))
     record.ts = read_time(at or read_mapping(fields.get("time")).get("created"))
     return record
 
 
 def _unwrap(row: Row) -> dict[str, Any]:
     """Merge a record's envelopes into it: {"message": {"role": …}} is the message."""
-    fields = plain(untagged(row))
+    fields = normalise_fields(untagged(row))
     if isinstance(listed := fields.get("attributes"), list):  # OpenTelemetry's notation
         fields["attributes"] = read_pairs(listed)
     for name in _ENVELOPES:
         if not isinstance(fields.get(name), dict):
             continue
-        inner = plain(held := untagged(fields[name]))
-        names = _INNER if name != "content" else {"role", "parts"}
+        inner = normalise_fields(held := untagged(fields[name]))
+        names = _MESSAGE_FIELDS if name != "content" else {"role", "parts"}
         if names & inner.keys() or held is not fields[name]:
             del fields[name]
             fields |= inner
-        elif name in _TRACED:
+        elif name in _SPAN_FIELDS:
             fields = inner | fields
     # LangChain streams one event when a tool begins and one when it ends.
     if phases := [kind for kind in kinds_of(fields) if kind.startswith("ontool")]:
-        fields |= plain(read_mapping(fields.pop("data", None)))
+        fields |= normalise_fields(read_mapping(fields.pop("data", None)))
         if phases[0] != "ontoolstart":
             fields.pop("input", None)  # repeated from the first event
     return fields
@@ -190,26 +195,26 @@ def _read_rpc(fields: Row) -> dict[str, Any]:
     """Read a JSON-RPC message of the Model Context Protocol."""
     key = {"tool_call_id": str(fields.get("id"))}
     if fields.get("method") == "tools/call":
-        return plain(read_mapping(fields.get("params")) | key)
+        return normalise_fields(read_mapping(fields.get("params")) | key)
     came = read_mapping(fields.get("result"))
     if "content" in came or fields.get("error"):
-        return plain({"type": "result", **came, "error": fields.get("error"), **key})
+        return normalise_fields({"type": "result", **came, "error": fields.get("error"), **key})
     return dict(fields)
 
 
-def _read_within(record: Record, fields: Row) -> bool:
+def _read_nested(record: Record, fields: Row) -> bool:
     """Read a call or an answer inside nested single objects; False: there is none."""
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         inner = [name for name, value in fields.items() if isinstance(value, dict)]
         if len(inner) != 1:
             return False
         if inner[0] == "observation":
             # Only the result: the ids of a trace next to it are different each time.
-            held = plain(fields["observation"])
-            record.answers.append(answer_in(content_of(held) or held))
+            held = normalise_fields(fields["observation"])
+            record.answers.append(read_answer_value(content_of(held) or held))
             return True
-        fields = plain(fields[inner[0]])
-        if isinstance(piece := read_piece(dict(fields)), Call) and piece.args:
+        fields = normalise_fields(fields[inner[0]])
+        if isinstance(piece := read_call_or_answer(dict(fields)), Call) and piece.args:
             record.calls.append(piece)
             return True
     return False
@@ -229,19 +234,21 @@ def _read_message(fields: Row, names: Sequence[str]) -> str | None:
     return found if found is not None else ("" if blank else None)
 
 
-def _read_asked(fields: Row) -> str | None:
+def _read_request(fields: Row) -> str | None:
     """Return a person's words if the record also has fields for tools, called or not."""
     if not any(name in {"tool", "toolname"} or name.endswith("calls") for name in fields):
         return None
-    inner = plain(read_mapping(fields.get("input")))
-    return read_text(first({**inner, **fields}, _ASKED))
+    inner = normalise_fields(read_mapping(fields.get("input")))
+    return read_text(first_field({**inner, **fields}, _REQUEST_FIELDS))
 
 
 def _text_of(block: Row) -> str | None:
-    fields = plain(block)
-    if any(kind.startswith(_UNSAID) for kind in kinds_of(fields)):
+    fields = normalise_fields(block)
+    if any(kind.startswith(_HIDDEN_KINDS) for kind in kinds_of(fields)):
         return None
-    named = "content" if word(fields.get("partkind")) in {"text", "userprompt"} else "text"
+    named = (
+        "content" if normalise_name(fields.get("partkind")) in {"text", "userprompt"} else "text"
+    )
     text = fields.get(named) or read_mapping(fields.get("data")).get("text")
     # OpenAI's Assistants API puts annotations next to the text.
     return read_text(text.get("value") if isinstance(text, dict) else text)
@@ -251,32 +258,32 @@ def _read_speaker(fields: Row) -> tuple[Role | None, str | None]:
     """Return the speaker's role, and its name if it is an agent."""
     speaks = any(name in fields for name in ("content", "value", "text", "parts", "output"))
     called = read_text(fields.get("name"))
-    for place in (*_SPEAKERS, *_AGENTS):
+    for place in (*_SPEAKER_FIELDS, *_AGENT_FIELDS):
         speaker = read_text(fields.get(place))
         if not speaker:
             continue
-        role = _ROLES.get(word(speaker))
+        role = _ROLES.get(normalise_name(speaker))
         if role is not None and role is not Role.ASSISTANT:
             return role, None
         if role or place in {"role", "from"}:
             return Role.ASSISTANT, called
-        if speaks or (place in _SAY and read_text(fields.get("message"))):
+        if speaks or (place in _MESSAGE_SPEAKERS and read_text(fields.get("message"))):
             return Role.ASSISTANT, speaker
     for kind in kinds_of(fields) if speaks else ():
         if role := _ROLES.get(kind.removesuffix("chunk").removesuffix("message")):
             return role, called if role is Role.ASSISTANT else None
     # A record with a thought is the agent's.
     is_thought = any(read_text(fields.get(name)) for name in ("thought", "thinking", "modeloutput"))
-    return (Role.ASSISTANT if is_thought else None), read_text(first(fields, _AGENTS))
+    return (Role.ASSISTANT if is_thought else None), read_text(first_field(fields, _AGENT_FIELDS))
 
 
 def _read_usage(fields: Row) -> Usage | None:
     names = ("usage", "usagemetadata", "modelsusage", "tokenusage", "metrics", "tokens")
-    counts = plain(read_mapping(first(fields, names)))
-    counts |= plain(read_mapping(counts.get("tokens")))
+    counts = normalise_fields(read_mapping(first_field(fields, names)))
+    counts |= normalise_fields(read_mapping(counts.get("tokens")))
 
     def count(*names: str) -> int:
-        return read_count(first(counts, names))
+        return read_count(first_field(counts, names))
 
     # Anthropic's input excludes cached tokens; all others' includes them.
     cached = count("cachedtokens", "cachereadtokens", "cached", "cachedcontenttokencount")

@@ -20,39 +20,41 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from guard.formats.given import (
+from guard.formats.console_formats import relabel, relabel_loosely
+from guard.formats.fragments import (
+    ARGUMENTS_LABEL,
     FENCE,
-    GIVEN,
-    ITEM,
-    LONGEST_ARGUMENTS,
-    arguments_of,
-    leaves_open,
+    LIST_ITEM,
+    MAX_ARGUMENTS_LENGTH,
+    has_open_fence,
     object_end,
+    parse_arguments,
     read_element,
     unfenced,
 )
-from guard.formats.printed import as_labelled, as_labelled_loosely
 from guard.formats.recording import Recording
 from guard.reading import TABLES, compile_phrases, pattern_of, read_words
 from guard.reading.text_calls import FREE_ACTION
 from guard.turn import Role, Turn
 
 _WORDS = read_words("transcripts")
-_DID: dict[str, str] = TABLES["did"]
+_TOOL_BY_VERB: dict[str, str] = TABLES["did"]
 _ROLES = {
     **dict.fromkeys(_WORDS["people"], Role.USER),
     **dict.fromkeys(_WORDS["agents"], Role.ASSISTANT),
     **dict.fromkeys(_WORDS["tools"], Role.TOOL),
 }
 # In characters: a longer line never announces what follows.
-_LONGEST_LINE = 2000
-_LEAST, _MOST_WORDS, _MOST_BEFORE, _MOST_LOOKS = 2, 8, 3, 16
+_MAX_LINE_LENGTH = 2000
+_MIN_TURNS, _MAX_WORDS, _MAX_BEFORE, _MAX_LINES = 2, 8, 3, 16
 _SPEAKER, _STAMP = compile_phrases("speaker"), compile_phrases("log_stamp")
-_CALL = compile_phrases("call_line", re.IGNORECASE)
-_CAME, _SAYS = (compile_phrases(name, re.IGNORECASE) for name in ("came_line", "says_line"))
-_SHOWN, _ENDED = compile_phrases("shown_call"), compile_phrases("ended_line")
-_REFUSED = re.compile(r" is not a valid tool, try (?:another one|one of \[[^\]\n]*\])\.")
-_RAN = compile_phrases("ran_line", re.IGNORECASE)
+_CALL_LINE = compile_phrases("call_line", re.IGNORECASE)
+_RESULT_LINE, _SPEECH_LINE = (
+    compile_phrases(name, re.IGNORECASE) for name in ("came_line", "says_line")
+)
+_CODE_CALL, _ENDED_COMMAND = compile_phrases("shown_call"), compile_phrases("ended_line")
+_TOOL_REFUSED = re.compile(r" is not a valid tool, try (?:another one|one of \[[^\]\n]*\])\.")
+_COMMAND_LINE = compile_phrases("ran_line", re.IGNORECASE)
 # A tool in a list, a list of tools on one line, instructions, and a harness's line for a call.
 _LISTED = re.compile(r"^Tool Name:(?=[^\n]{1,100}\nTool (?:Arguments|Description):)", re.MULTILINE)
 _LISTED_BESIDE = re.compile(r"\W{0,8}tools\b", re.IGNORECASE)
@@ -81,7 +83,7 @@ _WRAPPED, _BELOW = (
 _WAITS = re.compile(r"(?:\w{1,30}(?:…|\.\.\.))?")
 _TITLED = compile_phrases("titled")
 # Arguments begin with a list item, an object, a tag or a bar.
-_BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{ITEM.pattern}|[a-z][\w-]{{0,40}}: ")
+_BEGINS = re.compile(rf"[ \t]*[{{\[\"|<]|{LIST_ITEM.pattern}|[a-z][\w-]{{0,40}}: ")
 # Lines of the frame: a rule, a date (labelled, or in a heading), a call's id, a number, a notice.
 _FRAME = re.compile(
     r"#{1,6} \[\d{4}-\d\d-\d\d[T ][\d:.]{5,18}Z?\][^\n]{0,40}|"
@@ -113,9 +115,9 @@ _EDGE, _END = "\0panel", "\0end"
 
 def read_transcript(text: str, *, stem: str) -> Recording | None:
     """Read a transcript; None if nothing in the text shows that it is one."""
-    turns = _cut(text)
-    if not turns and (loosely := as_labelled_loosely(text)) != text:
-        turns = _cut(loosely)
+    turns = _read_turns(text)
+    if not turns and (loosely := relabel_loosely(text)) != text:
+        turns = _read_turns(loosely)
     return Recording(run=stem, turns=tuple(turns)) if turns else None
 
 
@@ -125,7 +127,7 @@ def blocks_of(turns: Sequence[Turn | None]) -> list[dict[str, Any]]:
     for turn in filter(None, turns):
         said = turn.content or ""
         _, opens, rest = f"\n{said}".partition("\n[")
-        content: Any = None if turn.tool else _parts_of(said) or said
+        content: Any = None if turn.tool else _read_message_parts(said) or said
         with suppress(ValueError, RecursionError):
             blocks, _ = json.JSONDecoder().raw_decode(f"[{rest}" if opens else "null")
             if blocks and all(isinstance(one, dict) and "type" in one for one in blocks):
@@ -135,7 +137,7 @@ def blocks_of(turns: Sequence[Turn | None]) -> list[dict[str, Any]]:
     return messages if any(isinstance(one["content"], list) for one in messages) else []
 
 
-def _parts_of(text: str) -> list[dict[str, Any]]:
+def _read_message_parts(text: str) -> list[dict[str, Any]]:
     """Return the text, calls and answers of a message from Gemini CLI; empty: only text."""
     parts, at = list[dict[str, Any]](), 0
     for label in _PART.finditer(text):
@@ -149,22 +151,22 @@ def _parts_of(text: str) -> list[dict[str, Any]]:
     return [*parts, {"type": "text", "text": rest}] if parts and rest else parts
 
 
-def _cut(text: str) -> Sequence[Turn]:
+def _read_turns(text: str) -> Sequence[Turn]:
     """Divide a text into turns; empty: it is not a transcript."""
     text, enclosed = _CALL_FENCED.subn("", _COLOURS.sub("", text))
     text = _FENCED_CALL_ENDS.sub("```", text) if enclosed else text
     text = _LISTED.sub("-", _FENCE_BESIDE.sub(r"\1\n\2", text))
-    lines = _ACT_BELOW.sub(r"\1 ", as_labelled(text)).splitlines()
+    lines = _ACT_BELOW.sub(r"\1 ", relabel(text)).splitlines()
     # Remove a logger's prefix if most lines have one.
     ends = [found.end() if (found := _STAMP.match(line)) else 0 for line in lines]
     if 2 * sum(map(bool, ends)) >= len(lines):
         lines = [line[end:] for line, end in zip(lines, ends, strict=True)]
-    cutter = _Cutter(lines)
-    for line in lines if cutter.is_chat else _unpanelled(lines):
+    cutter = _TranscriptReader(lines)
+    for line in lines if cutter.is_chat else _open_panels(lines):
         cutter.take(line)
     cutter.flush()
     calls = sum(turn.tool is not None or turn.role is Role.TOOL for turn in cutter.turns)
-    if len(cutter.turns) < _LEAST or (calls < _LEAST and not cutter.is_chat):
+    if len(cutter.turns) < _MIN_TURNS or (calls < _MIN_TURNS and not cutter.is_chat):
         return ()  # any text may contain a single call or message
     roles = {turn.role for turn in cutter.turns}
     if roles == {Role.TOOL} or (not calls and cutter.is_tagged and len(roles) == 1):
@@ -172,7 +174,7 @@ def _cut(text: str) -> Sequence[Turn]:
     return cutter.turns
 
 
-def _unpanelled(lines: Sequence[str]) -> Iterator[str]:
+def _open_panels(lines: Sequence[str]) -> Iterator[str]:
     """Return lines with each of a terminal's panels replaced by its content between two marks."""
     is_open = lines[:1] != [] and _within_walls(lines[0]) is not None
     if is_open:
@@ -197,10 +199,10 @@ def _within_walls(line: str) -> str | None:
     return bare[1:-1].rstrip().removeprefix(" ") if is_walled else None
 
 
-def _speaker(line: str) -> tuple[str, str, str] | None:
+def _parse_speaker(line: str) -> tuple[str, str, str] | None:
     """Return the form, speaker and message of a line that may name one; None: it does not."""
     # Indented lines are fields in code.
-    is_inner = line[:1].isspace() or len(line) > _LONGEST_LINE
+    is_inner = line[:1].isspace() or len(line) > _MAX_LINE_LENGTH
     if is_inner or not (found := _SPEAKER.match(line)):
         return None
     name, rest = found[2].lower(), found[3].lstrip("*_`]")
@@ -221,13 +223,13 @@ def _role_of(name: str) -> Role | None:
     return None if has_noun and role is Role.TOOL else role  # "Tool input" labels arguments
 
 
-def _speakers(lines: Sequence[str]) -> dict[tuple[str, str], Role]:
+def _find_speakers(lines: Sequence[str]) -> dict[tuple[str, str], Role]:
     """Return speakers by form and name, of forms that name two roles, or one role repeatedly."""
     named: dict[str, Counter[str]] = {}
     first: tuple[str, str] | None = None
     speakers: dict[tuple[str, str], Role] = {}
     for line in lines:
-        if found := _speaker(line):
+        if found := _parse_speaker(line):
             form, name, said = found
             if _ADDRESSED.search(line):
                 speakers[form, name] = _role_of(name) or Role.ASSISTANT
@@ -242,30 +244,30 @@ def _speakers(lines: Sequence[str]) -> dict[tuple[str, str], Role]:
         if is_bare and names.total() <= len(names):
             continue  # "model: gpt-5" among settings at the top
         # If only agents are known by name, the first speaker in their form is the person.
-        is_often = names.total() >= _LEAST
+        is_often = names.total() >= _MIN_TURNS
         if is_often and first and first[0] == form and {*roles.values()} == {Role.ASSISTANT}:
             roles.setdefault(first[1], Role.USER)
-        if len({*roles.values()}) > 1 or (names.total() > _LEAST and not is_bare):
+        if len({*roles.values()}) > 1 or (names.total() > _MIN_TURNS and not is_bare):
             speakers |= {(form, name): role for name, role in roles.items()}
     return speakers
 
 
-class _Cutter:
+class _TranscriptReader:
     """Divides a transcript into turns, line by line."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.turns: list[Turn] = []
         self._quotes_tools = any(map(_QUOTES_TOOLS.match, lines[:20]))
-        self._speakers = {} if self._quotes_tools else _speakers(lines)
-        self.is_chat = self._quotes_tools or bool(self._speakers)
-        forms = {form for form, _ in self._speakers}
+        self._find_speakers = {} if self._quotes_tools else _find_speakers(lines)
+        self.is_chat = self._quotes_tools or bool(self._find_speakers)
+        forms = {form for form, _ in self._find_speakers}
         self.is_tagged = forms != set() and all("[" in form and ":" in form for form in forms)
         # Bullets and prompts count only in a terminal; elsewhere they are lists and quotes.
         bullets = sum(line.startswith(("⏺", "✦")) for line in lines)
         has_signs = any(_BELOW.match(line) or _TITLED.match(line) for line in lines)
         self._is_terminal = not self.is_chat and (bullets > 1 or has_signs)
         # If a fence is left open, a speaker ends it; otherwise speakers in a fence are quoted.
-        self._leaves_open = leaves_open(lines)
+        self._leaves_open = has_open_fence(lines)
         # The first reading that accepts a line is used.
         self._readings = (
             self._take_element,
@@ -279,27 +281,31 @@ class _Cutter:
             self._take_shown,
             self._take_assigned,
             self._take_ended,
-            self._take_ran,
+            self._take_command,
             self._take_called,
-            self._take_deed,
-            self._take_given,
+            self._take_action_phrase,
+            self._take_arguments,
             self._take_sign,
             self._take_answer,
-            self._take_words,
+            self._take_speech,
             self._take_text,
         )
         # The text before the first speaker is the document's head.
         self._role, self._agent = Role.SYSTEM if self.is_chat else Role.ASSISTANT, ""
-        self._waiting: list[int] = []  # places of calls whose answers come later
+        self._open_calls: list[int] = []  # places of calls whose answers come later
         self._fence, self._element, self._is_panel = "", "", False
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
-        self._said, self._given, self._came = list[str](), list[str](), list[str]()
-        self._into = self._said
-        self._tool, self._looks = "", 0
+    def _reset(self) -> None:
+        self._message_lines, self._argument_lines, self._result_lines = (
+            list[str](),
+            list[str](),
+            list[str](),
+        )
+        self._current_lines = self._message_lines
+        self._tool, self._lines_seen = "", 0
         self._is_sure = False  # whether this is certainly a call
-        self._is_done = False  # whether the text may be an action
+        self._may_be_action = False  # whether the text may be an action
         self._is_labelled = False  # whether a label announced the arguments
         self._is_act = False  # whether the tool's name may be the whole action
         # Whether the arguments or the result are complete: other text follows.
@@ -315,22 +321,24 @@ class _Cutter:
 
     def flush(self) -> None:
         """End the current turn and begin the next."""
-        said, came = _joined(self._said), unfenced(_joined(self._came))
-        if self._tool and (self._is_sure or self._given or self._into is self._came):
+        said, came = _join_lines(self._message_lines), unfenced(_join_lines(self._result_lines))
+        if self._tool and (
+            self._is_sure or self._argument_lines or self._current_lines is self._result_lines
+        ):
             self._add_call(said, came)
-        elif said and self._role is Role.TOOL and self._waiting:
-            place, told = self._waiting.pop(0), unfenced(said)
+        elif said and self._role is Role.TOOL and self._open_calls:
+            place, told = self._open_calls.pop(0), unfenced(said)
             result, error = (None, told) if self._has_failed else (told, None)
             self.turns[place] = replace(self.turns[place], result=result, error=error)
-        elif (said := _joined([said, self._tool])) and self._role is not Role.SYSTEM:
+        elif (said := _join_lines([said, self._tool])) and self._role is not Role.SYSTEM:
             self._add(Turn(role=self._role, content=said))
-        self._begin()
+        self._reset()
 
     def _add(self, turn: Turn) -> None:
         self.turns.append(replace(turn, agent=self._agent or None, seq=len(self.turns)))
 
     def _add_call(self, said: str, came: str) -> None:
-        tool, args = self._tool, arguments_of(self._tool, _joined(self._given))
+        tool, args = self._tool, parse_arguments(self._tool, _join_lines(self._argument_lines))
         if self._is_act and not args and not self._is_labelled:
             tool, args = FREE_ACTION, {"input": tool}
         last = self.turns[-1] if self.turns else None
@@ -339,47 +347,53 @@ class _Cutter:
         if not args and not came and said:
             args = {"input": said.rpartition("\n\n")[2]}
         call = Turn(role=Role.ASSISTANT, tool=tool, args=args, content=said or None)
-        if self._into is not self._came:
-            self._waiting.append(len(self.turns))
+        if self._current_lines is not self._result_lines:
+            self._open_calls.append(len(self.turns))
         elif self._has_failed:
             call = replace(call, error=came or "failed")
         else:
             call = replace(call, result=came or None)
         self._add(call)
 
-    def _speak(self, line: str) -> None:
+    def _start_message(self, line: str) -> None:
         """Add a line to the message; after a call, begin a new turn for it."""
         if self._tool:
             self.flush()
-        self._said.append(line)
+        self._message_lines.append(line)
 
-    def _call(self, tool: str, given: str = "", *, is_sure: bool = True) -> None:
+    def _start_call(self, tool: str, given: str = "", *, is_sure: bool = True) -> None:
         if self._tool:
             self.flush()
-        self._tool, self._is_sure, self._into = tool, is_sure, self._given
+        self._tool, self._is_sure, self._current_lines = tool, is_sure, self._argument_lines
         if given:
-            self._give(given)
+            self._add_arguments(given)
 
-    def _give(self, text: str) -> None:
-        self._given.append(text)
+    def _add_arguments(self, text: str) -> None:
+        self._argument_lines.append(text)
         # An object ends with a line of its own; parsing is tried only so often for each call.
-        self._looks += len(self._given) == 1 or text.startswith("}")
-        if self._looks > _MOST_LOOKS or (len(self._given) > 1 and text[:1] != "}"):
+        self._lines_seen += len(self._argument_lines) == 1 or text.startswith("}")
+        if self._lines_seen > _MAX_LINES or (len(self._argument_lines) > 1 and text[:1] != "}"):
             return
-        given = _joined(self._given)
+        given = _join_lines(self._argument_lines)
         end = object_end(given)
         self._is_complete = end is not None
         if end and self._may_follow and (rest := given[end:].strip()):
-            self._given[:] = [given[:end]]
-            self._answer(rest)
+            self._argument_lines[:] = [given[:end]]
+            self._start_answer(rest)
 
-    def _answer(self, text: str, *, has_failed: bool = False) -> None:
-        is_there = len(self._came) > _MOST_BEFORE or not _WAITS.fullmatch(_joined(self._came))
-        if self._into is self._came and is_there:
-            self._came.append(text)
+    def _start_answer(self, text: str, *, has_failed: bool = False) -> None:
+        is_there = len(self._result_lines) > _MAX_BEFORE or not _WAITS.fullmatch(
+            _join_lines(self._result_lines)
+        )
+        if self._current_lines is self._result_lines and is_there:
+            self._result_lines.append(text)
             return
-        self._into, self._has_failed, self._is_complete = self._came, has_failed, False
-        self._came[:] = [text] if text else []
+        self._current_lines, self._has_failed, self._is_complete = (
+            self._result_lines,
+            has_failed,
+            False,
+        )
+        self._result_lines[:] = [text] if text else []
 
     def _take_element(self, line: str) -> bool:
         """Take a line of an element that has a tool's name and holds the whole call."""
@@ -389,14 +403,14 @@ class _Cutter:
             )
             if found is None:
                 return False
-            self._call(found[2])
+            self._start_call(found[2])
             self._element = found[1]
-        self._given.append(line)
+        self._argument_lines.append(line)
         if f"</{self._element}>" in line:
-            args, came = read_element(_joined(self._given)[:LONGEST_ARGUMENTS])
-            self._element, self._given[:] = "", [json.dumps(args)] if args else []
+            args, came = read_element(_join_lines(self._argument_lines)[:MAX_ARGUMENTS_LENGTH])
+            self._element, self._argument_lines[:] = "", [json.dumps(args)] if args else []
             if came is not None:
-                self._answer(came)
+                self._start_answer(came)
             self.flush()
         return True
 
@@ -405,34 +419,34 @@ class _Cutter:
         found = FENCE.match(line)
         if self._fence:
             may_end = self._leaves_open and line.startswith("#")
-            speaker = _speaker(line) if may_end else None
-            if speaker and speaker[:2] in self._speakers:  # the fence was never closed
+            speaker = _parse_speaker(line) if may_end else None
+            if speaker and speaker[:2] in self._find_speakers:  # the fence was never closed
                 self._fence = ""
                 return False
-            self._into.append(line)
+            self._current_lines.append(line)
             if found and found[1].startswith(self._fence) and not found[2]:
-                self._fence, self._is_complete = "", self._into is not self._said
+                self._fence, self._is_complete = "", self._current_lines is not self._message_lines
             return True
         if found is None or self._is_walled:
             return False
-        if self._is_complete and self._into is self._given:
-            self._answer("")  # a second fence, directly below the arguments
+        if self._is_complete and self._current_lines is self._argument_lines:
+            self._start_answer("")  # a second fence, directly below the arguments
         elif self._is_complete:
             self.flush()
         self._fence = found[1]
-        self._into.append(line)
+        self._current_lines.append(line)
         return True
 
     def _take_speaker(self, line: str) -> bool:
         """Take a line that names the next speaker."""
-        found = _speaker(line) if self._speakers else None
-        if found is None or (role := self._speakers.get(found[:2])) is None:
+        found = _parse_speaker(line) if self._find_speakers else None
+        if found is None or (role := self._find_speakers.get(found[:2])) is None:
             return False
         self.flush()
         self._role, said = role, found[2]
         # "# Agent: Researcher" names an agent.
         self._agent = said if found[:2] == ("#:", "agent") else ""
-        self._said.append("" if self._agent else said)
+        self._message_lines.append("" if self._agent else said)
         return True
 
     def _take_quote(self, line: str) -> bool:
@@ -449,34 +463,34 @@ class _Cutter:
         if role is not self._role and line.strip():
             self.flush()
             self._role = role
-        self._said.append(said)
+        self._message_lines.append(said)
         return True
 
     def _take_manual(self, line: str) -> bool:
         """Take a line of a result that repeats a prompt's instructions and looks like the log's."""
-        if self._into is not self._came or not _MANUAL.match(line):
+        if self._current_lines is not self._result_lines or not _MANUAL.match(line):
             return False
-        self._came.append(line)
+        self._result_lines.append(line)
         return True
 
     def _take_panel(self, line: str) -> bool:
         """Take a panel's edge, a result in a panel, or its first line if that is a call."""
         if line in {_EDGE, _END}:
             # The result of a call in a panel may follow below the panel.
-            if self._tool and (line == _EDGE or self._into is self._came):
+            if self._tool and (line == _EDGE or self._current_lines is self._result_lines):
                 self.flush()
             self._is_panel = line == _EDGE
             return True
         if self._is_walled:
-            self._came.append(line)
+            self._result_lines.append(line)
             return True
         if not self._is_panel or not line.strip():
             return False
         self._is_panel = False
         found = _STATUS.fullmatch(line.strip())
         if found:
-            self._call(found[2], found[3] or "")
-            self._answer("", has_failed=found[1] in _FAILED)
+            self._start_call(found[2], found[3] or "")
+            self._start_answer("", has_failed=found[1] in _FAILED)
             self._is_walled = True
         return found is not None
 
@@ -484,19 +498,24 @@ class _Cutter:
         """Take a line below a bullet: the rest of its text, or a result."""
         if not self._is_terminal:
             return False
-        if self._is_done and (wrapped := _WRAPPED.match(line)):
-            self._said.append(wrapped[1])
+        if self._may_be_action and (wrapped := _WRAPPED.match(line)):
+            self._message_lines.append(wrapped[1])
             return True
         below = _BELOW.match(line)
-        if below and self._tool and self._into is self._came and len(self._came) <= _MOST_LOOKS:
+        if (
+            below
+            and self._tool
+            and self._current_lines is self._result_lines
+            and len(self._result_lines) <= _MAX_LINES
+        ):
             # A result may end with the next call: its sign blinks and was off when captured.
-            came, done = _parted(self._came)
-            if len(came) < len(self._came) and (called := _shown(done)):
-                self._came[:] = came
-                self._call(called[1], called[2][:-1])
-        if below is None or not (self._tool or self._take_done()):
+            came, done = _split_last_paragraph(self._result_lines)
+            if len(came) < len(self._result_lines) and (called := _match_code_call(done)):
+                self._result_lines[:] = came
+                self._start_call(called[1], called[2][:-1])
+        if below is None or not (self._tool or self._take_action()):
             return False
-        self._answer(below[1])
+        self._start_answer(below[1])
         self._indent = int(line[:1].isspace())
         return True
 
@@ -505,7 +524,7 @@ class _Cutter:
         if not self._is_terminal:
             return False
         if titled := _TITLED.match(line):
-            self._call(titled[1])
+            self._start_call(titled[1])
             return True
         bullet, prompt = _BULLET.match(line), _PROMPT.match(line)
         if not (said := bullet or prompt):
@@ -513,85 +532,85 @@ class _Cutter:
         self.flush()
         self._role = Role.USER if prompt else Role.ASSISTANT
         if not self._take_shown(line):
-            self._said.append(said[1])
-            self._is_done = bullet is not None
+            self._message_lines.append(said[1])
+            self._may_be_action = bullet is not None
         return True
 
-    def _take_done(self) -> bool:
+    def _take_action(self) -> bool:
         """Make a bullet's text a call, since a result follows below; False: it cannot be one."""
-        if not self._is_done or len(self._said) > _MOST_LOOKS:
+        if not self._may_be_action or len(self._message_lines) > _MAX_LINES:
             return False
-        said, done = _parted(self._said)
-        self._said[:] = said
+        said, done = _split_last_paragraph(self._message_lines)
+        self._message_lines[:] = said
         verb, _, rest = done.partition(" ")
-        if called := _shown(done) or _shown(rest):
-            self._call(called[1], called[2][:-1])
-        elif tool := _DID.get(verb.lower()):
-            self._call(tool, rest)
+        if called := _match_code_call(done) or _match_code_call(rest):
+            self._start_call(called[1], called[2][:-1])
+        elif tool := _TOOL_BY_VERB.get(verb.lower()):
+            self._start_call(tool, rest)
         else:
-            self._call(done)
+            self._start_call(done)
         return True
 
     def _take_shown(self, line: str) -> bool:
         """Take a call in code that follows a sign."""
-        found = _SHOWN.match(line) if self._calls(line) else None
+        found = _CODE_CALL.match(line) if self._may_call(line) else None
         if found is None or not (given := found[2].rstrip(" \t\u2026")).endswith(")"):
             return False
-        self._call(found[1], given[:-1])
+        self._start_call(found[1], given[:-1])
         self._is_complete = self._may_follow = True
         self._indent = 1 + len(line) - len(line.lstrip())
         return True
 
     def _take_assigned(self, line: str) -> bool:
         """Take a call whose tool and arguments follow equals signs, or words such as "calling"."""
-        found = _ASSIGNED.search(line) if self._calls(line) else None
+        found = _ASSIGNED.search(line) if self._may_call(line) else None
         tool, given = [*filter(None, found.groups()), "", ""][:2] if found else ("", "")
         if not given:
             return False
-        self._call(tool)
+        self._start_call(tool)
         self._may_follow = True
-        self._give(given)
+        self._add_arguments(given)
         return True
 
     def _take_ended(self, line: str) -> bool:
         """Take a command with its directory and outcome."""
-        ended = _ENDED.search(line) if self._calls(line) else None
+        ended = _ENDED_COMMAND.search(line) if self._may_call(line) else None
         typed = line[: ended.start()].rpartition(" in ")[0] if ended else ""
         if ended and typed:
-            self._call("bash", typed)
-            self._answer("", has_failed=ended[1] != "succeeded")
+            self._start_call("bash", typed)
+            self._start_answer("", has_failed=ended[1] != "succeeded")
         return typed != ""
 
-    def _take_ran(self, line: str) -> bool:
+    def _take_command(self, line: str) -> bool:
         """Take a line that names a command being run."""
-        found = _RAN.match(line) if self._calls(line) else None
+        found = _COMMAND_LINE.match(line) if self._may_call(line) else None
         if found:
-            self._call("bash", found[1].strip("` "))
+            self._start_call("bash", found[1].strip("` "))
             self._is_complete = self.is_chat
             if not self.is_chat:
-                self._answer("")
+                self._start_answer("")
         return found is not None
 
     def _take_called(self, line: str) -> bool:
         """Take a line that names the tool of a call."""
-        found = _CALL.match(line) if self._calls(line) else None
+        found = _CALL_LINE.match(line) if self._may_call(line) else None
         told, *beside = _GIVEN_BESIDE.split(found[1], maxsplit=1) if found else [""]
         name = _ID.sub("", told).replace("`", "").strip("*_'\"] ")
-        if not found or len(name.split()) > _MOST_WORDS or name.endswith(tuple(".!?,;{")):
+        if not found or len(name.split()) > _MAX_WORDS or name.endswith(tuple(".!?,;{")):
             return False
         if ", " in name and _LISTED_BESIDE.match(line):
             return False
-        shown = _shown(name)
+        shown = _match_code_call(name)
         name, given = (shown[1], shown[2][:-1]) if shown else (name, "".join(beside))
         if bracketed := _BRACKETED.fullmatch(name):
             name, given = bracketed.groups()
-        self._call(name, given, is_sure=_CALLED.search(line[: found.start(1)]) is not None)
+        self._start_call(name, given, is_sure=_CALLED.search(line[: found.start(1)]) is not None)
         self._is_act = _ACT.match(line) is not None
         return True
 
-    def _take_deed(self, line: str) -> bool:
+    def _take_action_phrase(self, line: str) -> bool:
         """Take a line that describes an action: its verb gives the tool, the rest the arguments."""
-        if not self.is_chat or len(line) >= _LONGEST_LINE or not self._calls(line):
+        if not self.is_chat or len(line) >= _MAX_LINE_LENGTH or not self._may_call(line):
             return False
         is_slanted = line[:1] in "*_" and line.rstrip()[-1:] in "*_"
         text = line.strip().rstrip("*").strip("*_ ")
@@ -599,118 +618,132 @@ class _Cutter:
         if text.endswith((".", "!", "?", ":")) or not (found or is_slanted):
             return False
         phrase = re.findall(r"[a-z]+", (text[: found.start()] if found else text).lower())
-        at = next((at for at, word in enumerate(phrase[:_MOST_BEFORE]) if word in _DID), None)
+        at = next(
+            (at for at, word in enumerate(phrase[:_MAX_BEFORE]) if word in _TOOL_BY_VERB), None
+        )
         if found and text.lower().startswith("using ") and found[0][0] == '"':
-            self._call(found[0].strip('"'), "")
-        elif at is None or len(phrase) > _MOST_WORDS:
+            self._start_call(found[0].strip('"'), "")
+        elif at is None or len(phrase) > _MAX_WORDS:
             return False
         else:
-            verb = "_".join((_DID[phrase[at]], *phrase[at + 1 :]))
+            verb = "_".join((_TOOL_BY_VERB[phrase[at]], *phrase[at + 1 :]))
             tool = "run_command" if "command" in phrase else verb
-            self._call(tool, text[found.start() :].strip(": `") if found else "")
+            self._start_call(tool, text[found.start() :].strip(": `") if found else "")
         self._is_complete = True
         return True
 
-    def _calls(self, line: str) -> bool:
-        return self._role is Role.ASSISTANT and len(line) < LONGEST_ARGUMENTS
+    def _may_call(self, line: str) -> bool:
+        return self._role is Role.ASSISTANT and len(line) < MAX_ARGUMENTS_LENGTH
 
-    def _take_given(self, line: str) -> bool:
+    def _take_arguments(self, line: str) -> bool:
         """Take a line that announces a call's arguments."""
-        if not self._tool or self._into is not self._given:
+        if not self._tool or self._current_lines is not self._argument_lines:
             return False
-        if found := GIVEN.match(line[:LONGEST_ARGUMENTS]):
+        if found := ARGUMENTS_LABEL.match(line[:MAX_ARGUMENTS_LENGTH]):
             self._is_sure = self._is_labelled = True
             self._may_follow = self._may_follow or "ction" in line[:12]  # ReAct's "Action Input:"
             told = found[1] or ""
-            refused = _REFUSED.search(told)
+            refused = _TOOL_REFUSED.search(told)
             at = refused.start() - len(self._tool) if refused else -1
             is_refused = at > 0 and told.startswith(self._tool, at)
-            self._give(told[:at] if is_refused else told)
+            self._add_arguments(told[:at] if is_refused else told)
             if refused and is_refused:
-                self._answer(told[at : refused.end()])
-                self._speak(told[refused.end() :].lstrip())
+                self._start_answer(told[at : refused.end()])
+                self._start_message(told[refused.end() :].lstrip())
         return found is not None
 
     def _take_sign(self, line: str) -> bool:
         """Take a line with a sign for the outcome of the call directly above it."""
         is_told = line[:1] in _SIGNS and self._may_follow and self._is_complete
-        if not is_told or self._into is not self._given:
+        if not is_told or self._current_lines is not self._argument_lines:
             return False
-        self._answer(line[1:].strip(), has_failed=line[:1] in _FAILED)
+        self._start_answer(line[1:].strip(), has_failed=line[:1] in _FAILED)
         return True
 
     def _take_answer(self, line: str) -> bool:
         """Take a line that announces a result."""
-        if (found := _CAME.match(line)) is None:
+        if (found := _RESULT_LINE.match(line)) is None:
             return False
         told = next(filter(None, found.groups()), "").strip(" *_`")
         has_failed = "rror" in line[: len(line) - len(told)] or line[:1] in _FAILED - {"x"}
         if self._tool:
             if not self._is_announced:  # unannounced lines before it were about the call
-                self._into = self._given
+                self._current_lines = self._argument_lines
             self._is_sure = self._is_announced = True
-            self._answer(told, has_failed=has_failed)
+            self._start_answer(told, has_failed=has_failed)
             return True
-        is_agents = self._role is Role.ASSISTANT and not self.is_chat and not self._waiting
+        is_agents = self._role is Role.ASSISTANT and not self.is_chat and not self._open_calls
         if is_agents and told and line.startswith("Observation:"):
             self.flush()  # a harness rejects the agent's message
             self._add(Turn(role=Role.TOOL, content=told))
             return True
         may_tell = self._role is not Role.ASSISTANT or line.startswith("***")
-        if not self._waiting or not may_tell or any(map(str.strip, self._said)):
+        if not self._open_calls or not may_tell or any(map(str.strip, self._message_lines)):
             return False
         self._role, self._has_failed = Role.TOOL, has_failed
-        self._said.append(told)
+        self._message_lines.append(told)
         return True
 
-    def _take_words(self, line: str) -> bool:
+    def _take_speech(self, line: str) -> bool:
         """Take a line at which an agent speaks again, or one of the frame."""
-        is_said = _SAYS.match(line) or (line.startswith("> ") and not self.is_chat)
-        is_open = self._may_follow and self._into is self._given and not self._is_complete
+        is_said = _SPEECH_LINE.match(line) or (line.startswith("> ") and not self.is_chat)
+        is_open = (
+            self._may_follow
+            and self._current_lines is self._argument_lines
+            and not self._is_complete
+        )
         if is_said and is_open and "answer" in line[:20].lower():
-            self._said.append(line)  # before the result
+            self._message_lines.append(line)  # before the result
             return True
         if self._role is Role.ASSISTANT and is_said:
-            self._speak(line)
+            self._start_message(line)
             return True
-        if len(line) > _LONGEST_LINE or not _FRAME.fullmatch(line.strip()):
+        if len(line) > _MAX_LINE_LENGTH or not _FRAME.fullmatch(line.strip()):
             return False
         is_apart = self._is_complete or self._indent or line.startswith("#")
-        if self._tool and (self._into is self._given or is_apart):
+        if self._tool and (self._current_lines is self._argument_lines or is_apart):
             self._is_complete = True
             return True
-        return self._into is self._said
+        return self._current_lines is self._message_lines
 
     def _take_text(self, line: str) -> bool:
         """Take any other line as a continuation of the lines before it."""
         is_right = line.startswith(" " * self._indent)
         if not line.strip():
-            self._into.append(line)
-            self._is_complete |= self._into is self._given and self._given[0][:1] not in {"", "{"}
-        elif self._into is self._given and self._is_complete and self._may_follow and is_right:
-            self._answer(line)
-        elif self._tool and (self._is_complete or not is_right):
-            self._speak(line)
-        elif self._into is self._came:
-            self._came.append(line)
-        elif self._into is self._given and (
-            self._is_labelled or any(map(str.strip, self._given)) or _BEGINS.match(line)
+            self._current_lines.append(line)
+            self._is_complete |= (
+                self._current_lines is self._argument_lines
+                and self._argument_lines[0][:1] not in {"", "{"}
+            )
+        elif (
+            self._current_lines is self._argument_lines
+            and self._is_complete
+            and self._may_follow
+            and is_right
         ):
-            self._give(line)
+            self._start_answer(line)
+        elif self._tool and (self._is_complete or not is_right):
+            self._start_message(line)
+        elif self._current_lines is self._result_lines:
+            self._result_lines.append(line)
+        elif self._current_lines is self._argument_lines and (
+            self._is_labelled or any(map(str.strip, self._argument_lines)) or _BEGINS.match(line)
+        ):
+            self._add_arguments(line)
         elif self._is_terminal and self._role is Role.USER and line[:1] != " ":
             self.flush()  # further lines of a person's input are indented
             self._role = Role.ASSISTANT
-            self._said.append(line)
+            self._message_lines.append(line)
         else:
-            self._speak(line)
+            self._start_message(line)
         return True
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     return "\n".join(lines).strip("\n")
 
 
-def _parted(lines: Sequence[str]) -> tuple[list[str], str]:
+def _split_last_paragraph(lines: Sequence[str]) -> tuple[list[str], str]:
     """Return the lines before the last paragraph, and that paragraph joined to one line."""
     filled = [at for at, line in enumerate(lines) if line.strip()]
     end = filled[-1] + 1 if filled else 0
@@ -718,6 +751,6 @@ def _parted(lines: Sequence[str]) -> tuple[list[str], str]:
     return [*lines[:at]], " ".join(filter(None, map(str.strip, lines[at:])))
 
 
-def _shown(text: str) -> re.Match[str] | None:
+def _match_code_call(text: str) -> re.Match[str] | None:
     """Match a call in code: group 1 is its name, group 2 its arguments with the parenthesis."""
-    return _SHOWN.match(f"-> {text}") if text.endswith(")") else None
+    return _CODE_CALL.match(f"-> {text}") if text.endswith(")") else None

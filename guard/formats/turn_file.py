@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import Any
 
 from guard.formats.fields import read_text, read_texts, read_turn
-from guard.formats.recording import Recording, Unread, tell_apart
+from guard.formats.recording import Recording, Unread, name_parallel_sessions
 from guard.turn import Turn
 
 Row = Mapping[str, Any]
@@ -42,7 +42,7 @@ def read(rows: Iterable[Row | None], *, stem: str) -> Recording:
             unread.append(Unread(entry=position + (2 if header else 1), why="no_turn"))
     return Recording(
         run=str(name) if isinstance(name, str | int) and name != "" else stem,
-        turns=tell_apart(turns),
+        turns=name_parallel_sessions(turns),
         malformed=sum(turn is None for turn in turns),
         unread=tuple(unread),
         workspace=read_texts(header.get("workspace")),

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from guard.deciding import AllowPattern
 from guard.errors import PolicyInvalid
-from guard.formats.fields import read_word
+from guard.formats.fields import read_enum
 from guard.policy import DEFAULT_POLICY, Policy
 from guard.sdk.connections import write_private
 from guard.wire import Mode
@@ -51,7 +51,7 @@ class Rules:
         limit_s = body.get("hold_limit")
         return cls(
             policy=policy,
-            mode=read_word(body.get("mode"), Mode) or Mode.PAUSE,
+            mode=read_enum(body.get("mode"), Mode) or Mode.PAUSE,
             unanswered="stop" if body.get("unanswered") == "stop" else "proceed",
             hold_limit_s=float(limit_s)
             if isinstance(limit_s, int | float) and limit_s > 0

@@ -464,7 +464,7 @@ def test_no_size_or_shape_of_a_file_raises(file, name):
 
 
 def test_a_line_longer_than_any_turn_is_one_malformed_position(tmp_path, monkeypatch):
-    monkeypatch.setattr("guard.formats._LONGEST_LINE", 100)
+    monkeypatch.setattr("guard.formats._MAX_LINE_BYTES", 100)
     turn = b'{"role":"user","content":"a"}\n'
     path = tmp_path / "a.jsonl"
     path.write_bytes(turn + b'{"role":"user","content":"' + b"x" * 500 + b'"}\n' + turn)

@@ -10,8 +10,8 @@ from time import process_time
 import pytest
 
 from guard.errors import UnreadableRecording
-from guard.formats.keyed import read_keyed
-from guard.formats.shapes import read_shaped
+from guard.formats.labelled_logs import read_labelled_log
+from guard.formats.unknown_records import read_unknown_records
 from guard.turn import Role
 from tests.guard.invented_forms import OPEN, OPEN_UNREAD, SEALED, SEALED_UNREAD, STEPS, cut_short
 from tests.guard.no_runs import NO_RUNS
@@ -60,7 +60,8 @@ def test_no_text_of_this_repository_is_a_run_by_how_it_is_built():
     runs = [
         name
         for name, text in texts.items()
-        if len(text) < 500_000 and (read_keyed(text, stem="a") or read_shaped(text, stem="a"))
+        if len(text) < 500_000
+        and (read_unknown_records(text, stem="a") or read_labelled_log(text, stem="a"))
     ]
 
     assert len(texts) > 500
@@ -138,7 +139,7 @@ HOSTILE = {
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_texts_take_no_longer_than_others(text):
     began = process_time()
-    read_keyed(text, stem="a")
-    read_shaped(text, stem="a")
+    read_unknown_records(text, stem="a")
+    read_labelled_log(text, stem="a")
 
     assert process_time() - began < 15  # of a second or two

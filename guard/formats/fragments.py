@@ -11,18 +11,18 @@ from typing import Any
 
 from guard.reading import compile_phrases, read_words
 
-LONGEST_ARGUMENTS = 100_000
+MAX_ARGUMENTS_LENGTH = 100_000
 FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})([\w+-]{0,20})")
 # The label before a call's arguments, and one argument as a list item or as a line.
-GIVEN = compile_phrases("given_line", re.IGNORECASE)
-ITEM = re.compile(r"[ \t]{0,8}[-*] \*{0,3}([\w-]{1,40})\*{0,3}:[ \t]?(.*)")
-_NAMED = re.compile(r"([A-Za-z][\w-]{0,40}):[ \t](.*)")
+ARGUMENTS_LABEL = compile_phrases("given_line", re.IGNORECASE)
+LIST_ITEM = re.compile(r"[ \t]{0,8}[-*] \*{0,3}([\w-]{1,40})\*{0,3}:[ \t]?(.*)")
+_NAMED_LINE = re.compile(r"([A-Za-z][\w-]{0,40}):[ \t](.*)")
 _TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>")
 _QUOTED = re.compile(r"^[ \t]{0,4}`([^`\n]{1,2000})`[ \t]*$", re.MULTILINE)
 _SHELLS = read_words("transcripts")["shells"]
 _SCRIPTS = read_words("fences")["shells"] | read_words("fences")["pythons"]
 # What the parsers of JSON and of Python literals raise for other texts.
-UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+PARSE_ERRORS = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 _read_json = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -34,7 +34,7 @@ def unfenced(text: str) -> str:
     return inner.rstrip() if fence and last.strip() == fence[1] else text
 
 
-def leaves_open(lines: Sequence[str]) -> bool:
+def has_open_fence(lines: Sequence[str]) -> bool:
     """Return whether a fence is never closed: the last, or one with an opening fence inside."""
     opened = ""
     for line in lines:
@@ -49,7 +49,7 @@ def leaves_open(lines: Sequence[str]) -> bool:
     return opened != ""
 
 
-def fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
+def split_fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
     """Return fenced texts as (line above, language, text), and the text outside of fences."""
     fenced, plain, inner = list[tuple[str, str, str]](), [""], list[str]()
     opened: re.Match[str] | None = None
@@ -70,10 +70,10 @@ def fences(text: str) -> tuple[list[tuple[str, str, str]], str]:
 
 def object_end(text: str) -> int | None:
     """Return where the object at a text's beginning ends; None: none, or incomplete."""
-    if text.startswith(("{", '"{')) and len(text) <= LONGEST_ARGUMENTS:
-        with suppress(*UNREADABLE):
+    if text.startswith(("{", '"{')) and len(text) <= MAX_ARGUMENTS_LENGTH:
+        with suppress(*PARSE_ERRORS):
             return _read_json(text)[1]
-        with suppress(*UNREADABLE):
+        with suppress(*PARSE_ERRORS):
             ast.literal_eval(text)
             return len(text)
     return None
@@ -88,18 +88,18 @@ def read_literal(text: str | ast.expr) -> Any:
     return json.loads(json.dumps(ast.literal_eval(text)))
 
 
-def arguments_of(tool: str, text: str) -> dict[str, Any]:
+def parse_arguments(tool: str, text: str) -> dict[str, Any]:
     """Read a call's arguments: an object, a list of names and values, or a text."""
     text = unfenced(text.strip()).strip()
     # Parsing a Python literal of megabytes takes gigabytes of memory.
-    for read in (json.loads, read_literal) if len(text) <= LONGEST_ARGUMENTS else ():
-        with suppress(*UNREADABLE):
+    for read in (json.loads, read_literal) if len(text) <= MAX_ARGUMENTS_LENGTH else ():
+        with suppress(*PARSE_ERRORS):
             value = read(text)
             value = json.loads(value) if isinstance(value, str) else value
             if isinstance(value, dict):
                 return {str(name): inner for name, inner in value.items()}
     items, name, lines = dict[str, str](), "", text.splitlines()
-    form = _NAMED if all(map(_NAMED.match, lines)) else ITEM
+    form = _NAMED_LINE if all(map(_NAMED_LINE.match, lines)) else LIST_ITEM
     for line in lines:
         if item := form.match(line):
             name = item[1]
@@ -117,15 +117,15 @@ def read_element(text: str) -> tuple[dict[str, Any], str | None]:
     summary, has_summary, body = text.partition("<summary>")[2].partition("</summary>")
     given = summary.partition("• ")[2].partition(": ")[2] if has_summary else ""
     args, came = dict[str, Any](), list[str]()
-    fenced, plain = fences(body if has_summary else text)
+    fenced, plain = split_fences(body if has_summary else text)
     for label, language, told in fenced:
         inner = told.strip()
         if inner == given.strip() or language in _SCRIPTS:
             args["command"] = inner
         elif language == "diff":
             args["diff"] = args.get("diff", "") + inner
-        elif GIVEN.match(label):
-            args |= arguments_of("", inner)
+        elif ARGUMENTS_LABEL.match(label):
+            args |= parse_arguments("", inner)
         else:
             came.append(inner)
     plain = _TAG.sub("", plain).strip()

@@ -32,9 +32,9 @@ _TRACED = re.compile(
     r" (?:Entering|Exiting|\w{1,20}) [^\n:]{1,80}:\s{0,4}",
     re.MULTILINE,
 )
-_TOLD = {"tool/end": "Tool output: ", "tool/error": "Tool error: "}
+_TRACE_LABELS = {"tool/end": "Tool output: ", "tool/error": "Tool error: "}
 # Amazon Q prints dots between a call, its result and the time that it took.
-_DRAWN = re.compile(
+_AMAZON_Q_CALL = re.compile(
     r"^\U0001f6e0\ufe0f?[ \t]{1,4}Using tool: ([\w.-]{1,100})[^\n]*\n"
     r"((?:(?!\U0001f6e0)[^\n]*\n){1,2000}?) ● (Completed in|Execution failed after) [^\n]*$",
     re.MULTILINE,
@@ -94,23 +94,23 @@ _TYPED = re.compile(
     r"^> ?(think\b[^\n]{0,200}|[^\W\d_][^\n]{0,100}(?<![.,:;?!]))\n\n?(?=[^>\s])", re.MULTILINE
 )
 _MARKED = "\n>"
-_LEAST_TYPED, _OF_LINES = 3, 5
+_MIN_TYPED, _OF_LINES = 3, 5
 # A numbered list of actions, each with its reason.
 _ITEM = re.compile(
     r"^\d{1,4}[.)] `([A-Za-z_][\w.-]{1,60})([^`\n]{0,300})`[ \t]+[\u2014\u2013-][ \t]+([^\n]*)$",
     re.MULTILINE,
 )
-_LEAST_ITEMS = 5
+_MIN_ITEMS = 5
 
 
-def as_labelled(text: str) -> str:
+def relabel(text: str) -> str:
     """Return a text with labels if one of these programs printed it; others unchanged."""
     if " Message ====" in text:
-        text = _MESSAGE.sub(r"[\1]", _CALL.sub(_called, text))
+        text = _MESSAGE.sub(r"[\1]", _CALL.sub(_relabel_call, text))
     if "Entering Tool run" in text:
-        text = _traced(text)
+        text = _relabel_trace(text)
     if " ● " in text:
-        text = _DRAWN.sub(_drawn, text)
+        text = _AMAZON_Q_CALL.sub(_relabel_amazon_q, text)
     if "\ntool_use " in text:
         text = _CALLED.sub(r"> AGENT\n\nTool call: \1", text)
         text = _ANSWERED.sub(lambda it: f"> TOOL\n\nTool {'error' if it[1] else 'result'}:", text)
@@ -123,13 +123,13 @@ def as_labelled(text: str) -> str:
     return text
 
 
-def _called(printed: re.Match[str]) -> str:
+def _relabel_call(printed: re.Match[str]) -> str:
     _, *given = _ARGUMENT.split(printed[2])
     args = {name: told.strip() for name, told in zip(*[iter(given)] * 2, strict=True)}
     return f"Tool call: {printed[1]}\nArguments: {json.dumps(args)}"
 
 
-def _traced(text: str) -> str:
+def _relabel_trace(text: str) -> str:
     """Reduce a trace to the arguments and results of its tools."""
     begins = [*_TRACED.finditer(text)]
     if not begins:
@@ -141,60 +141,60 @@ def _traced(text: str) -> str:
         if kind == "tool/start":
             given = json.dumps({"input": told.strip('"')})
             kept.append(f"Tool call: {where.rpartition(':')[2].strip()}\nArguments: {given}\n")
-        elif label := _TOLD.get(kind):
+        elif label := _TRACE_LABELS.get(kind):
             kept.append(f"{label}{told}\n")
     return "".join(kept)
 
 
-def _drawn(found: re.Match[str]) -> str:
+def _relabel_amazon_q(found: re.Match[str]) -> str:
     """Return a call that Amazon Q printed, and its result, with labels."""
     did, *told = [*filter(str.strip, _DOTS.split(found[2])), ""]
     given, came = list[str](), list[str]()
     for line in map(str.strip, did.strip().splitlines()):
         (came if line[:1] in _MARKS else given).append(line.removeprefix("● "))
-    came += filter(None, map(_unexplained, told))
+    came += filter(None, map(_drop_explanations, told))
     label = "error" if found[3].startswith("Exec") else "output"
     args = json.dumps({"input": "\n".join(given)}, ensure_ascii=False)
     return f"Tool call: {found[1]}\nArguments: {args}\nTool {label}:\n" + "\n".join(came)
 
 
-def _unexplained(part: str) -> str:
+def _drop_explanations(part: str) -> str:
     lines = part.strip().splitlines()
     return "\n".join(line for line in lines if not line.strip().startswith("↳")).strip()
 
 
-def as_labelled_loosely(text: str) -> str:
+def relabel_loosely(text: str) -> str:
     """Return a text that was not otherwise recognised, with labels in place of looser patterns."""
-    text = _NUMBERED.sub(_unnumbered, text)
-    text = _INVOKED.sub(_invoked, _PARSED.sub(_run, text))
+    text = _NUMBERED.sub(_drop_number, text)
+    text = _INVOKED.sub(_relabel_invocation, _PARSED.sub(_relabel_script, text))
     text = _CLICKED.sub(r"Tool call: \1\nArguments: \2\nTool output:", _SEEN.sub("Thought: ", text))
-    text = _STEP.sub("Assistant:", _EVENT.sub(_event, text))
+    text = _STEP.sub("Assistant:", _EVENT.sub(_relabel_event, text))
     if "tool_calls=[{'name'" in text:
-        text = "".join(map(_as_written, _WRITTEN.finditer(text)))
+        text = "".join(map(_relabel_message, _WRITTEN.finditer(text)))
     typed, lines = len(_TYPED.findall(text)), sum(map(bool, map(str.strip, text.splitlines())))
     is_game = typed == f"\n{text}".count(_MARKED) and _OF_LINES * typed >= lines
-    if typed >= _LEAST_TYPED and is_game:
-        text = _TYPED.sub(_done, text)
-    if len(_ITEM.findall(text)) >= _LEAST_ITEMS:
-        text = _ITEM.sub(_listed, text)
+    if typed >= _MIN_TYPED and is_game:
+        text = _TYPED.sub(_relabel_typed, text)
+    if len(_ITEM.findall(text)) >= _MIN_ITEMS:
+        text = _ITEM.sub(_relabel_item, text)
     return text
 
 
-def _invoked(call: re.Match[str]) -> str:
+def _relabel_invocation(call: re.Match[str]) -> str:
     said = f"Thought: {call[3]}\n" if call[3] else ""
     return f"{said}Tool call: {call[1]}\nArguments: {call[2]}\nTool output:"
 
 
-def _run(code: re.Match[str]) -> str:
+def _relabel_script(code: re.Match[str]) -> str:
     args = json.dumps({"input": code[1].strip()}, ensure_ascii=False)
     return f"Tool call: python\nArguments: {args}\nTool output:"
 
 
-def _event(event: re.Match[str]) -> str:
+def _relabel_event(event: re.Match[str]) -> str:
     return f"Tool call: {event[1]}\nArguments:" if event[2] == "Action" else "Tool output:"
 
 
-def _as_written(part: re.Match[str]) -> str:
+def _relabel_message(part: re.Match[str]) -> str:
     """Return a call or an answer from a message's `repr`, with labels."""
     if part[1]:
         return f"Tool call: {part[1]}\nArguments: {part[2]}\n"
@@ -204,18 +204,18 @@ def _as_written(part: re.Match[str]) -> str:
         return f"Tool output:\n{part[3]}\n"
 
 
-def _unnumbered(label: re.Match[str]) -> str:
+def _drop_number(label: re.Match[str]) -> str:
     name = label[1].capitalize()
     return f"{_LABELS.get(label[1].lower(), name)}: "
 
 
-def _done(typed: re.Match[str]) -> str:
+def _relabel_typed(typed: re.Match[str]) -> str:
     if typed[1].startswith("think"):
         return f"Thought: {typed[1]}\n"
     return f"Tool call: {FREE_ACTION}\nArguments: {json.dumps({'input': typed[1]})}\nTool output:\n"
 
 
-def _listed(item: re.Match[str]) -> str:
+def _relabel_item(item: re.Match[str]) -> str:
     given = item[2].strip(" ·:()-")
     args = json.dumps({"input": given} if given else {}, ensure_ascii=False)
     return f"Thought: {item[3]}\nTool call: {item[1]}\nArguments: {args}"
