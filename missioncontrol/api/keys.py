@@ -40,36 +40,36 @@ async def holder_of(token: str) -> KeyHolder:
         ProjectArchived: its project takes nothing in.
     """
     hashed, moment = digest(token), time.monotonic()
-    known = _cached_holders.get(hashed)
+    cached = _cached_holders.get(hashed)
     # This saves a query per turn; a revoked key goes on for a few seconds in other processes.
-    if known is not None and known[1] > moment:
-        return known[0]
-    looking = _pending_lookups.get(hashed)
+    if cached is not None and cached[1] > moment:
+        return cached[0]
+    lookup = _pending_lookups.get(hashed)
     # A task of another event loop can never be awaited here.
-    if looking is None or looking.get_loop() is not asyncio.get_running_loop():
-        looking = _pending_lookups[hashed] = asyncio.ensure_future(
+    if lookup is None or lookup.get_loop() is not asyncio.get_running_loop():
+        lookup = _pending_lookups[hashed] = asyncio.ensure_future(
             _look_up_holder(hashed, moment + CACHE_S)
         )
-    holder = await asyncio.shield(looking)  # a caller that hangs up leaves it to the others
+    holder = await asyncio.shield(lookup)  # a caller that hangs up leaves it to the others
     if holder is None:
         raise NotSignedIn("This agent key is unknown, revoked or expired.")
     return holder
 
 
 async def _look_up_holder(hashed: str, until: float) -> KeyHolder | None:
-    mine = asyncio.current_task()
+    this_lookup = asyncio.current_task()
     try:
         holder = await dispatcher.run(lambda: find_holder(hashed))
         if holder is None:
             _cached_holders.pop(hashed, None)
-        elif _pending_lookups.get(hashed) is mine:  # not revoked meanwhile
+        elif _pending_lookups.get(hashed) is this_lookup:  # not revoked meanwhile
             # When full, drop all: keys in use are found again at once.
             if len(_cached_holders) >= MAX_CACHED_KEYS:
                 _cached_holders.clear()
             _cached_holders[hashed] = (holder, until)
         return holder
     finally:
-        if _pending_lookups.get(hashed) is mine:
+        if _pending_lookups.get(hashed) is this_lookup:
             del _pending_lookups[hashed]
 
 

@@ -37,7 +37,7 @@ def HostPrefixedCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], A
     """
     ours = f"{origin.HOST_PREFIX}{origin.COOKIE_PREFIX}"
 
-    def wrapped(request: Any) -> Any:
+    def with_prefixed_cookies(request: Any) -> Any:
         if not origin.is_over_https(request.scheme):
             return get_response(request)
         cookies = request.COOKIES.items()
@@ -59,7 +59,7 @@ def HostPrefixedCookies(get_response: Callable[[Any], Any]) -> Callable[[Any], A
             response.cookies[renamed]["secure"] = True
         return response
 
-    return wrapped
+    return with_prefixed_cookies
 
 
 class RotatingSessionMiddleware(SessionMiddleware):
@@ -106,7 +106,7 @@ class SameOriginGZipMiddleware(GZipMiddleware):
 def SecurityHeaders(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:  # noqa: N802
     """Add a Content-Security-Policy to all of Django's answers; the API's are never cached."""
 
-    def guarded(request: Any) -> Any:
+    def with_headers(request: Any) -> Any:
         response = get_response(request)
         # A default: the pages for people who are not signed in set a stricter one.
         response.headers.setdefault("Content-Security-Policy", content_security_policy(request))
@@ -122,7 +122,7 @@ def SecurityHeaders(get_response: Callable[[Any], Any]) -> Callable[[Any], Any]:
             response.headers["Cache-Control"] = "no-cache"
         return response
 
-    return guarded
+    return with_headers
 
 
 def content_security_policy(request: Any) -> str:

@@ -47,11 +47,11 @@ SEVEN_BITS = 0x7F
 def handle_error(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """Return the problem document of an error; None if it is not one of ours."""
     # In order: a subclass stands before its base class.
-    for kind, mended in PROBLEM_OF_ERROR:
+    for kind, to_problem in PROBLEM_OF_ERROR:
         if isinstance(error, kind):
             if kind is DATABASE_ERRORS:
                 logger.warning("the database does not answer: %s", error)
-            return problem_response(mended(error))
+            return problem_response(to_problem(error))
     return None
 
 
@@ -93,12 +93,12 @@ def allow_methods(*methods: str) -> Callable[[View], View]:
         # Otherwise the middleware would answer 403: it asks a wrong method for a token too.
         @csrf_exempt
         @wraps(view)
-        def offered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def dispatch(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if request.method in methods:
                 return checked(request, *args, **kwargs)
             return problem_response(WrongMethod(str(request.method), allowed=", ".join(methods)))
 
-        return offered
+        return dispatch
 
     return decorate
 
@@ -147,13 +147,13 @@ def database_problem(fault: Exception) -> Unavailable:
 
 def _from_drf_error(error: exceptions.APIException) -> MissionControlError:
     """Keep the status of a 405, 406 or 415; turn a parse error into a bad request."""
-    known = InvalidRequest(str(error.detail))
+    problem = InvalidRequest(str(error.detail))
     # Set on this one instance: the class is shared.
-    known.status = error.status_code  # type: ignore[misc]
-    known.code = str(error.default_code)  # type: ignore[misc]
+    problem.status = error.status_code  # type: ignore[misc]
+    problem.code = str(error.default_code)  # type: ignore[misc]
     # The class's own title has a placeholder.
-    known.title = HTTPStatus(error.status_code).phrase  # type: ignore[misc]
-    return known
+    problem.title = HTTPStatus(error.status_code).phrase  # type: ignore[misc]
+    return problem
 
 
 # What a view may raise -> what the caller reads; the first match counts.

@@ -67,9 +67,9 @@ def read_body(request: Request, kind: type[T]) -> T:
     return read
 
 
-def changes_in(asked: Any) -> dict[str, Any]:
+def changes_in(patch: Any) -> dict[str, Any]:
     """Return what a patch changes; absent fields stay as they are."""
-    return {name: value for name, value in asdict(asked).items() if value is not None}
+    return {name: value for name, value in asdict(patch).items() if value is not None}
 
 
 def json_response(value: Any, *, status: int = 200) -> HttpResponse:
@@ -77,13 +77,13 @@ def json_response(value: Any, *, status: int = 200) -> HttpResponse:
     return HttpResponse(to_json(value), status=status, content_type="application/json")
 
 
-def get_or_404(found: QuerySet[M], pk: Any, what: str) -> M:
+def get_or_404(queryset: QuerySet[M], pk: Any, what: str) -> M:
     """Return one of the rows that the caller may see.
 
     Raises:
         NotFound: it does not exist, or is not one of them.
     """
-    return ensure_found(found.filter(pk=pk).first(), what)
+    return ensure_found(queryset.filter(pk=pk).first(), what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,24 +94,25 @@ class Page(Generic[T]):
     next: str | None = None
 
 
-def page_of(request: Request, found: QuerySet[Any], show: Callable[[Any], T]) -> Page[T]:
+def page_of(request: Request, queryset: QuerySet[Any], show: Callable[[Any], T]) -> Page[T]:
     """Return one page of rows that sort by `id`."""
-    return page_of_batch(request, found, lambda rows: [show(row) for row in rows])
+    return page_of_batch(request, queryset, lambda rows: [show(row) for row in rows])
 
 
 def page_of_batch(
-    request: Request, found: QuerySet[Any], show: Callable[[list[Any]], Iterable[T]]
+    request: Request, queryset: QuerySet[Any], show: Callable[[list[Any]], Iterable[T]]
 ) -> Page[T]:
     """Return one page of rows, which `show` renders together."""
     # One row more than is shown says whether there is another page.
     limit = page_size(request)
     after = request.query_params.get("cursor")
     if after:
-        descending = bool(found.query.order_by) and found.query.order_by[0] == "-id"
+        descending = bool(queryset.query.order_by) and queryset.query.order_by[0] == "-id"
         # Ids are ordered by time: rows added meanwhile move no page.
         cursor = read_id("cursor", after)
-        found = found.filter(id__lt=cursor) if descending else found.filter(id__gt=cursor)
-    rows = list(found[: limit + 1])
+        later = {"id__lt": cursor} if descending else {"id__gt": cursor}
+        queryset = queryset.filter(**later)
+    rows = list(queryset[: limit + 1])
     more = rows[limit - 1].id if len(rows) > limit else None
     return Page(list(show(rows[:limit])), next_page_url(request, more))
 
@@ -252,35 +253,37 @@ def stream_file(
 
     Under ASGI Django would first collect an ordinary iterator in memory.
     """
-    parts = _chunked(lines)
+    chunks = _chunked(lines)
 
     @sync_to_async
-    def next_part() -> bytes | None:
+    def next_chunk() -> bytes | None:
         try:
             # With a default: a StopIteration cannot be raised into a future.
-            return next(parts, None)
+            return next(chunks, None)
         finally:
             # The thread belongs to this answer: a connection pool would never get its connection
             # back.
             close_old_connections()
 
-    async def later() -> AsyncIterator[bytes]:
-        while (part := await next_part()) is not None:
-            yield part
+    async def chunks_async() -> AsyncIterator[bytes]:
+        while (chunk := await next_chunk()) is not None:
+            yield chunk
 
     is_async = isinstance(request._request, ASGIRequest)  # noqa: SLF001 - what DRF wraps
-    response = StreamingHttpResponse(later() if is_async else parts, content_type=MEDIA_TYPES[kind])
+    response = StreamingHttpResponse(
+        chunks_async() if is_async else chunks, content_type=MEDIA_TYPES[kind]
+    )
     response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
     return response
 
 
 def _chunked(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield lines in parts that are large enough for a frame each."""
-    part = bytearray()
+    """Yield lines in chunks that are large enough for a frame each."""
+    chunk = bytearray()
     for line in lines:
-        part += line
-        if len(part) >= CHUNK_BYTES:
-            yield bytes(part)
-            part.clear()
-    if part:
-        yield bytes(part)
+        chunk += line
+        if len(chunk) >= CHUNK_BYTES:
+            yield bytes(chunk)
+            chunk.clear()
+    if chunk:
+        yield bytes(chunk)

@@ -61,10 +61,10 @@ ROUTE_PARAMETERS = re.compile(r"<\w+:(\w+)>")
 class BoundFunction:
     """How a function is called for a request, and what it takes from it."""
 
-    def __init__(self, function: Callable[..., Any], place: Collection[str]) -> None:
-        self._function, self._place = function, place
-        self.takes: type[Any] | None = None
-        self.query: list[str] = []
+    def __init__(self, function: Callable[..., Any], path_names: Collection[str]) -> None:
+        self._function, self._path_names = function, path_names
+        self.body_class: type[Any] | None = None
+        self.query_names: list[str] = []
         hints = get_type_hints(function, include_extras=True)
         self._readers = {
             name: self._reader(name, hints[name])
@@ -73,46 +73,46 @@ class BoundFunction:
             if parameter.kind is not Parameter.KEYWORD_ONLY
         }
 
-    def __call__(self, request: Request, place: Mapping[str, Any]) -> Any:
+    def __call__(self, request: Request, path_values: Mapping[str, Any]) -> Any:
         """Read what the function takes, in order, and call it."""
         return self._function(
-            **{name: read(request, place) for name, read in self._readers.items()}
+            **{name: read(request, path_values) for name, read in self._readers.items()}
         )
 
     def _reader(self, name: str, kind: Any) -> Reader:
-        if name in self._place:
-            return lambda _, place: place[name]
+        if name in self._path_names:
+            return lambda _, path_values: path_values[name]
         if name == "request":
             return lambda request, _: request
         if get_origin(kind) is Annotated:
             (depends,) = kind.__metadata__
-            call = BoundFunction(depends.source, self._place)
-            self.query += [*depends.query, *call.query]
-            self.takes = self.takes or call.takes
+            call = BoundFunction(depends.source, self._path_names)
+            self.query_names += [*depends.query, *call.query_names]
+            self.body_class = self.body_class or call.body_class
             return call
         if is_dataclass(kind) and isinstance(kind, type):
-            self.takes = kind
+            self.body_class = kind
             return lambda request, _: read_body(request, kind)
         # `with_`: a keyword of Python.
-        asked = name.rstrip("_")
-        self.query.append(asked)
+        query_name = name.rstrip("_")
+        self.query_names.append(query_name)
         read = _query_reader(kind)
         is_optional = NoneType in get_args(kind)
 
-        def of_query(request: Request, _: Mapping[str, Any]) -> Any:
-            text = request.query_params.get(asked, "")
-            return read(asked, text) if text or not is_optional else None
+        def read_query(request: Request, _: Mapping[str, Any]) -> Any:
+            text = request.query_params.get(query_name, "")
+            return read(query_name, text) if text or not is_optional else None
 
-        return of_query
+        return read_query
 
 
 def _query_reader(kind: Any) -> Callable[[str, str], Any]:
     """Return what reads a parameter of the query of this type."""
-    several = get_origin(kind) is list
-    words = get_args(kind)[0] if several else kind
+    is_list = get_origin(kind) is list
+    words = get_args(kind)[0] if is_list else kind
     if get_origin(words) is not Literal:
         return QUERY_READERS[kind]
-    return partial(read_choices if several else read_choice, known=get_args(words))
+    return partial(read_choices if is_list else read_choice, known=get_args(words))
 
 
 class ResponseBuilder:
@@ -123,26 +123,26 @@ class ResponseBuilder:
     """
 
     def __init__(self, returned: Any, *, status: int | None, files: tuple[str, ...]) -> None:
-        self._or_known = get_origin(returned) is tuple
-        usual = 201 if self._or_known else 204 if returned is NoneType else 200
-        self._status = status or usual
+        self._may_exist = get_origin(returned) is tuple
+        default = 201 if self._may_exist else 204 if returned is NoneType else 200
+        self._status = status or default
         body = OpenApiTypes.BINARY if files else _response_schema(returned)
         self.responses: dict[Any, Any] = {
             (self._status, *files): body,
-            **({200: body} if self._or_known else {}),
+            **({200: body} if self._may_exist else {}),
             # `default`: every error has this shape, whatever its status.
             ("default", PROBLEM_MEDIA_TYPE): schema_reference(Problem, "serialization"),
         }
 
-    def __call__(self, found: Any) -> HttpResponseBase:
+    def __call__(self, returned: Any) -> HttpResponseBase:
         """Answer what was returned."""
-        row, is_new = found if self._or_known else (found, True)
+        row, is_new = returned if self._may_exist else (returned, True)
         if isinstance(row, HttpResponseBase):
             return row
         if row is None:
             return HttpResponse(status=self._status)
-        whole = Page(row) if isinstance(row, list) else row
-        return json_response(whole, status=self._status if is_new else 200)
+        body = Page(row) if isinstance(row, list) else row
+        return json_response(body, status=self._status if is_new else 200)
 
 
 class RawParser(BaseParser):
@@ -176,8 +176,8 @@ class Resource(APIView):
     def get_permissions(self) -> list[Any]:
         # A caller who may call nothing here does not learn which methods exist.
         first, *_ = self.callers.values()
-        asked = "GET" if self.request.method == "HEAD" else str(self.request.method)
-        return [self.callers.get(asked, first)()]
+        method = "GET" if self.request.method == "HEAD" else str(self.request.method)
+        return [self.callers.get(method, first)()]
 
     # Each address has one format: DRF would answer 404 or 406 where `?format=` or `Accept` asks for
     # another one, even the CSV of an export.
@@ -196,28 +196,28 @@ class Router:
     @property
     def urls(self) -> list[URLPattern]:
         """The addresses, in the order in which they were added."""
-        return [path(place, one.as_view()) for place, one in self._resources.items()]
+        return [path(route, resource.as_view()) for route, resource in self._resources.items()]
 
-    def get(self, place: str, **options: Any) -> Callable[[F], F]:
+    def get(self, route: str, **options: Any) -> Callable[[F], F]:
         """Answer GET; for options see `_operation`."""
-        return lambda view: self._operation("get", place, view, **options)
+        return lambda view: self._operation("get", route, view, **options)
 
-    def post(self, place: str, **options: Any) -> Callable[[F], F]:
+    def post(self, route: str, **options: Any) -> Callable[[F], F]:
         """Answer POST."""
-        return lambda view: self._operation("post", place, view, **options)
+        return lambda view: self._operation("post", route, view, **options)
 
-    def patch(self, place: str, **options: Any) -> Callable[[F], F]:
+    def patch(self, route: str, **options: Any) -> Callable[[F], F]:
         """Answer PATCH."""
-        return lambda view: self._operation("patch", place, view, **options)
+        return lambda view: self._operation("patch", route, view, **options)
 
-    def delete(self, place: str, **options: Any) -> Callable[[F], F]:
+    def delete(self, route: str, **options: Any) -> Callable[[F], F]:
         """Answer DELETE."""
-        return lambda view: self._operation("delete", place, view, **options)
+        return lambda view: self._operation("delete", route, view, **options)
 
     def _operation(
         self,
         method: str,
-        place: str,
+        route: str,
         view: F,
         *,
         caller: type[BasePermission] | None = None,
@@ -233,27 +233,29 @@ class Router:
         `takes_file`: the body is a file as it is; `files`: the answer is a file of these media
         types. `query`: query parameters that the view reads by itself, beyond its signature.
         """
-        names = ROUTE_PARAMETERS.findall(place)
-        call = BoundFunction(view, names)
-        before = [BoundFunction(check, names) for check in (*self._checks, *checks)]
-        answer = ResponseBuilder(get_type_hints(view)["return"], status=status, files=files)
+        path_names = ROUTE_PARAMETERS.findall(route)
+        call = BoundFunction(view, path_names)
+        bound_checks = [BoundFunction(check, path_names) for check in (*self._checks, *checks)]
+        build_response = ResponseBuilder(get_type_hints(view)["return"], status=status, files=files)
 
         @wraps(view)
-        def operation(self: APIView, request: Request, **place: Any) -> HttpResponseBase:
-            for check in before:
-                check(request, place)
-            return answer(call(request, place))
+        def operation(self: APIView, request: Request, **path_values: Any) -> HttpResponseBase:
+            for check in bound_checks:
+                check(request, path_values)
+            return build_response(call(request, path_values))
 
-        taken = call.takes and {"application/json": schema_reference(call.takes, "validation")}
+        body: Any = {"application/octet-stream": OpenApiTypes.BINARY} if takes_file else None
+        if call.body_class:
+            body = {"application/json": schema_reference(call.body_class, "validation")}
         described = extend_schema(
             operation_id=view.__name__,
             # Added for all operations in one place (`complete_schema`).
             auth=[],
-            request={"application/octet-stream": OpenApiTypes.BINARY} if takes_file else taken,
-            responses=answer.responses,
-            parameters=[OpenApiParameter(name, str) for name in (*call.query, *query)],
+            request=body,
+            responses=build_response.responses,
+            parameters=[OpenApiParameter(name, str) for name in (*call.query_names, *query)],
         )
-        resource = self._resources.setdefault(place, type("Resource", (Resource,), {"callers": {}}))
+        resource = self._resources.setdefault(route, type("Resource", (Resource,), {"callers": {}}))
         setattr(resource, method, described(operation))
         resource.callers[method.upper()] = caller or PEOPLE_ONLY
         if caller is AllowAny:

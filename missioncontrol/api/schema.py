@@ -90,11 +90,11 @@ def wire_schemas() -> dict[str, Any]:
     schemas, shared = TypeAdapter.json_schemas(
         [*named, *inputs, *outputs], ref_template=SCHEMA_REF, schema_generator=WireSchema
     )
-    found = {**shared.get("$defs", {})}
+    by_name = {**shared.get("$defs", {})}
     for (name, _), schema in schemas.items():
         # A schema that is referred to is already there under the same name.
-        found.setdefault(name, schema)
-    return dict(sorted(found.items()))
+        by_name.setdefault(name, schema)
+    return dict(sorted(by_name.items()))
 
 
 def _json_content(schema: dict[str, Any]) -> dict[str, Any]:

@@ -35,11 +35,11 @@ class Disk:
         if self._clock() < self._full_until:
             return False
         try:
-            there = shutil.disk_usage(settings.DATA_DIR)
+            usage = shutil.disk_usage(settings.DATA_DIR)
         except FileNotFoundError:
             return True  # with PostgreSQL nothing may have been stored there yet
         # Some mounts report no figures.
-        return there.total == 0 or there.free >= MIN_FREE_BYTES
+        return usage.total == 0 or usage.free >= MIN_FREE_BYTES
 
 
 disk = Disk()
