@@ -105,7 +105,7 @@ def test_a_malformed_frame_ends_its_socket_with_a_code(frames, dial, web):
 
 
 @pytest.mark.parametrize("who", ["owner", "nobody"])
-def test_a_message_in_many_pieces_is_not_gathered(who, dial, web):
+def test_a_fragmented_message_is_not_collected(who, dial, web):
     """Each piece is small; a stranger's would lie in memory together before he is refused."""
     with dial(who) as socket:
         with suppress(ConnectionClosed, TimeoutError):
@@ -116,7 +116,7 @@ def test_a_message_in_many_pieces_is_not_gathered(who, dial, web):
 
 
 @pytest.mark.parametrize("text", ["{}", '{"type":"snapshot"}', "[" * 3000, b"\0" * 3000, ""])
-def test_what_a_screen_never_says_is_thrown_away(text, dial, web):
+def test_unexpected_messages_from_a_screen_are_dropped(text, dial, web):
     with dial() as socket:
         for _ in range(500):
             socket.send(text)
@@ -125,7 +125,7 @@ def test_what_a_screen_never_says_is_thrown_away(text, dial, web):
 
 
 @pytest.mark.parametrize(("who", "code"), [("stranger", NOT_YOURS), ("nobody", NOT_SIGNED_IN)])
-def test_who_sends_at_once_hears_nothing_of_others(who, code, dial, web):
+def test_an_early_sender_receives_nothing_of_others(who, code, dial, web):
     received = []
     with dial(who) as socket, suppress(ConnectionClosed):
         socket.send("{}")
@@ -135,7 +135,7 @@ def test_who_sends_at_once_hears_nothing_of_others(who, code, dial, web):
     assert socket.close_code == code
 
 
-def test_any_bytes_at_all_leave_the_process_well(dial, web):
+def test_arbitrary_bytes_do_not_harm_the_process(dial, web):
     frames = st.builds(
         a_frame,
         st.integers(0, 15),

@@ -112,7 +112,7 @@ def test_the_third_identical_call_is_held_before_it_runs(agent, person):
     assert person.get(f"/api/v1/runs/{run}/")["status"] == "holding"
 
 
-def test_an_agent_that_polls_is_known_to_be_held_and_a_tap_frees_it(agent, person):
+def test_a_polling_agent_is_held_and_a_tap_releases_it(agent, person):
     run = agent.open_run()
     held = agent.get_stuck(run)
     answers = []
@@ -166,7 +166,7 @@ def test_a_text_for_one_agent_leaves_with_its_own_answer_and_is_not_unsaid_then(
 
 
 @pytest.mark.parametrize("prefer", ["wait=20, return=minimal", 'Return = "minimal", wait=20'])
-def test_no_text_leaves_with_the_answer_to_turns_that_are_told_late(agent, person, prefer):
+def test_late_turns_are_answered_without_texts(agent, person, prefer):
     run = agent.open_run()
     agent.post_turns(run, a_turn("ls"), a_turn("cat tests", agent="tester"))
     told = {"message": "Test it again.", "agent": "tester", "version": 0}
@@ -240,7 +240,7 @@ def test_the_auto_mode_corrects_without_a_tap(agent, person):
 
 
 @pytest.mark.parametrize("key", ["", "Bearer mc_wrong", "Basic abc", "Bearer mcu_wrong"])
-def test_without_a_known_key_nothing_is_taken(nobody, agent, key):
+def test_nothing_is_accepted_without_a_known_key(nobody, agent, key):
     run = agent.open_run()
 
     response = nobody.ask(
@@ -251,7 +251,7 @@ def test_without_a_known_key_nothing_is_taken(nobody, agent, key):
     assert response.json["code"] == "not_signed_in"
 
 
-def test_a_run_that_is_not_there_is_a_404(agent):
+def test_an_unknown_run_is_a_404(agent):
     assert agent.post_turns(str(uuid4()), a_turn()).status == 404
     assert agent.poll(str(uuid4()), 0, wait=0).status == 404
 
@@ -291,13 +291,13 @@ def test_a_host_that_is_not_ours_is_refused_on_every_path(agent):
     assert thin.json["code"] == whole.json["code"] == "invalid_request"
 
 
-def test_an_address_that_is_not_there_is_a_problem_document(agent):
+def test_an_unknown_address_is_a_problem_document(agent):
     response = agent.ask("GET", "/api/v1/nope/")
 
     assert (response.status, response.json["code"]) == (404, "not_found")
 
 
-def test_no_caller_says_below_which_path_we_stand(agent):
+def test_a_caller_cannot_set_the_root_path(agent):
     below = {"Daphne-Root-Path": "/api/below"}
 
     asked = agent.ask("POST", "/api/below/api/v1/runs/", {"name": "uncounted"}, **below)
@@ -312,7 +312,7 @@ def test_another_method_is_a_405(agent):
     assert response.headers["Allow"] == "POST"
 
 
-def test_who_joins_a_run_tells_what_it_can_do(agent):
+def test_joining_a_run_reports_capabilities(agent):
     run = {"key": "run:1", "name": "night shift"}
     agent.ask(
         "POST", "/api/v1/runs/", run | {"capabilities": {"inject": [], "terminate": "signal"}}
@@ -325,7 +325,7 @@ def test_who_joins_a_run_tells_what_it_can_do(agent):
     assert looked.json["capabilities"] == {"inject": ["now"], "terminate": "signal"}
 
 
-def test_hooks_of_an_agent_nobody_knows_are_a_404(agent):
+def test_hooks_of_an_unknown_agent_are_a_404(agent):
     response = agent.ask("POST", "/api/v1/hooks/nobody/", {"hook_event_name": "Stop"})
 
     assert (response.status, response.json["code"]) == (404, "not_found")
@@ -334,7 +334,7 @@ def test_hooks_of_an_agent_nobody_knows_are_a_404(agent):
 @pytest.mark.parametrize(
     "prefer", ['wait="5"', "respond-async, wait=5", "wait = 5", "handling=lenient; wait=5"]
 )
-def test_prefer_is_read_as_its_rfc_says(agent, prefer):
+def test_prefer_is_parsed_as_in_its_rfc(agent, prefer):
     body = {"turns": [a_turn("ls")]}
     response = agent.ask("POST", f"/api/v1/runs/{agent.open_run()}/turns/", body, Prefer=prefer)
 
@@ -342,13 +342,13 @@ def test_prefer_is_read_as_its_rfc_says(agent, prefer):
 
 
 @pytest.mark.parametrize("budget", [{"tokens": "1e300000"}, {"usd": "1e-400"}, {"calls": -1}])
-def test_a_budget_nobody_means_is_refused_at_once(agent, budget):
+def test_an_invalid_budget_is_refused_at_once(agent, budget):
     response = agent.ask("POST", "/api/v1/runs/", {"name": "x", "budget": budget})
 
     assert (response.status, response.json["code"]) == (400, "invalid_request")
 
 
-def test_a_wait_that_is_no_number_is_no_wait(agent):
+def test_an_invalid_wait_counts_as_no_wait(agent):
     response = agent.ask("GET", f"/api/v1/runs/{agent.open_run()}/directive/?wait=nan&after=99")
 
     assert response.status == 204
@@ -362,7 +362,7 @@ def test_a_call_whose_name_no_database_holds_is_asked_about_without_what_it_lack
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/v1/nothing"])
-def test_what_is_not_built_yet_is_a_404_and_not_a_page(nobody, path):
+def test_an_unknown_api_address_is_a_404_and_not_a_page(nobody, path):
     response = nobody.ask("GET", path)
 
     assert (response.status, response.json["code"]) == (404, "not_found")

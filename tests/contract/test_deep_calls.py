@@ -13,7 +13,7 @@ def nested(depth):
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_a_hook_body_of_any_depth_is_taken(agent, depth):
+def test_a_hook_body_of_any_depth_is_accepted(agent, depth):
     body = {"session_id": uuid4().hex, "hook_event_name": "PreToolUse", "cwd": "/tidepool"}
     call = {"tool_name": "mcp__db__query", "tool_use_id": "t1", "tool_input": {"at": "HERE"}}
     raw = json.dumps(body | call).encode().replace(b'"HERE"', nested(depth))
@@ -24,7 +24,7 @@ def test_a_hook_body_of_any_depth_is_taken(agent, depth):
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
-def test_a_turn_of_any_depth_is_taken(agent, depth):
+def test_a_turn_of_any_depth_is_accepted(agent, depth):
     turn = {"role": "assistant", "tool": "query", "args": {"at": "HERE"}, "phase": "proposed"}
     raw = json.dumps({"turns": [turn]}).encode().replace(b'"HERE"', nested(depth))
 

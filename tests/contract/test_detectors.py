@@ -104,7 +104,7 @@ def test_its_score_stays_within_bounds(name, engine):
             assert all(0.0 <= s.score <= 1.0 for s in engine.observe(turn).signals)
 
 
-def test_it_says_the_same_of_the_same_turns(name):
+def test_it_is_deterministic(name):
     turns = [turn for turns, _ in LOOPS.values() for turn in turns]
     one, other = Engine(policy_for(name)), Engine(policy_for(name))
 
@@ -164,7 +164,7 @@ def test_it_is_quiet_on_healthy_work(name, scene):
     assert [engine.observe(turn).trip for turn in HEALTHY[scene]] == [None] * len(HEALTHY[scene])
 
 
-def test_it_does_not_mind_the_order_of_arguments(name):
+def test_it_ignores_the_order_of_arguments(name):
     loop, shuffler = loop_for(name), random.Random(7)  # noqa: S311 - a shuffle
 
     def shuffled(turn: Turn) -> Turn:
@@ -216,7 +216,7 @@ def test_it_survives_arguments_nested_past_any_limit(engine):
         engine.observe(Turn(role=Role.ASSISTANT, tool="x", args=args, result="ok"))
 
 
-def test_a_result_of_a_megabyte_is_judged_within_a_breath(name, engine):
+def test_a_result_of_a_megabyte_is_judged_quickly(name, engine):
     big = "".join(f"line {i} of a long answer, 0x{i:08x}\n" for i in range(30_000))
     started = time.process_time()
 

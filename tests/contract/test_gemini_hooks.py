@@ -108,7 +108,7 @@ def test_a_call_that_never_ended_takes_no_later_ones_result(session):
     assert (first["phase"], second["phase"], second["result"]) == ("proposed", "done", "second")
 
 
-def test_an_outcome_whose_proposal_got_lost_is_a_turn(session):
+def test_an_outcome_without_a_proposal_is_a_turn(session):
     session.after("a.py", "A = 1", error=None)
 
     (turn,) = session.turns()

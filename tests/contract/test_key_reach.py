@@ -224,9 +224,7 @@ def test_a_held_call_whose_key_is_revoked_does_not_run_and_is_told_nothing(perso
 
 
 @pytest.mark.parametrize("asks", ["a hook", "a session"])
-def test_an_answer_that_a_revoked_key_waited_for_shows_that_nobody_took_it(
-    person, holding_a_key, asks
-):
+def test_an_answer_awaited_by_a_revoked_key_is_shown_as_undelivered(person, holding_a_key, asks):
     agent, session = holding_a_key(), str(uuid4())
     run = agent.open_run(key=f"claude-code:{session}")
     paused = person.tap(run, "pause").json["version"]
@@ -243,7 +241,7 @@ def test_an_answer_that_a_revoked_key_waited_for_shows_that_nobody_took_it(
     assert [one["status"] for one in told if one["action"] == "continue"] == ["unreachable"]
 
 
-def test_a_permission_that_a_revoked_key_asked_for_shows_that_nobody_took_it(person, holding_a_key):
+def test_a_permission_requested_by_a_revoked_key_is_shown_as_undelivered(person, holding_a_key):
     agent = holding_a_key()
     with ThreadPoolExecutor(1) as pool:
         session = AskingSession(agent, person, pool)

@@ -27,7 +27,7 @@ def test_a_child_names_its_parent_and_is_found_in_its_tree(agent, person):
     assert len(person.get(f"/api/v1/runs/?tree={child}")["results"]) == 2
 
 
-def test_a_run_that_is_alone_is_a_tree_of_one(agent, person):
+def test_an_unlinked_run_is_a_tree_of_one(agent, person):
     run = agent.open_run()
 
     assert person.get(f"/api/v1/runs/{run}/tree/")["count"] == 1
@@ -71,7 +71,7 @@ def test_ending_a_run_tells_its_children_to_stop(agent, person):
     assert (reply.json["directive"]["action"], reply.json["directive"]["call"]) == ("stop", "skip")
 
 
-def test_a_budget_of_the_lead_holds_its_child_and_one_tap_lets_both_go(agent, person):
+def test_a_parents_budget_holds_its_child_and_one_tap_releases_both(agent, person):
     lead = agent.open_run(budget={"usd": "1"})
     child = agent.open_run(parent=lead)
     assert agent.post_turns(lead, a_turn("pwd", result="/srv", cost_usd="0.90")).status == 200

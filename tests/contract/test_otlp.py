@@ -134,7 +134,7 @@ def raw(installation, path, body, kind, *, method="POST", **headers):
             return error.code, error.headers["Content-Type"], error.read()
 
 
-def test_what_is_no_protobuf_is_refused_with_a_status_in_protobuf(installation):
+def test_invalid_protobuf_is_refused_with_a_protobuf_status(installation):
     status, kind, body = raw(installation, "/v1/logs", b"\xff\xff\xff", PROTOBUF)
 
     assert (status, kind) == (400, PROTOBUF)
@@ -160,7 +160,7 @@ def test_what_is_no_protobuf_is_refused_with_a_status_in_protobuf(installation):
         (b"{}", {"Authorization": "Bearer mc_wrong"}, 401, "not_signed_in"),
     ],
 )
-def test_what_cannot_be_taken_is_refused_with_its_reason(agent, body, headers, status, code):
+def test_an_unacceptable_request_is_refused_with_its_reason(agent, body, headers, status, code):
     response = agent.ask("POST", "/v1/logs", body, **headers)
 
     assert (response.status, response.json["code"]) == (status, code)
@@ -195,7 +195,7 @@ def test_gzip_of_json_logs_is_read(installation, person):
     assert run_of(person, f"claude-code:{session}")["name"] == "claude-code: fix it"
 
 
-def test_metrics_are_taken_and_not_kept(agent):
+def test_metrics_are_accepted_and_not_stored(agent):
     point = {"timeUnixNano": "1", "asInt": "3"}
     metric = {"name": "gen_ai.client.token.usage", "sum": {"dataPoints": [point]}}
     body = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [metric, {"name": "no data"}]}]}]}
@@ -212,7 +212,7 @@ def test_an_empty_request_is_a_success(installation):
     assert ExportLogsServiceResponse.FromString(body) == ExportLogsServiceResponse()
 
 
-def test_who_joins_later_takes_the_run_in_hand(agent, person):
+def test_an_sdk_that_joins_later_controls_the_run(agent, person):
     session = uuid4().hex
     agent.ask("POST", "/v1/traces", spans(a_tool_span(session)))
     seen = run_of(person, f"my-agent:{session}")

@@ -42,7 +42,7 @@ def test_what_is_spent_beyond_a_shared_budget_was_in_flight_when_it_was_crossed(
     assert counted == found["calls_counted"] * PRICE == Decimal("0.10") * found["calls_counted"]
 
 
-def test_one_tap_lets_all_of_them_go_on(agent, person, shared):
+def test_one_tap_releases_all_of_them(agent, person, shared):
     spree = Spree(agent, person, agents=3, name=shared, pause_s=0.02)
     spree.spend()
     card = person.card_of(spree.spenders[0].session.run_id)

@@ -65,7 +65,7 @@ def test_an_answer_at_the_terminal_closes_the_card(session):
     assert asked.result(60) == {}
 
 
-def test_a_request_that_is_cut_was_answered_at_the_terminal(session):
+def test_a_request_that_disconnects_was_answered_at_the_terminal(session):
     cut = session.hang_up_on_it()
     session.card()
 
@@ -95,7 +95,7 @@ def test_ending_the_run_refuses_the_call(session):
     assert (decision["behavior"], decision["interrupt"]) == ("deny", True)
 
 
-def test_what_nobody_answers_in_time_is_left_to_the_terminal(session):
+def test_an_unanswered_permission_is_left_to_the_terminal(session):
     asked = session.ask(wired="entry=cli; answer=2")
 
     assert asked.result(60) == {}

@@ -58,7 +58,7 @@ def test_a_hook_of_its_session_is_answered_with_nothing(reporter):
     assert [answer.json for answer in answers] == [{}] * 6
 
 
-def test_it_is_told_nothing_of_a_run_that_another_key_obeys_for(person, with_key):
+def test_a_reporting_key_learns_nothing_of_a_run_another_key_controls(person, with_key):
     neighbour, reporter = with_key(), with_key(reach="project", reports_only=True)
     run, message = a_message_for(neighbour, person)
 
@@ -73,7 +73,7 @@ def test_it_is_told_nothing_of_a_run_that_another_key_obeys_for(person, with_key
 
 
 @pytest.mark.parametrize("operation", [choose, mark_delivered, tell_what_it_can])
-def test_it_brings_no_answer(person, with_key, operation):
+def test_a_reporting_key_cannot_report_an_answer(person, with_key, operation):
     neighbour, reporter = with_key(), with_key(reach="project", reports_only=True)
     run, message = a_message_for(neighbour, person)
 

@@ -294,7 +294,7 @@ def on_the_day_of_the_stories(monkeypatch):
 
 
 @pytest.mark.parametrize("name", STORIES)
-async def test_the_recorded_stream_is_what_the_sockets_say(name, project, owner):
+async def test_the_recorded_stream_equals_what_the_sockets_send(name, project, owner):
     story, rules = STORIES[name]
     run = await sync_to_async(a_run)(project, **rules)
     secret = await sync_to_async(accounts.mint_personal_token)(user=owner, name="t", at=NOON)

@@ -73,7 +73,7 @@ def test_writes_of_a_stated_tier_keep_it():
     assert (use.usage.cache_write_5m, use.usage.cache_write_1h) == (100, 200)
 
 
-def test_a_figure_of_nothing_is_no_figure():
+def test_a_cost_of_zero_is_no_cost():
     (use,) = uses_of(logs(a_call_event(cost_usd=0.0, cost_usd_micros=0)))
 
     assert use.cost_usd is None
@@ -102,7 +102,7 @@ def test_a_failed_tool_has_its_error():
     ("prompt", "content"),
     [("fix it", "fix it"), ("<REDACTED>", "(a prompt that was not told)")],
 )
-def test_a_prompt_is_what_the_user_says_even_when_it_is_not_told(prompt, content):
+def test_a_withheld_prompt_is_a_user_turn_without_text(prompt, content):
     (turn,) = turns_of(logs(an_event("user_prompt", 4, prompt=prompt)))
 
     assert (turn.role, turn.key, turn.content) == ("user", "prompt:p1", content)
@@ -125,7 +125,7 @@ def test_a_resumed_session_counts_its_sequence_anew():
 
 
 @pytest.mark.django_db
-def test_the_run_costs_what_the_agent_says_though_logs_and_spans_tell_of_it():
+def test_a_call_in_logs_and_spans_costs_what_the_agent_reports_once():
     project = a_project()
 
     (run,) = take(
@@ -142,7 +142,7 @@ def test_the_run_costs_what_the_agent_says_though_logs_and_spans_tell_of_it():
 
 
 @pytest.mark.django_db
-def test_each_turn_shows_the_call_it_came_from_though_the_call_is_told_after_it():
+def test_each_turn_shows_its_model_call_even_if_that_is_reported_later():
     first, second = {**TOOL, "tool_use_id": "a"}, {**TOOL, "tool_use_id": "b"}
 
     (run,) = take(
@@ -163,7 +163,7 @@ def test_each_turn_shows_the_call_it_came_from_though_the_call_is_told_after_it(
 
 
 @pytest.mark.django_db
-def test_what_hooks_tell_is_not_told_twice():
+def test_turns_reported_by_hooks_are_not_repeated():
     project = a_project()
     run = a_run(project, key=RUN_KEY, agent="claude-code", capabilities={"hold": True})
     report(run, a_proposal("ls", key="toolu_1"), a_call("ls", key="toolu_1", result="a b"))
@@ -187,7 +187,7 @@ def fails_to_write(model):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("model", [ModelCall, TelemetryRecord])
-def test_what_was_half_stored_is_counted_once_when_it_is_sent_again(model):
+def test_a_resent_request_that_was_half_stored_counts_once(model):
     project, body = a_project(), logs(a_call_event(6))
 
     with fails_to_write(model), pytest.raises(OperationalError):
@@ -198,7 +198,7 @@ def test_what_was_half_stored_is_counted_once_when_it_is_sent_again(model):
     assert TelemetryRecord.objects.filter(run=run).count() == 1
 
 
-def test_a_record_of_another_form_spoils_no_other():
+def test_a_record_of_another_form_affects_no_other():
     batch = read(logs({"attributes": 7}, a_call_event(), "no record"))
 
     assert (sorted(batch.refused), len(batch.records)) == ([0, 2], 1)

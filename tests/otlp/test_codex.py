@@ -45,7 +45,7 @@ def test_a_completed_response_counts_without_what_was_cached():
     assert (use.usage.output, use.usage.reasoning, use.model) == (42, 10, "gpt-5.1-codex")
 
 
-def test_a_completed_response_without_tokens_is_the_same_one_told_before():
+def test_a_completed_response_without_tokens_is_a_duplicate():
     assert uses_of(codex(a_response())) == []
 
 
@@ -76,13 +76,13 @@ def test_a_commands_exit_code_stands_in_its_output():
     assert (turn.error, turn.result) == ("no such file", None)
 
 
-def test_the_pieces_of_an_answer_tell_nothing():
+def test_streamed_pieces_of_an_answer_are_ignored():
     piece = an_event("sse_event", event__kind="response.output_text.delta")
 
     assert readings(codex(piece)) == []
 
 
-def test_an_event_that_names_no_conversation_belongs_to_the_requests_only_one():
+def test_an_event_without_a_conversation_belongs_to_the_requests_only_one():
     unnamed = a_log("codex.tool_result", trace="4238df53ccccffc2e52a4ef9b2977a13", **RESULT)
 
     found = readings(codex(a_response(**TOKENS), unnamed))

@@ -33,7 +33,7 @@ def gemini(*records):
     return logs(*records, service="gemini-cli")
 
 
-def test_thoughts_come_on_top_of_the_output_and_the_cache_out_of_the_input():
+def test_thoughts_add_to_the_output_and_cached_tokens_leave_the_input():
     (use,) = uses_of(gemini(an_event("gemini_cli.api_response", **TOKENS)))
 
     assert (use.usage.input, use.usage.cache_read) == (500, 1000)
@@ -63,7 +63,7 @@ def test_a_commands_exit_code_stands_in_its_details():
 
 
 @pytest.mark.django_db
-def test_a_response_told_three_ways_counts_once():
+def test_a_response_reported_in_three_ways_counts_once():
     details = {
         "gen_ai.usage.input_tokens": 1500,
         "gen_ai.usage.output_tokens": 42,

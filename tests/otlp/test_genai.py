@@ -101,7 +101,7 @@ def test_input_tokens_that_include_the_cache_are_counted_without_it():
     assert (usage.input, usage.cache_read, usage.cache_write_5m) == (1200, 9000, 300)
 
 
-def test_input_tokens_below_the_cached_ones_were_told_without_them():
+def test_input_tokens_below_the_cached_ones_exclude_them():
     usage = only_use(a_chat(**{"gen_ai.usage.input_tokens": 1200})).usage
 
     assert (usage.input, usage.cache_read) == (1200, 9000)
@@ -173,7 +173,7 @@ def test_an_answer_is_its_calls_though_the_place_in_its_message_differs():
     assert [(turn.tool, turn.result) for turn in turns] == [("Bash", "a b")]
 
 
-def test_what_a_tool_says_to_no_call_is_a_tools_turn():
+def test_a_tool_result_without_a_call_is_a_tool_turn():
     asked = [text("user", "go"), text("assistant", "<execute_bash>\nls\n</execute_bash>")]
 
     turns = turns_of(spans(a_chat([*asked, {"role": "tool", "content": "a b"}])))
@@ -181,7 +181,7 @@ def test_what_a_tool_says_to_no_call_is_a_tools_turn():
     assert [(turn.role, turn.content) for turn in turns] == [("tool", "a b")]
 
 
-def test_a_span_without_a_session_takes_its_traces_even_from_a_later_request():
+def test_a_span_without_a_session_gets_its_traces_even_in_a_later_request():
     unnamed = {name: one for name, one in TOOL.items() if name != "gen_ai.conversation.id"}
 
     found = readings(spans(a_chat()), spans(a_span("execute_tool Bash", unnamed)))
@@ -197,7 +197,7 @@ def test_a_trace_that_names_no_session_is_one():
     assert one.run_key == f"my-agent:{TRACE}"
 
 
-def test_a_tool_is_its_agents_whose_span_is_around_it():
+def test_a_tool_belongs_to_the_agent_of_the_enclosing_span():
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "critic"}
 
     found = readings(
@@ -210,7 +210,7 @@ def test_a_tool_is_its_agents_whose_span_is_around_it():
     assert [one.facts.turns[0].agent for one in found if one.facts.turns] == ["critic"]
 
 
-def test_spans_of_no_agent_are_left_alone():
+def test_spans_of_no_agent_are_ignored():
     assert readings(spans(a_span("GET /cart", {"http.request.method": "GET"}))) == []
 
 
@@ -323,7 +323,7 @@ def test_the_same_request_sent_again_changes_nothing():
 
 
 @pytest.mark.django_db
-def test_one_model_call_told_by_two_instrumentations_counts_once():
+def test_a_model_call_reported_by_two_instrumentations_counts_once():
     inner = a_span("openai.chat", {**CHAT, "gen_ai.response.id": "msg_1"})
     outer = a_span("ChatModel", {**CHAT, "gen_ai.response.id": "msg_1"})
     nested = a_span("chat", CHAT, parent="00000000000000ab")

@@ -38,7 +38,7 @@ def changes_noted():
 # --- agent keys -----------------------------------------------------------------
 
 
-def test_a_key_is_shown_once_and_kept_as_a_hash(as_person, owner):
+def test_a_key_is_shown_once_and_stored_as_a_hash(as_person, owner):
     client = as_person(owner)
 
     made = post(client, "keys/", name="ci")
@@ -68,7 +68,7 @@ def test_two_keys_live_side_by_side_until_the_old_one_is_revoked(as_person, owne
     assert revoked == {"old": True, "new": False}
 
 
-def test_a_key_tells_when_it_was_last_used_to_the_minute(as_person, owner):
+def test_a_key_shows_its_last_use_to_the_minute(as_person, owner):
     client = as_person(owner)
     made = post(client, "keys/", name="ci").json()
     assert listed(client, "keys/")[0]["last_used_at"] is None
@@ -84,7 +84,7 @@ def test_a_key_tells_when_it_was_last_used_to_the_minute(as_person, owner):
     assert listed(client, "keys/")[0]["last_used_at"] > first
 
 
-def test_who_made_and_revoked_a_key_stands_on_the_chain_without_the_key(as_person, owner):
+def test_the_journal_names_who_made_and_revoked_a_key_without_the_secret(as_person, owner):
     client = as_person(owner)
     made = post(client, "keys/", name="ci").json()
     client.delete(f"/api/v1/keys/{made['id']}/")
@@ -106,14 +106,14 @@ def test_only_an_owner_makes_and_revokes_keys(as_person, owner, operator, viewer
     assert AgentKey.objects.get(pk=key).revoked_at is None
 
 
-def test_a_key_of_a_foreign_project_cannot_be_asked_for(as_person, owner):
+def test_a_key_for_a_foreign_project_is_refused(as_person, owner):
     foreign = a_project("foreign")
 
     assert post(as_person(owner), "keys/", name="ci", project=str(foreign.id)).status_code == 404
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 101, "\0", "ci\u200b", "ci\u202e"])
-def test_a_key_and_a_token_have_a_name_that_can_be_seen(name, as_person, owner):
+def test_keys_and_tokens_need_a_visible_name(name, as_person, owner):
     client = as_person(owner)
 
     for made in (post(client, "keys/", name=name), post(client, "tokens/", name=name)):
@@ -142,7 +142,7 @@ def test_an_agent_makes_no_keys_and_sees_none(as_agent, client):
 # --- personal tokens ------------------------------------------------------------
 
 
-def test_a_token_reads_and_only_with_the_scope_acts(as_person, owner, project):
+def test_a_token_writes_only_with_the_write_scope(as_person, owner, project):
     run = a_run(project)
     client = as_person(owner)
     reads, acts = (post(client, "tokens/", name=s, scope=s).json() for s in ("read", "write"))
@@ -158,11 +158,11 @@ def test_a_token_reads_and_only_with_the_scope_acts(as_person, owner, project):
     assert allowed.status_code == 200
 
 
-def test_a_token_only_reads_unless_it_is_asked_for_more(as_person, owner):
+def test_a_token_is_read_only_by_default(as_person, owner):
     assert post(as_person(owner), "tokens/", name="bot").json()["scope"] == "read"
 
 
-def test_a_token_is_over_when_it_expires(as_person, owner):
+def test_an_expired_token_is_refused(as_person, owner):
     soon = (now() + timedelta(hours=1)).isoformat()
     secret = post(as_person(owner), "tokens/", name="bot", expires_at=soon).json()["secret"]
     assert sending(secret).get("/api/v1/me/").status_code == 200
@@ -172,7 +172,7 @@ def test_a_token_is_over_when_it_expires(as_person, owner):
     assert sending(secret).get("/api/v1/me/").status_code == 401
 
 
-def test_a_token_that_would_be_over_at_once_is_refused(as_person, owner):
+def test_a_token_that_has_already_expired_is_refused(as_person, owner):
     before = NOON.isoformat()
 
     assert post(as_person(owner), "tokens/", name="bot", expires_at=before).status_code == 400
@@ -231,7 +231,7 @@ def test_signing_out_elsewhere_leaves_this_browser_and_other_people(owner, opera
     assert changes_noted()[-1] == "signed out everywhere else"
 
 
-def test_signing_one_browser_out_is_on_the_record(owner):
+def test_signing_out_one_browser_is_recorded(owner):
     here, there = a_browser(owner), a_browser(owner)
     (gone,) = [row["id"] for row in listed(here, "devices/") if not row["is_this"]]
 
@@ -260,7 +260,7 @@ def test_an_owner_sees_the_parts_and_where_the_data_is(as_person, owner, project
     assert body["keep_deliveries_days"] == 90
 
 
-def test_an_installation_that_forgets_no_delivery_says_so(as_person, owner, settings):
+def test_an_installation_that_keeps_all_deliveries_says_so(as_person, owner, settings):
     settings.KEEP_DELIVERIES = None
 
     assert as_person(owner).get("/api/v1/instance/").json()["keep_deliveries_days"] is None

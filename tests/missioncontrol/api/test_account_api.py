@@ -69,14 +69,14 @@ def the_record(project):
     return [json.loads(row.payload).get("what") for row in rows]
 
 
-def test_where_nothing_is_on_there_is_nothing_to_set_up(ana, settings):
+def test_without_sign_in_methods_there_is_nothing_to_set_up(ana, settings):
     settings.SIGN_IN = frozenset()
 
     assert mine(ana)["offered"] == []
     assert send(ana, "POST", "account/app/begin/").status_code == 404
 
 
-def test_a_password_that_was_set_signs_in(ana, project):
+def test_a_new_password_signs_in(ana, project):
     assert send(ana, "POST", "account/password/", {"password": A_PASSWORD}).status_code == 204
 
     other = Client()
@@ -129,13 +129,13 @@ def test_a_wrong_first_code_sets_nothing_up(ana):
     assert not mine(ana)["has_app"]
 
 
-def test_the_secret_that_is_being_set_up_does_not_lie_open_in_the_session(ana):
+def test_the_pending_app_secret_is_sealed_in_the_session(ana):
     secret = send(ana, "POST", "account/app/begin/").json()["secret"]
 
     assert secret not in json.dumps(dict(ana.session.items()))
 
 
-def test_each_change_of_a_factor_gives_the_session_another_key(ana):
+def test_each_change_of_a_factor_renews_the_session_key(ana):
     before = ana.session.session_key
 
     set_up_app(ana)
@@ -154,7 +154,7 @@ def test_each_change_of_a_factor_gives_the_session_another_key(ana):
         ("POST", "account/again/", {"password": A_PASSWORD}),
     ],
 )
-def test_so_does_each_other_change_of_a_way_in_and_the_former_key_opens_nothing(
+def test_each_change_of_a_sign_in_method_renews_the_session_key_and_ends_the_old_one(
     verb, path, body, ana, owner
 ):
     with_app(owner)
@@ -177,7 +177,7 @@ def test_with_the_last_factor_the_recovery_codes_go(ana):
     assert (mine(ana)["has_app"], mine(ana)["recovery_codes"]) == (False, 0)
 
 
-def test_new_recovery_codes_void_the_old(ana, owner):
+def test_new_recovery_codes_invalidate_the_old(ana, owner):
     _, response = set_up_app(ana)
 
     fresh = send(ana, "POST", "account/recovery-codes/").json()["codes"]
@@ -190,7 +190,7 @@ def test_without_a_factor_there_are_no_recovery_codes(ana):
     assert send(ana, "POST", "account/recovery-codes/").status_code == 403
 
 
-def test_a_token_changes_nothing_about_how_its_person_signs_in(owner):
+def test_a_token_cannot_change_sign_in_methods(owner):
     token = accounts.mint_personal_token(user=owner, name="script", at=now()).secret
 
     response = send(Client(), "POST", "account/app/begin/", None, Authorization=f"Bearer {token}")
@@ -223,7 +223,7 @@ def test_a_token_changes_nothing_about_how_its_person_signs_in(owner):
         ("PATCH", "instance/budget/", {"day_usd": "100"}),
     ],
 )
-def test_who_signed_in_a_while_ago_proves_it_is_them_first(
+def test_an_older_session_needs_a_fresh_proof(
     verb, path, body, ana, owner, operator, project, settings, tmp_path
 ):
     settings.IS_SUPERVISED, settings.PHONE_URL, settings.DATA_DIR = True, "", tmp_path
@@ -245,13 +245,13 @@ def test_who_signed_in_a_while_ago_proves_it_is_them_first(
     assert send(ana, verb, path, body).status_code < 300
 
 
-def test_who_has_links_alone_is_not_asked(ana):
+def test_a_person_with_only_links_needs_no_proof(ana):
     signed_in_long_ago(ana)
 
     assert send(ana, "POST", "tokens/", {"name": "t"}).status_code == 201
 
 
-def test_a_code_proves_it_too_and_gives_the_session_another_key(ana, owner):
+def test_a_code_is_a_proof_and_renews_the_session_key(ana, owner):
     secret = with_app(owner)
     signed_in_long_ago(ana)
     before = ana.session.session_key
@@ -264,7 +264,7 @@ def test_a_code_proves_it_too_and_gives_the_session_another_key(ana, owner):
 @pytest.mark.parametrize(
     "proof", [{"password": "wrong"}, {"code": "000000"}, {"credential": {}}, {}]
 )
-def test_what_is_wrong_proves_nothing(proof, ana, owner):
+def test_a_wrong_credential_proves_nothing(proof, ana, owner):
     with_password(owner)
     type_password(ana, "ana")
     signed_in_long_ago(ana)
@@ -273,7 +273,7 @@ def test_what_is_wrong_proves_nothing(proof, ana, owner):
     assert send(ana, "POST", "tokens/", {"name": "t"}).status_code == 403
 
 
-def test_a_proof_cannot_be_guessed_without_end(ana):
+def test_proof_attempts_are_limited(ana):
     for _ in range(FREE_ATTEMPTS):
         send(ana, "POST", "account/again/", {"password": "wrong"})
 
@@ -292,7 +292,7 @@ def strict_project(ana, project):
     return project
 
 
-def test_who_lacks_one_reaches_only_the_setting_up_of_one(strict_project, operator):
+def test_a_member_without_a_second_factor_can_only_set_one_up(strict_project, operator):
     olu = came_in(operator)
 
     me = olu.get("/api/v1/me/").json()
@@ -305,7 +305,7 @@ def test_who_lacks_one_reaches_only_the_setting_up_of_one(strict_project, operat
     assert len(olu.get("/api/v1/me/").json()["projects"]) == 1
 
 
-def test_their_token_is_shut_out_with_them(strict_project, operator):
+def test_a_token_is_shut_out_with_its_person(strict_project, operator):
     token = accounts.mint_personal_token(user=operator, name="script", at=now()).secret
 
     response = send(
@@ -319,13 +319,13 @@ def test_their_token_is_shut_out_with_them(strict_project, operator):
     assert response.status_code == 403
 
 
-def test_who_is_a_stranger_is_told_no_more_than_before(strict_project, stranger):
+def test_a_stranger_learns_nothing_of_the_second_factor_rule(strict_project, stranger):
     response = came_in(stranger).get(f"/api/v1/projects/{strict_project.id}/members/")
 
     assert response.status_code == 404
 
 
-def test_it_is_on_record_that_a_second_factor_is_asked_for(strict_project, ana):
+def test_requiring_a_second_factor_is_recorded(strict_project, ana):
     rows = JournalRow.objects.filter(project=strict_project, run=None)
     changed = [json.loads(row.payload) for row in rows if "second_factor" in row.payload]
 

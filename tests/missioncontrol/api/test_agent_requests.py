@@ -24,13 +24,13 @@ def a_head(*more, lines=LINES):
 @pytest.mark.parametrize(
     "path", ["/v1/traces", "/v1/logs/", "/api/v1/hooks/claude-code/", f"/api/v1/runs/{RUN}/turns/"]
 )
-def test_what_agents_post_in_their_loops_is_read(path):
+def test_agents_requests_are_parsed(path):
     head = read_head(a_head(lines=(f"POST {path} HTTP/1.1", *LINES[1:])))
 
     assert head.path == path.encode()
 
 
-def test_a_head_is_read_with_where_its_body_stands():
+def test_a_head_is_read_with_the_position_of_its_body():
     head = read_head(a_head("Prefer:  wait=3 ") + b"body")
 
     assert head.path == f"/api/v1/runs/{RUN}/turns/".encode()
@@ -66,7 +66,7 @@ def test_a_head_is_read_with_where_its_body_stands():
         b"\r\n" + a_head(),
     ],
 )
-def test_what_leaves_a_doubt_is_left_to_twisted(data):
+def test_an_ambiguous_head_is_left_to_twisted(data):
     assert read_head(data) is None
 
 
@@ -135,7 +135,7 @@ async def test_an_empty_line_after_each_body_is_passed_over(channel):
     assert channel.factory.server.received == [b"1st.", b"2nd.", b"3rd."]
 
 
-async def test_what_looks_like_a_request_within_a_head_begins_none(channel):
+async def test_text_in_a_head_that_looks_like_a_request_starts_none(channel):
     channel.dataReceived(b"GET / HTTP/1.1\r\nHost: x\r\nNote: ")
     channel.dataReceived(a_head() + b"body")
     await turns()
@@ -143,7 +143,7 @@ async def test_what_looks_like_a_request_within_a_head_begins_none(channel):
     assert channel.factory.server.received == []
 
 
-async def test_who_leaves_while_it_waits_is_noticed(channel):
+async def test_a_disconnect_while_waiting_is_noticed(channel):
     hook = ("POST /api/v1/hooks/claude-code/ HTTP/1.1", *LINES[1:])
     channel.dataReceived(a_head(lines=hook) + b"body")
     await turns()

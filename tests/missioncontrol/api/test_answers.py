@@ -28,13 +28,13 @@ def test_every_answer_forbids_sniffing_framing_and_referrers(ask, path):
 
 
 @pytest.mark.parametrize("name", ["run", "decision", "channel", "cursor"])
-def test_an_id_that_is_none_is_refused_by_its_name(ask, name):
+def test_an_invalid_id_is_refused_by_its_field(ask, name):
     answer = ask.get(f"/api/v1/deliveries/?{name}=x")
 
     assert (answer.status_code, answer.json().get("field")) == (400, name)
 
 
-def test_a_number_that_no_column_holds_is_refused_and_no_fault_of_ours(ask, project):
+def test_a_number_too_large_for_its_column_is_a_400_not_a_500(ask, project):
     answer = ask.delete(f"/api/v1/projects/{project.id}/members/{10**30}/")
 
     # PostgreSQL finds nobody by it; SQLite's driver cannot even ask.
@@ -46,7 +46,7 @@ def test_a_number_that_no_column_holds_is_refused_and_no_fault_of_ours(ask, proj
     "path",
     ["/assets/", "/assets/../../settings.py", "/.git/config", "/settings.py", "/logs/web.log"],
 )
-def test_no_directory_and_no_source_is_served(ask, path):
+def test_no_directory_listing_and_no_source_is_served(ask, path):
     body = b"".join(ask.get(path))
 
     assert b"[core]" not in body
@@ -60,7 +60,7 @@ def test_trace_is_not_offered(ask, path):
 
 
 @pytest.mark.parametrize("path", ["runs/export/", "audit/export/", "costs/export/"])
-def test_what_is_downloaded_is_an_attachment_of_a_fixed_name(ask, path):
+def test_downloads_are_attachments_with_a_fixed_name(ask, path):
     header = ask.get(f"/api/v1/{path}")["Content-Disposition"]
 
     assert header.startswith('attachment; filename="')
@@ -77,7 +77,7 @@ def test_what_is_downloaded_is_an_attachment_of_a_fixed_name(ask, path):
     ],
 )
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_outside_the_api_another_method_is_refused_as_in_it(method, path, offered):
+def test_a_wrong_method_outside_the_api_is_a_405_problem(method, path, offered):
     answer = Client(enforce_csrf_checks=True).generic(method, path)
 
     assert (answer.status_code, answer.headers.get("Allow")) == (405, offered)
@@ -91,7 +91,7 @@ def test_a_form_without_its_token_is_refused(path):
 
 
 @pytest.mark.parametrize("path", ["runs/", "costs/export/"])
-def test_an_address_has_one_format_whichever_is_asked_for(ask, path):
+def test_an_address_ignores_format_and_accept(ask, path):
     as_usual = ask.get(f"/api/v1/{path}")
 
     for answer in (
@@ -108,7 +108,7 @@ def test_a_refusal_of_the_framework_has_a_title_without_placeholders(ask):
     assert (answer.status_code, answer.json()["title"]) == (405, "Method Not Allowed")
 
 
-def test_an_unexpected_error_tells_nothing_of_the_inside():
+def test_an_unexpected_error_reveals_nothing_internal():
     try:
         int("hunter2")
     except ValueError:
@@ -123,7 +123,7 @@ def test_an_unexpected_error_tells_nothing_of_the_inside():
 # PostgreSQL says the second to a process that was frozen within a transaction.
 @pytest.mark.parametrize("kind", [OperationalError, InternalError])
 @pytest.mark.parametrize("table", ["runs_run", "privilegechange"], ids=["view", "middleware"])
-def test_while_the_database_is_away_one_is_told_to_come_again(ask, caplog, kind, table):
+def test_while_the_database_is_unavailable_callers_get_a_retry_after(ask, caplog, kind, table):
     ask.raise_request_exception = False
 
     def lose_the_database(execute, sql, *rest):

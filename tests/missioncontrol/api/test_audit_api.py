@@ -28,7 +28,7 @@ def rows(as_person, owner):
     return lambda **query: client.get("/api/v1/audit/", query).json()["results"]
 
 
-def test_the_journal_is_narrowed_by_who(ended, rows):
+def test_the_journal_is_filtered_by_actor(ended, rows):
     found = rows(by="Ana Ruiz")
 
     assert {row["by"] for row in found} == {"Ana Ruiz"}
@@ -36,7 +36,7 @@ def test_the_journal_is_narrowed_by_who(ended, rows):
     assert rows(by="ana") == []
 
 
-def test_the_journal_is_narrowed_by_when(ended, rows):
+def test_the_journal_is_filtered_by_time(ended, rows):
     hour = (NOON + timedelta(hours=1)).isoformat()
 
     after, before = rows(since=hour), rows(until=hour)
@@ -49,7 +49,7 @@ def test_a_row_names_its_run(ended, rows):
     assert {row["run_name"] for row in rows(run=str(ended.id))} == {"stuck"}
 
 
-def test_the_export_takes_the_filter_with_it(ended, as_person, owner, rows):
+def test_the_export_applies_the_same_filter(ended, as_person, owner, rows):
     response = as_person(owner).get("/api/v1/audit/export/", {"by": "Ana Ruiz"})
 
     lines = [json.loads(line) for line in b"".join(response.streaming_content).splitlines()]
@@ -59,11 +59,11 @@ def test_the_export_takes_the_filter_with_it(ended, as_person, owner, rows):
 
 
 @pytest.mark.parametrize("address", ["audit/?type=", "audit/export/?type=run.opened,"])
-def test_a_type_that_no_database_can_look_for_is_refused(as_person, owner, address):
+def test_an_event_type_with_a_nul_is_refused(as_person, owner, address):
     assert as_person(owner).get(f"/api/v1/{address}a%00b").status_code == 400
 
 
-def test_an_export_of_a_run_is_in_order_and_whole(project, as_person, owner):
+def test_an_export_of_a_run_is_complete_and_in_order(project, as_person, owner):
     run = a_run(project)
     for first in range(0, 900, 450):
         put(run, *[a_call(f"cat {n}") for n in range(first, first + 450)])
@@ -74,7 +74,7 @@ def test_an_export_of_a_run_is_in_order_and_whole(project, as_person, owner):
     assert seqs == list(range(901))
 
 
-def test_the_verdict_tells_when_the_chains_were_last_tied(ended, as_person, owner):
+def test_the_verification_shows_the_time_of_the_last_anchor(ended, as_person, owner):
     client = as_person(owner)
     assert client.get("/api/v1/audit/verify/").json()["anchored_at"] is None
 
@@ -84,7 +84,7 @@ def test_the_verdict_tells_when_the_chains_were_last_tied(ended, as_person, owne
     assert (body["ok"], body["anchored_at"]) == (True, "2026-11-21T12:00:00Z")
 
 
-def test_a_time_that_is_none_is_refused_with_one_that_is(as_person, owner):
+def test_an_invalid_time_is_refused_with_a_valid_example(as_person, owner):
     answer = as_person(owner).get("/api/v1/audit/?since=soon")
 
     assert (answer.status_code, answer.json()["field"]) == (400, "since")
@@ -94,5 +94,5 @@ def test_a_time_that_is_none_is_refused_with_one_that_is(as_person, owner):
 @pytest.mark.parametrize(
     "hour", ["2026-11-21 13:00", "2026-11-21T13:00:00", "2026-11-21T14:00:00 01:00"]
 )
-def test_a_time_may_have_a_blank_behind_its_day_and_a_zone_of_any_spelling(ended, rows, hour):
+def test_a_time_may_have_a_space_after_its_day_and_any_zone_spelling(ended, rows, hour):
     assert {row["by"] for row in rows(since=hour)} == {"Ana Ruiz"}

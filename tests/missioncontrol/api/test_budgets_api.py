@@ -13,7 +13,7 @@ def patch(client, project, **body):
     return client.patch(f"/api/v1/projects/{project.id}/", body, format="json")
 
 
-def test_an_owner_sets_ceilings_by_scope_and_reads_them_back(project, as_person, owner):
+def test_an_owner_sets_budgets_by_scope_and_reads_them_back(project, as_person, owner):
     given = {"run": {"usd": "5"}, "day": {"usd": "50"}, "agents": {"coder": {"calls": 9}}}
 
     response = patch(as_person(owner), project, budgets=given, time_zone="Europe/Berlin")
@@ -26,7 +26,7 @@ def test_an_owner_sets_ceilings_by_scope_and_reads_them_back(project, as_person,
     )
 
 
-def test_an_operator_does_not_set_ceilings(project, as_person, operator):
+def test_an_operator_cannot_set_budgets(project, as_person, operator):
     assert patch(as_person(operator), project, budgets={"day": {"usd": 1}}).status_code == 403
 
 
@@ -37,7 +37,7 @@ def test_a_time_zone_that_does_not_exist_is_refused(zone, project, as_person, ow
     assert (response.status_code, response.json()["code"]) == (400, "invalid_request")
 
 
-def test_a_wrong_ceiling_is_refused_by_name_and_changes_nothing(project, as_person, owner):
+def test_an_invalid_budget_is_refused_by_field_and_changes_nothing(project, as_person, owner):
     response = patch(as_person(owner), project, budgets={"day": {"hours": 2}})
 
     assert response.status_code == 400
@@ -139,5 +139,5 @@ def test_an_agents_key_reads_no_costs(as_agent):
 
 
 @pytest.mark.parametrize("query", ["group_by=week", "since=yesterday"])
-def test_a_wrong_question_is_refused(query, project, as_person, owner):
+def test_an_invalid_query_is_refused(query, project, as_person, owner):
     assert as_person(owner).get(f"/api/v1/costs/?{query}").status_code == 400

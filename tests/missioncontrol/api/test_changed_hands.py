@@ -71,7 +71,7 @@ def browser(ana):
     return client
 
 
-def test_who_signs_out_is_pushed_nothing_there(browser, project):
+def test_a_signed_out_browser_receives_no_pushes(browser, project):
     a_stuck_run(project)
 
     browser.post("/logout/")
@@ -83,7 +83,7 @@ def test_who_signs_out_is_pushed_nothing_there(browser, project):
     ]
 
 
-def test_who_comes_after_a_session_that_ended_gets_nothing_of_the_one_before(browser, bo):
+def test_the_next_person_in_a_browser_gets_no_pushes_of_the_previous_one(browser, bo):
     end_session(browser)
 
     enter(browser, bo)
@@ -92,7 +92,7 @@ def test_who_comes_after_a_session_that_ended_gets_nothing_of_the_one_before(bro
     assert list(Browser.objects.values_list("user__username", flat=True)) == [bo.username]
 
 
-def test_whose_session_ended_finds_their_browser_and_its_pushes_as_they_were(browser, ana):
+def test_signing_in_after_an_expired_session_restores_browser_and_pushes(browser, ana):
     before = Device.objects.get()
     end_session(browser)
 
@@ -113,7 +113,7 @@ def test_a_browser_signed_out_from_afar_begins_anew(browser, ana):
     assert Browser.objects.count() == 1
 
 
-def test_what_one_person_chose_for_a_subscription_is_not_the_next_ones(browser, bo):
+def test_subscription_settings_do_not_pass_to_the_next_person(browser, bo):
     endpoint = "https://push.example/push/shared"
     subscribe(browser, endpoint)
     Device.objects.update(show_details=False, enabled=False)
@@ -126,7 +126,7 @@ def test_what_one_person_chose_for_a_subscription_is_not_the_next_ones(browser, 
     assert (device.user, device.show_details, device.enabled) == (bo, True, True)
 
 
-def test_a_made_up_browser_cookie_forgets_nobodys(browser, bo):
+def test_a_forged_browser_cookie_has_no_effect(browser, bo):
     mine = Browser.objects.get()
     other = Client()
     other.cookies[sessions.BROWSER_COOKIE] = f"{mine.id}:forged"
@@ -136,7 +136,7 @@ def test_a_made_up_browser_cookie_forgets_nobodys(browser, bo):
     assert Device.objects.filter(browser=mine).exists()
 
 
-def test_the_browsers_cookie_is_out_of_reach_of_scripts_and_other_sites(browser):
+def test_the_browser_cookie_is_http_only_and_same_site(browser):
     cookie = browser.cookies[sessions.BROWSER_COOKIE]
 
     assert (cookie["httponly"], cookie["samesite"]) == (True, "Lax")

@@ -60,7 +60,7 @@ def test_an_owner_adds_a_channel_whose_address_is_never_shown(as_person, owner):
     assert unseal(Channel.objects.get().address).endswith("TIiajkdnlazkcOXrIdevi7FQ")
 
 
-def test_the_chain_says_who_added_it_and_not_where_it_leads(as_person, owner):
+def test_the_journal_names_who_added_a_channel_but_not_its_address(as_person, owner):
     add(as_person(owner))
 
     row = JournalRow.objects.get(type="policy.changed")
@@ -102,13 +102,13 @@ def test_operators_and_viewers_read_but_do_not_change(as_person, owner, operator
     assert call(client, "post", f"/api/v1/channels/{channel}/test/").status_code == 403
 
 
-def test_agents_hear_nothing_of_channels(as_agent):
+def test_agents_cannot_read_channels(as_agent):
     assert as_agent.get("/api/v1/channels/").status_code == 403
     assert as_agent.get("/api/v1/deliveries/").status_code == 403
 
 
 @pytest.mark.parametrize(("method", "url"), ENDPOINTS)
-def test_another_projects_do_not_exist(as_person, stranger, failed, method, url):
+def test_another_projects_channels_do_not_exist(as_person, stranger, failed, method, url):
     address = url.format(channel=failed.channel_id, delivery=failed.id)
 
     assert call(as_person(stranger), method, address).status_code == 404
@@ -122,7 +122,7 @@ def test_a_strangers_lists_are_empty(as_person, stranger, failed):
     assert client.get(f"/api/v1/deliveries/?project={failed.project_id}").status_code == 404
 
 
-def test_what_is_absent_stays_and_empty_hours_end_them(as_person, owner):
+def test_absent_fields_stay_and_empty_texts_end_quiet_hours(as_person, owner):
     client = as_person(owner)
     url = f"/api/v1/channels/{add(client, quiet_from='22:00', quiet_to='07:00').json()['id']}/"
 
@@ -139,14 +139,14 @@ def test_a_new_address_is_of_the_same_kind(as_person, owner):
     assert call(client, "patch", url, address=SLACK + "2").status_code == 200
 
 
-def test_a_removed_channel_leaves_what_it_was_told(as_person, owner, failed):
+def test_a_removed_channels_deliveries_remain(as_person, owner, failed):
     assert as_person(owner).delete(f"/api/v1/channels/{failed.channel_id}/").status_code == 204
 
     (row,) = as_person(owner).get("/api/v1/deliveries/").json()["results"]
     assert (row["target"], row["channel"], row["can_retry"]) == ("ops", None, False)
 
 
-def test_one_whose_secret_key_changed_says_so(as_person, owner, settings):
+def test_a_channel_whose_secret_key_changed_says_so(as_person, owner, settings):
     client = as_person(owner)
     add(client)
     settings.SECRET_KEY = "another one"
@@ -155,7 +155,7 @@ def test_one_whose_secret_key_changed_says_so(as_person, owner, settings):
     assert client.get("/api/v1/channels/").json()["results"][0]["shown"] is None
 
 
-def test_tests_are_sent_so_many_a_minute_and_no_more(as_person, operator, project):
+def test_channel_tests_are_rate_limited(as_person, operator, project):
     client, channel = as_person(operator), a_channel(project)
 
     asked = [call(client, "post", f"/api/v1/channels/{channel.id}/test/") for _ in range(11)]
@@ -164,7 +164,7 @@ def test_tests_are_sent_so_many_a_minute_and_no_more(as_person, operator, projec
     assert Delivery.objects.count() == 10
 
 
-def test_a_channel_speaks_a_language_we_have(as_person, owner, project):
+def test_a_channels_language_must_be_supported(as_person, owner, project):
     client = as_person(owner)
 
     made = add(client, language="de").json()
@@ -176,7 +176,7 @@ def test_a_channel_speaks_a_language_we_have(as_person, owner, project):
     assert changed.json()["language"] == "en"
 
 
-def test_a_test_says_what_came_of_it(server, settings, as_person, operator, project):
+def test_a_test_delivery_shows_its_result(server, settings, as_person, operator, project):
     settings.NOTIFY_HOSTS = [server.host]
     channel = a_channel(project, f"{server.url}/told")
     client = as_person(operator)
@@ -194,7 +194,7 @@ def test_a_test_says_what_came_of_it(server, settings, as_person, operator, proj
     assert client.get("/api/v1/channels/").json()["results"][0]["last"]["status"] == "sent"
 
 
-def test_a_delivery_is_called_what_its_reader_calls_it(as_person, operator, failed):
+def test_a_delivery_is_named_in_its_readers_language(as_person, operator, failed):
     client = as_person(operator)
 
     def titles(language):
@@ -207,7 +207,7 @@ def test_a_delivery_is_called_what_its_reader_calls_it(as_person, operator, fail
     assert titles("de-AT,en;q=0.5") == ("fix-auth-tests angehalten",) * 2
 
 
-def test_a_failed_delivery_shows_why_and_is_tried_again(server, as_person, operator, failed):
+def test_a_failed_delivery_shows_its_error_and_can_be_retried(server, as_person, operator, failed):
     client = as_person(operator)
     (row,) = client.get("/api/v1/deliveries/?status=failed,waiting").json()["results"]
     assert (row["error"], row["tries"], row["due_at"]) == ("it answered 404", 1, None)
@@ -221,9 +221,7 @@ def test_a_failed_delivery_shows_why_and_is_tried_again(server, as_person, opera
     assert len(server.received) == 2
 
 
-def test_deliveries_are_tried_again_so_many_a_minute_and_no_more(
-    as_person, operator, owner, failed
-):
+def test_retries_are_rate_limited(as_person, operator, owner, failed):
     path, client = f"/api/v1/deliveries/{failed.id}/retry/", as_person(operator)
     # A slow machine is given back a try every three seconds meanwhile.
     asked = [call(client, "post", path) for _ in range(60)]
@@ -238,7 +236,7 @@ def test_deliveries_are_tried_again_so_many_a_minute_and_no_more(
     assert call(as_person(owner), "post", path).status_code == 409
 
 
-def test_what_was_sent_or_answered_is_not_tried_again(as_person, operator, failed):
+def test_a_delivery_that_was_sent_or_answered_cannot_be_retried(as_person, operator, failed):
     client = as_person(operator)
     failed.notice.settled_at = failed.created_at
     failed.notice.save(update_fields=["settled_at"])
@@ -249,7 +247,7 @@ def test_what_was_sent_or_answered_is_not_tried_again(as_person, operator, faile
     assert "has been answered" in refused.json()["detail"]
 
 
-def test_deliveries_are_narrowed_by_what_they_belong_to(as_person, owner, project, failed):
+def test_deliveries_are_filtered(as_person, owner, project, failed):
     other = a_channel(project, name="other")
     client = as_person(owner)
 
@@ -263,7 +261,7 @@ def test_deliveries_are_narrowed_by_what_they_belong_to(as_person, owner, projec
     assert count("kind=push") == 0
 
 
-def test_several_projects_need_a_name(as_person, owner):
+def test_a_member_of_several_projects_must_name_one(as_person, owner):
     from missioncontrol.accounts.models import Membership
 
     Membership.objects.create(project=a_project("second"), user=owner, role="owner")

@@ -51,7 +51,7 @@ def test_a_choice_answers_the_card_its_turn_opened(run, as_agent):
     assert ("intervention.made", "agent terminal") in journal(run)
 
 
-def test_told_twice_it_is_done_once(run, as_agent):
+def test_a_repeated_choice_is_applied_once(run, as_agent):
     first, second = (tell(as_agent, run, of_its_call(run)) for _ in "ab")
 
     assert (first.status_code, second.status_code) == (201, 200)
@@ -66,7 +66,7 @@ def test_another_choice_under_the_same_key_is_refused(run, as_agent):
     assert (response.status_code, response.json()["code"]) == (422, "key_reused")
 
 
-def test_streaks_start_afresh_after_it(run, as_agent):
+def test_streaks_restart_after_a_choice(run, as_agent):
     tell(as_agent, run, of_its_call(run))
 
     report(run, a_call(error="ModuleNotFoundError: no module 'app.tokens'"))
@@ -101,17 +101,17 @@ def test_a_call_that_a_text_replaced_is_shown_as_not_run(run, as_agent):
     assert response.json()["message"] == "Read b.py."
 
 
-def test_a_call_that_was_let_go_on_is_not_shown_as_not_run(run, as_agent):
+def test_a_released_call_is_not_shown_as_not_run(run, as_agent):
     tell(as_agent, run, of_its_call(run))
 
     assert Turn.objects.get(run=run, phase="proposed").skipped is False
 
 
-def test_who_chose_is_journalled(run, as_agent):
+def test_the_journal_names_who_chose(run, as_agent):
     assert tell(as_agent, run, of_its_call(run, by="policy")).json()["by"] == "policy"
 
 
-def test_an_agent_that_is_held_here_cannot_let_itself_go(run, as_agent):
+def test_an_agent_held_by_the_server_cannot_release_itself(run, as_agent):
     sessions.record_waiting([run.id], at=NOON)
 
     response = tell(as_agent, run, of_its_call(run))
@@ -175,7 +175,7 @@ def test_a_call_with_a_masked_number_and_tool_is_known_again(as_agent, project):
 
 
 @pytest.mark.parametrize("by", ["terminal", "policy", "guard"])
-def test_what_an_agent_allowed_is_no_permission_of_people(run, as_agent, by):
+def test_a_call_allowed_by_an_agent_is_not_a_persons_permission(run, as_agent, by):
     tell(as_agent, run, of_its_call(run, "allowlist", calls=[CALL], by=by))
 
     assert AllowlistEntry.objects.get().pattern == CALL
@@ -207,7 +207,7 @@ def test_a_card_of_a_budget_is_for_people(as_agent, project):
 
 
 @pytest.mark.parametrize("action", ["continue", "allowlist", "inject"])
-def test_a_persons_hold_without_a_card_is_theirs_to_lift(as_agent, project, action):
+def test_only_a_person_releases_a_persons_hold_without_a_card(as_agent, project, action):
     run = report(a_run(project), a_call(key="call-x"))
     pause(run, at=after(1))
     assert run.status == "holding"
@@ -215,7 +215,7 @@ def test_a_persons_hold_without_a_card_is_theirs_to_lift(as_agent, project, acti
     assert is_journalled_only(run, tell(as_agent, run, a_choice(action, turn="call-x")))
 
 
-def test_a_persons_hold_of_a_carded_run_is_theirs_to_lift(run, as_agent):
+def test_only_a_person_releases_a_persons_hold_beside_a_card(run, as_agent):
     pause(run, at=after(1))
 
     assert is_journalled_only(run, tell(as_agent, run, of_its_call(run)))
@@ -236,7 +236,7 @@ def test_a_person_who_paused_before_the_card_opened_still_decides(run, as_agent)
     assert is_journalled_only(run, tell(as_agent, run, of_its_call(run)))
 
 
-def test_an_agent_that_gave_up_waiting_cannot_let_itself_go(run, as_agent):
+def test_an_agent_that_gave_up_waiting_cannot_release_itself(run, as_agent):
     sessions.record_waiting([run.id], at=NOON)
     deadlines.give_up_abandoned_holds(at=after(600))
     run.refresh_from_db()
@@ -245,7 +245,7 @@ def test_an_agent_that_gave_up_waiting_cannot_let_itself_go(run, as_agent):
     assert is_journalled_only(run, tell(as_agent, run, of_its_call(run)))
 
 
-def test_a_parked_agent_cannot_let_itself_go(run, as_agent):
+def test_a_parked_agent_cannot_release_itself(run, as_agent):
     Run.objects.filter(pk=run.pk).update(parked=True)
     run.refresh_from_db()
 
@@ -303,7 +303,7 @@ def test_it_is_for_agents(method, path, run, as_person, owner):
     "wrong",
     [{"action": "dance"}, {"by": "the king"}, {"key": ""}, {"calls": ["x"] * 21}],
 )
-def test_a_choice_that_makes_no_sense_is_refused(run, as_agent, wrong):
+def test_an_invalid_choice_is_refused(run, as_agent, wrong):
     assert tell(as_agent, run, a_choice() | wrong).status_code == 400
 
 

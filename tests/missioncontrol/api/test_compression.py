@@ -21,7 +21,7 @@ def read(project, owner, as_person):
     return lambda path, headers: client.get(f"/api/v1/{path}", headers=headers)
 
 
-def test_a_page_of_ours_reads_the_same_in_fewer_bytes(read):
+def test_a_same_origin_request_gets_a_compressed_response(read):
     plain, packed = read("runs/", {}), read("runs/", OURS)
 
     assert packed["Content-Encoding"] == "gzip"
@@ -30,21 +30,21 @@ def test_a_page_of_ours_reads_the_same_in_fewer_bytes(read):
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "none", None])
-def test_whoever_else_has_it_asked_learns_nothing_by_its_size(site, read):
+def test_a_cross_site_request_gets_an_uncompressed_response(site, read):
     asked = {**GZIP, "Sec-Fetch-Site": site} if site else GZIP
 
     assert "Content-Encoding" not in read("runs/", asked)
 
 
-def test_a_browser_that_cannot_unpack_reads_it_as_it_is(read):
+def test_a_browser_without_gzip_gets_an_uncompressed_response(read):
     assert "Content-Encoding" not in read("runs/", {"Sec-Fetch-Site": "same-origin"})
 
 
-def test_equal_answers_differ_in_size(read):
+def test_equal_responses_differ_in_compressed_size(read):
     assert len({len(read("runs/", OURS).content) for _ in range(20)}) > 1
 
 
-def test_a_file_goes_out_as_it_is(read):
+def test_a_file_is_not_compressed(read):
     answer = read("runs/export/?as=jsonl", OURS)
 
     assert answer.status_code == 200

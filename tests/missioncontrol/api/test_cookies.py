@@ -17,13 +17,13 @@ def a_link(*, on_get=False):
     return f"/login/{minted.secret}/"
 
 
-def test_they_are_called_like_no_other_programs(client):
+def test_our_cookies_have_distinct_names(client):
     client.post(a_link())
 
     assert set(client.cookies) == OURS
 
 
-def test_over_https_they_are_of_this_host_alone():
+def test_over_https_cookies_have_the_host_prefix():
     client = Client(enforce_csrf_checks=True)
 
     client.post(a_link(), secure=True)
@@ -35,7 +35,7 @@ def test_over_https_they_are_of_this_host_alone():
     assert client.cookies["__Host-mc_session"]["samesite"] == "Lax"
 
 
-def test_over_https_a_page_reads_and_leaves_by_them():
+def test_over_https_a_session_reads_and_signs_out_with_prefixed_cookies():
     client = Client()
     client.post(a_link(), secure=True)
 
@@ -46,7 +46,7 @@ def test_over_https_a_page_reads_and_leaves_by_them():
     assert client.cookies["__Host-mc_session"]["secure"]
 
 
-def test_behind_a_proxy_with_https_they_are_too(settings):
+def test_behind_an_https_proxy_cookies_have_the_host_prefix(settings):
     settings.SESSION_COOKIE_SECURE = True
     client = Client()
 
@@ -56,7 +56,7 @@ def test_behind_a_proxy_with_https_they_are_too(settings):
     assert client.get("/api/v1/me/").status_code == 200
 
 
-def test_over_https_none_counts_that_a_neighbouring_host_could_set():
+def test_over_https_a_cookie_without_the_prefix_is_ignored():
     client = Client()
     client.post(a_link(), secure=True)
     laid_out = f"mc_session={client.cookies['__Host-mc_session'].value}"
@@ -64,7 +64,7 @@ def test_over_https_none_counts_that_a_neighbouring_host_could_set():
     assert Client(headers={"Cookie": laid_out}).get("/api/v1/me/", secure=True).status_code == 401
 
 
-def test_a_script_finds_its_token_under_the_contracts_name():
+def test_a_script_finds_the_csrf_token_in_the_documented_cookie():
     script = Client(enforce_csrf_checks=True, REMOTE_ADDR="127.0.0.1")
 
     script.get(a_link(on_get=True))
@@ -74,7 +74,7 @@ def test_a_script_finds_its_token_under_the_contracts_name():
     assert script.post("/logout/", headers={"x-csrftoken": token}).status_code == 302
 
 
-def test_a_page_on_this_machine_tells_agents_an_address_they_can_look_up(settings):
+def test_a_page_under_localhost_gives_agents_a_resolvable_address(settings):
     settings.ALLOWED_HOSTS = ["mission-control.localhost"]
     client = Client(headers={"Host": "mission-control.localhost:8765"})
     client.post(a_link())

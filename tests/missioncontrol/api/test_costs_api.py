@@ -46,13 +46,15 @@ def test_an_agent_reads_no_account(spent, as_agent):
 @pytest.mark.parametrize(
     "asked", ["range=year", "day=yesterday", "day=9999-12-31", "group_by=day", "day=0001-01-01"]
 )
-def test_what_cannot_be_asked_is_said(spent, viewer, as_person, asked):
+def test_an_invalid_request_for_an_account_is_refused_with_its_reason(
+    spent, viewer, as_person, asked
+):
     answered = as_person(viewer).get(f"/api/v1/costs/account/?{asked}")
 
     assert (answered.status_code, answered.json()["code"]) == (400, "invalid_request")
 
 
-def test_the_csv_has_a_line_a_group_then_the_sum_and_no_formula(spent, viewer, as_person):
+def test_the_csv_has_one_line_per_group_a_total_and_no_formula(spent, viewer, as_person):
     answered = as_person(viewer).get("/api/v1/costs/export/?day=2026-11-21")
 
     lines = list(csv.DictReader(io.StringIO(answered.content.decode())))
@@ -72,7 +74,7 @@ def test_costs_add_up_by_project(spent, viewer, as_person):
     assert (row["name"], row["cost_usd"], row["runs"]) == ("payments", "1.3", 1)
 
 
-def test_a_project_says_what_was_allowed_on_top_for_today(project, viewer, as_person):
+def test_a_project_shows_its_extra_budget_for_today(project, viewer, as_person):
     from missioncontrol.clock import now
 
     project.day_extra = {"day": now().date().isoformat(), "more": {"usd": "4"}}
@@ -123,7 +125,7 @@ def test_a_reports_csv_has_its_agents_models_and_projects(reported, viewer, as_p
     assert lines[-1]["total_usd"] == "1.3"
 
 
-def test_a_list_of_reports_goes_on_where_it_left_off(project, viewer, as_person):
+def test_the_next_page_of_reports_continues_after_the_last(project, viewer, as_person):
     kept = daily.drawn(project, NOON.date(), at=NOON + timedelta(days=1))
     for number in range(40):
         kept.id, kept.day = new_id(), NOON.date() + timedelta(days=number)
@@ -147,7 +149,7 @@ def test_an_owner_turns_daily_reports_off(project, owner, operator, as_person):
     assert answered.json()["daily_report"] is False
 
 
-def test_everybody_reads_what_their_own_projects_spent_today(
+def test_members_see_what_their_projects_spent_today(
     project, viewer, stranger, as_person, as_agent
 ):
     assert [row["project"] for row in read_today(as_person(viewer))] == [str(project.id)]
@@ -170,14 +172,14 @@ def read_today(client):
         "costs/export/?agent=%00",
     ],
 )
-def test_what_no_database_takes_is_refused_by_name(as_person, owner, project, query):
+def test_a_value_that_no_database_stores_is_refused_by_field(as_person, owner, project, query):
     refused = as_person(owner).get(f"/api/v1/{query}")
 
     assert (refused.status_code, refused.json()["code"]) == (400, "invalid_request")
     assert refused.json()["field"] in query
 
 
-def test_calls_of_no_known_price_are_unpriced_and_not_for_nothing(project, viewer, as_person):
+def test_calls_without_a_known_price_are_unpriced_not_free(project, viewer, as_person):
     run = a_run(project)
     fields = {"usage": Usage(input=1000, output=100), "call_id": "c1"}
     report(run, a_call("ls", model="mystery-1", **fields))

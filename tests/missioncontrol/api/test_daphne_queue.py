@@ -49,7 +49,7 @@ async def turns(number):
         await asyncio.sleep(0)
 
 
-async def test_a_person_is_read_before_the_agents_that_wait(queue):
+async def test_a_persons_request_is_read_before_waiting_agents(queue):
     recorder = Received()
     for number in range(3):
         recorder.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
@@ -60,7 +60,7 @@ async def test_a_person_is_read_before_the_agents_that_wait(queue):
     assert recorder == ["person", "agent 0", "agent 1", "agent 2"]
 
 
-async def test_agents_are_read_a_few_in_each_turn_of_the_loop(queue):
+async def test_a_few_agents_are_read_in_each_iteration_of_the_event_loop(queue):
     recorder = Received()
     for number in range(3):
         recorder.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
@@ -72,7 +72,7 @@ async def test_agents_are_read_a_few_in_each_turn_of_the_loop(queue):
     assert recorder == ["agent 0", "person", "agent 1", "agent 2"]
 
 
-async def test_a_body_that_comes_meanwhile_waits_too_and_no_more_is_taken(queue):
+async def test_a_body_that_arrives_while_queued_waits_and_pauses_reading(queue):
     recorder = Received()
     channel = recorder.from_connection()
 
@@ -97,7 +97,7 @@ async def test_the_next_request_of_a_connection_queues_again(queue):
     assert recorder == ["0", "1"]
 
 
-async def test_who_left_is_not_read(queue):
+async def test_a_disconnected_peer_is_not_read(queue):
     recorder = Received()
     channel = recorder.from_connection()
     channel.dataReceived(request("gone", key="mc_1"))
@@ -108,7 +108,7 @@ async def test_who_left_is_not_read(queue):
     assert recorder == []
 
 
-async def test_who_takes_no_answer_is_given_no_other(queue):
+async def test_a_peer_that_reads_no_response_gets_no_further_one(queue):
     received = Received()
     channel = received.from_connection()
     channel.pauseProducing()  # as its transport does when too much waits to be sent
@@ -121,7 +121,7 @@ async def test_who_takes_no_answer_is_given_no_other(queue):
     assert received == ["1st", "2nd"]
 
 
-async def test_who_leaves_without_its_answer_is_let_go(queue):
+async def test_a_peer_that_leaves_before_its_response_is_released(queue):
     received = Received()
     channel = received.from_connection()
     channel.pauseProducing()
@@ -133,7 +133,7 @@ async def test_who_leaves_without_its_answer_is_let_go(queue):
     assert received == ["1st"]
 
 
-async def test_a_head_that_cannot_be_read_ends_its_connection_alone(queue):
+async def test_an_unreadable_head_closes_only_its_own_connection(queue):
     recorder = Received()
     broken = recorder.from_connection()
     broken.dataReceived(request("never", key="mc_1", length="9" * 5_000))
@@ -159,7 +159,7 @@ def timed():
 
 
 @pytest.mark.parametrize("begun", ["GET / HTTP/1.1\r\nX-", BODY], ids=["a head", "a body"])
-def test_a_request_that_comes_byte_by_byte_is_given_up(timed, begun):
+def test_a_request_sent_byte_by_byte_times_out(timed, begun):
     channel, clock = timed
     channel.dataReceived(begun.encode())
 
@@ -170,7 +170,7 @@ def test_a_request_that_comes_byte_by_byte_is_given_up(timed, begun):
     assert channel.transport.disconnecting
 
 
-def test_a_large_body_takes_as_many_minutes_as_it_needs(timed):
+def test_a_large_body_may_take_several_minutes(timed):
     channel, clock = timed
     channel.dataReceived(BODY.encode())
 
@@ -181,7 +181,7 @@ def test_a_large_body_takes_as_many_minutes_as_it_needs(timed):
     assert not channel.transport.disconnecting
 
 
-def test_a_connection_that_rested_has_a_minute_for_its_next_request(timed):
+def test_an_idle_connection_has_a_minute_for_its_next_request(timed):
     channel, clock = timed
     clock.advance(MINUTE - 1)
     channel.dataReceived(b"GET / HTTP/1.1\r\n")
@@ -213,7 +213,7 @@ class Large(Request):
 
 
 @pytest.mark.parametrize(("takes", "is_given_up"), [(0, True), (PROGRESS_BYTES, False)])
-def test_a_large_answer_goes_on_while_its_peer_takes_it(takes, is_given_up):
+def test_a_large_response_continues_while_its_peer_reads(takes, is_given_up):
     channel, clock, connection = QueuedChannel(), Clock(), SlowConnection(MemoryReactor())
     channel.requestFactory, channel.timeOut, channel.callLater = Large, MINUTE, clock.callLater
     channel.abortTimeout = None

@@ -27,7 +27,7 @@ def no_room(db, monkeypatch):
         cursor.execute(f"PRAGMA max_page_count = {pages}")
 
 
-def test_a_full_disk_is_named(no_room):
+def test_a_full_disk_is_reported(no_room):
     with pytest.raises(OperationalError) as raised, connection.cursor() as cursor:
         cursor.execute(FULL_DISK[connection.vendor])
 

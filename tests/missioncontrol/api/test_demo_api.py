@@ -30,7 +30,7 @@ def state_of(client):
     return client.get("/api/v1/me/").json()["demo"]
 
 
-def test_a_tap_makes_three_projects_and_asks_for_their_agents(ana, tmp_path):
+def test_starting_the_demo_makes_three_projects_and_requests_their_agents(ana, tmp_path):
     assert ana.post("/api/v1/demo/").status_code == 202
 
     asked = extras.requested_demo(tmp_path)
@@ -39,7 +39,7 @@ def test_a_tap_makes_three_projects_and_asks_for_their_agents(ana, tmp_path):
     assert state_of(ana) == "running"
 
 
-def test_its_keys_open_runs_in_its_projects_until_it_is_removed(ana, tmp_path):
+def test_demo_keys_open_runs_until_the_demo_is_removed(ana, tmp_path):
     ana.post("/api/v1/demo/")
     agent = APIClient()
     key = extras.requested_demo(tmp_path).keys["ping-pong"]
@@ -53,7 +53,7 @@ def test_its_keys_open_runs_in_its_projects_until_it_is_removed(ana, tmp_path):
     assert extras.requested_demo(tmp_path) is None
 
 
-def test_removing_it_ends_who_waits_and_puts_its_projects_away(ana, tmp_path):
+def test_removing_the_demo_ends_waiting_runs_and_archives_its_projects(ana, tmp_path):
     ana.post("/api/v1/demo/")
     project = demo_projects().get(name="demo-ping-pong")
     agent = APIClient()
@@ -70,7 +70,7 @@ def test_removing_it_ends_who_waits_and_puts_its_projects_away(ana, tmp_path):
     assert state_of(ana) == "off"
 
 
-def test_started_again_it_brings_its_projects_back_with_other_keys(ana, tmp_path):
+def test_restarting_the_demo_restores_its_projects_with_new_keys(ana, tmp_path):
     ana.post("/api/v1/demo/")
     first = extras.requested_demo(tmp_path).keys
     ana.delete("/api/v1/demo/")
@@ -81,7 +81,7 @@ def test_started_again_it_brings_its_projects_back_with_other_keys(ana, tmp_path
     assert not set(first.values()) & set(extras.requested_demo(tmp_path).keys.values())
 
 
-def test_another_owner_can_neither_take_it_over_nor_remove_it(ana, as_person):
+def test_another_owner_cannot_take_over_or_remove_the_demo(ana, as_person):
     ana.post("/api/v1/demo/")
     marta = as_person(a_person("marta", a_project("other"), "owner"))
 
@@ -91,7 +91,7 @@ def test_another_owner_can_neither_take_it_over_nor_remove_it(ana, as_person):
     assert state_of(ana) == "running"
 
 
-def test_a_project_of_that_name_in_which_one_only_looks_is_left_alone(as_person, owner):
+def test_a_project_of_that_name_that_the_owner_only_views_is_left_alone(as_person, owner):
     theirs = a_project("demo-healthy")
     a_person("marta", theirs, "owner")
     theirs.membership_set.create(user=owner, role="viewer")
@@ -107,7 +107,7 @@ def test_an_operator_is_offered_no_demo(as_person, operator):
     assert as_person(operator).post("/api/v1/demo/").status_code == 403
 
 
-def test_a_server_that_up_does_not_run_starts_none(ana, settings):
+def test_a_server_not_run_by_up_starts_no_demo(ana, settings):
     settings.IS_SUPERVISED = False
 
     refused = ana.post("/api/v1/demo/")

@@ -84,7 +84,7 @@ def test_a_subscription_that_the_browser_renews_by_itself_keeps_its_language(me)
     assert (response.status_code, response.json()["push"]["language"]) == (201, "de")
 
 
-def test_what_did_not_arrive_is_said_until_something_does(me, owner, project):
+def test_a_failed_push_is_shown_until_one_succeeds(me, owner, project):
     subscribe(me)
     device = Device.objects.get()
     services.send_test(device, project=project.id, by="ana", at=NOON)
@@ -101,7 +101,7 @@ def test_what_did_not_arrive_is_said_until_something_does(me, owner, project):
     assert (mine["push"]["last_error"], mine["push"]["last_failed_at"]) == (None, None)
 
 
-def test_the_daily_report_is_pushed_to_who_asked_for_it_only(me, project):
+def test_the_daily_report_is_pushed_only_to_devices_that_want_it(me, project):
     subscribe(me)
     (device,) = devices_of(me)
     announcement = content.Announcement(title="Saturday cost $4.75", body="")
@@ -115,7 +115,7 @@ def test_the_daily_report_is_pushed_to_who_asked_for_it_only(me, project):
     assert devices_of(me)[0]["push"]["hears_reports"]
 
 
-def test_its_address_and_keys_are_nowhere_in_the_clear(me):
+def test_a_subscriptions_address_and_keys_are_encrypted(me):
     body = a_push()
     me.post("/api/v1/devices/this/push/", body, format="json")
 
@@ -142,7 +142,7 @@ def test_a_new_subscription_takes_the_place_of_the_old_one(me):
         {"time_zone": "Mars/Olympus"},
     ],
 )
-def test_what_is_no_subscription_of_ours_is_refused(me, wrong):
+def test_an_invalid_subscription_is_refused(me, wrong):
     response = subscribe(me, **wrong)
 
     assert (response.status_code, Device.objects.count()) == (400, 0)
@@ -169,7 +169,7 @@ def test_quiet_hours_end_with_an_empty_text_and_need_both_ends(me):
     assert ended["push"]["quiet_from"] is None
 
 
-def test_a_browser_takes_no_more_pushes_and_stays_signed_in(me):
+def test_unsubscribing_a_browser_keeps_it_signed_in(me):
     subscribe(me)
 
     me.delete("/api/v1/devices/this/push/")
@@ -193,7 +193,7 @@ def test_an_agent_has_no_devices(as_agent):
     assert as_agent.post("/api/v1/pairings/").status_code == 403
 
 
-def test_a_token_lists_devices_but_is_none(me, owner):
+def test_a_token_lists_devices_but_is_not_one(me, owner):
     token = accounts.mint_personal_token(user=owner, name="script", at=now()).secret
     script = APIClient(headers={"Authorization": f"Bearer {token}"})
     subscribe(me)
@@ -251,7 +251,7 @@ def test_signing_out_forgets_the_browser(owner):
         ("Mozilla/5.0 (Plan9) Firefox/140", "Firefox", "Firefox"),
     ],
 )
-def test_a_browser_is_called_what_it_tells_of_itself(agent, name, program):
+def test_a_browser_is_named_by_its_user_agent(agent, name, program):
     found = describe_browser(agent)
 
     assert (found.name, found.program) == (name, program)
@@ -304,7 +304,7 @@ def changes_noted(project):
     return [json.loads(row.payload)["what"] for row in rows]
 
 
-def test_who_came_in_took_pushes_and_left_is_on_record(owner, project, as_person):
+def test_signing_in_subscribing_and_signing_out_are_recorded(owner, project, as_person):
     browser = APIClient(HTTP_USER_AGENT=PIXEL)
     by_link(browser, owner)
     subscribe(browser), subscribe(browser)
@@ -326,7 +326,7 @@ def choices(project):
     return [(one["what"], one["before"], one["after"]) for one in payloads]
 
 
-def test_what_is_chosen_for_a_device_is_on_record_with_what_was_before(me, project):
+def test_a_device_change_is_recorded_with_its_former_value(me, project):
     device = subscribe(me).json()["id"]
     was = devices_of(me)[0]["name"]
     patch(me, device, name="Ana's Pixel", quiet_from="22:00", quiet_to="07:00")
@@ -348,7 +348,7 @@ def test_what_is_chosen_for_a_device_is_on_record_with_what_was_before(me, proje
     assert me.get("/api/v1/audit/verify/").json()["ok"]
 
 
-def test_what_was_refused_changes_nothing_and_is_not_on_record(me, project):
+def test_a_refused_change_has_no_effect_and_is_not_recorded(me, project):
     (mine,) = devices_of(me)
 
     assert patch(me, mine["id"], name="Desk", enabled=False).status_code == 400

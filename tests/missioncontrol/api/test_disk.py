@@ -33,17 +33,17 @@ def refused_for_want_of_room():
     return problems.database_problem(fault)
 
 
-def test_a_database_with_room_is_ready(db, own_disk):
+def test_a_database_with_free_space_is_ready(db, own_disk):
     assert instance.is_database_ready()
 
 
-def test_a_database_whose_write_found_no_room_is_not_ready(db, own_disk):
+def test_a_database_that_refused_a_write_for_lack_of_space_is_not_ready(db, own_disk):
     refused_for_want_of_room()
 
     assert not instance.is_database_ready()
 
 
-def test_a_refused_write_is_forgotten_once_none_followed(db, own_disk, clock):
+def test_a_refused_write_is_forgotten_after_a_while(db, own_disk, clock):
     refused_for_want_of_room()
 
     clock[0] += FULL_REMEMBERED_S
@@ -57,7 +57,7 @@ def test_a_database_on_a_disk_that_is_nearly_full_is_not_ready(db, own_disk, mon
     assert not instance.is_database_ready()
 
 
-def test_a_database_beside_which_nothing_was_kept_yet_is_ready(db, own_disk, settings, tmp_path):
+def test_a_database_is_ready_before_its_data_directory_exists(db, own_disk, settings, tmp_path):
     settings.DATA_DIR = tmp_path / "not made"
 
     assert instance.is_database_ready()

@@ -99,7 +99,7 @@ async def until(claim):
             await asyncio.sleep(0.01)
 
 
-async def test_many_requests_share_a_few_kept_threads(views):
+async def test_many_requests_share_a_few_long_lived_threads(views):
     app = DjangoApplication()
 
     answers = [await one.answer() for one in [Client(app, "note") for _ in range(40)]]
@@ -110,7 +110,7 @@ async def test_many_requests_share_a_few_kept_threads(views):
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_what_a_view_leaves_behind_is_tidied_up_when_it_fails_too(views):
+async def test_broken_connections_are_closed_even_if_a_view_fails(views):
     app = DjangoApplication()
 
     assert (await Client(app, "fail").answer())[0] == 500
@@ -119,14 +119,14 @@ async def test_what_a_view_leaves_behind_is_tidied_up_when_it_fails_too(views):
     assert (await Client(app, "note").answer())[0] == 200
 
 
-async def test_nothing_a_view_sets_is_there_for_the_next_request(views):
+async def test_context_set_by_a_view_does_not_reach_the_next_request(views):
     app = DjangoApplication()
     first = await Client(app, "speak").answer()
 
     assert await Client(app, "speak").answer() == first
 
 
-async def test_a_view_whose_client_left_still_has_its_body(views):
+async def test_a_view_keeps_its_request_body_after_the_client_left(views):
     client = Client(DjangoApplication(), "wait", body=b"a tap")
     await until(lambda: views.threads)
 
@@ -138,7 +138,7 @@ async def test_a_view_whose_client_left_still_has_its_body(views):
     assert (views.bodies, client.sent) == ([b"a tap"], [])
 
 
-async def test_a_request_whose_client_left_before_its_turn_is_never_begun(views):
+async def test_a_request_whose_client_left_while_queued_never_starts(views):
     app = DjangoApplication()
     busy = [Client(app, "wait") for _ in range(PEOPLE_THREADS)]
     await until(lambda: len(views.threads) == PEOPLE_THREADS)
@@ -165,7 +165,7 @@ async def test_people_and_probes_do_not_wait_for_agents(views):
     assert [(await one.answer())[0] for one in held] == [200] * len(held)
 
 
-async def test_an_agent_that_waited_too_long_is_told_to_come_again(views, monkeypatch):
+async def test_an_agent_that_waited_too_long_gets_a_retry_after(views, monkeypatch):
     monkeypatch.setattr(django_app, "MAX_AGENT_WAIT_S", 0.0)
     late = Client(DjangoApplication(), "note", key="mc_1")
 

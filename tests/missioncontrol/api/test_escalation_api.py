@@ -41,13 +41,13 @@ def test_an_unknown_preset_is_answered_with_the_known_ones(as_agent):
     assert "broker" in response.json()["detail"]
 
 
-def test_a_presets_ceilings_are_the_runs(as_agent):
+def test_a_run_takes_its_presets_budgets(as_agent):
     shown = open_run(as_agent, policy={"preset": "loopguard"}).json()
 
     assert shown["budget"] == {"usd": "1", "calls": 30}
 
 
-def test_of_two_presets_the_ceilings_are_those_of_the_one_whose_rules_hold(as_agent):
+def test_of_two_presets_the_effective_one_sets_the_budgets(as_agent):
     policy = {"preset": "ralph", "extends": "loopguard"}
 
     shown = open_run(as_agent, policy=policy).json()
@@ -56,7 +56,7 @@ def test_of_two_presets_the_ceilings_are_those_of_the_one_whose_rules_hold(as_ag
     assert Policy.from_mapping(policy).detectors == ("budget", "loopguard")
 
 
-def test_a_policys_own_ceilings_replace_its_presets(as_agent):
+def test_a_policys_own_budgets_replace_its_presets(as_agent):
     rules = {"preset": "ralph", "budget": {"turns": 3}}
     shown = open_run(as_agent, policy=rules).json()
     run = Run.objects.get(pk=shown["id"])

@@ -323,7 +323,7 @@ def text_of(response):
     ).decode()
 
 
-def test_every_id_that_an_address_takes_is_known_here(house):
+def test_every_id_parameter_of_the_routes_is_covered(house):
     assert [path for _, path in EVERY if "<" in filled(path, house)] == []
     assert len(EVERY) > 70  # the walk really walks
 
@@ -343,7 +343,7 @@ def test_another_projects_agent_key_opens_nothing_here(verb, path, ask):
 
 
 @pytest.mark.parametrize(("verb", "path"), EVERY)
-def test_who_has_not_signed_in_is_told_nothing(verb, path, ask):
+def test_an_anonymous_caller_learns_nothing(verb, path, ask):
     response = ask(APIClient(), verb, path)
 
     assert response.status_code in {401, 403}
@@ -352,7 +352,7 @@ def test_who_has_not_signed_in_is_told_nothing(verb, path, ask):
 
 @pytest.mark.parametrize("path", LISTS)
 @pytest.mark.parametrize("named", [False, True])
-def test_a_strangers_lists_hold_nothing_of_ours(path, named, ask, house, as_person, stranger):
+def test_a_strangers_lists_are_empty(path, named, ask, house, as_person, stranger):
     query = f"?project={house.ids['project_id']}" if named else ""
 
     text = text_of(ask(as_person(stranger), "get", path, query))
@@ -362,7 +362,7 @@ def test_a_strangers_lists_hold_nothing_of_ours(path, named, ask, house, as_pers
 
 
 @pytest.mark.parametrize(("verb", "path"), [one for one in WRITES if one[1] not in ONES_OWN])
-def test_who_may_look_may_not_act(verb, path, ask, as_person, viewer):
+def test_a_viewer_may_not_act(verb, path, ask, as_person, viewer):
     wanted = A_VIEWERS_TOO.get((verb, path))
 
     status = ask(as_person(viewer), verb, path).status_code
@@ -373,7 +373,7 @@ def test_who_may_look_may_not_act(verb, path, ask, as_person, viewer):
 @pytest.mark.parametrize(
     ("verb", "path"), [one for one in WRITES if one[1] != "setup-codes/exchange/"]
 )
-def test_no_write_without_the_token_that_other_sites_cannot_read(verb, path, ask, owner):
+def test_a_session_cannot_write_without_the_csrf_token(verb, path, ask, owner):
     here = APIClient(enforce_csrf_checks=True)
     here.force_login(owner)
 
@@ -384,18 +384,18 @@ def test_no_write_without_the_token_that_other_sites_cannot_read(verb, path, ask
 
 
 @pytest.mark.parametrize(("verb", "path"), WRITES)
-def test_a_token_that_reads_writes_nothing(verb, path, ask, owner):
+def test_a_read_only_token_writes_nothing(verb, path, ask, owner):
     only_reads = accounts.mint_personal_token(user=owner, name="r", at=NOON, scope=Scope.READ)
 
     assert ask(sending(only_reads.secret), verb, path).status_code == 403
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_what_the_api_tells_is_kept_by_no_cache(path, as_person, owner):
+def test_api_responses_are_not_cached(path, as_person, owner):
     assert as_person(owner).get(f"/api/v1/{path}")["Cache-Control"] == "no-store"
 
 
-def test_an_unknown_id_is_answered_as_anothers_is(as_person, stranger, house):
+def test_an_unknown_id_is_answered_like_a_foreign_one(as_person, stranger, house):
     them = as_person(stranger)
 
     unknown = them.get(f"/api/v1/runs/{uuid4()}/").json()

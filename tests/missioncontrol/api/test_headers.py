@@ -12,7 +12,7 @@ def policy(path="/", **fields):
     return {name: sources for name, *sources in parts}
 
 
-def test_a_page_calls_its_own_host_alone(settings):
+def test_a_page_may_only_call_its_own_host(settings):
     settings.ALLOWED_HOSTS = ["mc.lan"]
 
     called = policy(headers={"Host": "mc.lan:8765"})["connect-src"]
@@ -31,7 +31,7 @@ def test_behind_a_proxy_that_keeps_its_name_to_itself_the_public_one_is_called_t
 @pytest.mark.parametrize(
     "host", ["[::1]:8765", "evil.example", "evil.example; script-src *", "a b", ""]
 )
-def test_a_name_that_is_not_ours_or_cannot_be_written_is_in_no_policy(host):
+def test_a_foreign_or_unwritable_host_is_in_no_policy(host):
     assert policy(headers={"Host": host})["connect-src"] == ["'self'"]
 
 

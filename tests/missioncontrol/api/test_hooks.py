@@ -23,7 +23,7 @@ def test_a_hook_whose_run_was_deleted_stops_waiting():
 
 
 @pytest.mark.parametrize("client", ADAPTERS)
-def test_a_session_that_no_runs_key_can_name_is_refused_with_the_limit(client):
+def test_a_session_id_too_long_for_a_run_key_is_refused_with_the_limit(client):
     most = 200 - len(f"{client}:")
     longest, longer = (
         {"hook_event_name": "PreToolUse", "session_id": name, "conversation_id": name}
@@ -50,7 +50,7 @@ def counted(run):
 
 
 @pytest.mark.django_db
-def test_what_a_forks_transcript_copies_was_paid_by_the_session_it_left():
+def test_calls_copied_into_a_forks_transcript_count_for_the_original_session():
     project = a_project()
     first, fork = a_run(project), a_run(project)
     serving._count_new_calls(a_hook(a_model_call("msg_1", -60)), first)
@@ -61,7 +61,7 @@ def test_what_a_forks_transcript_copies_was_paid_by_the_session_it_left():
 
 
 @pytest.mark.django_db
-def test_a_known_fork_pays_for_nothing_that_was_before_it():
+def test_a_known_fork_is_not_charged_for_earlier_calls():
     fork = a_run()
     fork.relation = "forked"
 

@@ -51,7 +51,7 @@ def test_the_page_asks_for_a_link_and_shows_nothing(client, invited):
     assert b"payments" not in response.content
 
 
-def test_who_brings_a_link_reads_who_invites_to_what(client, invited):
+def test_the_page_shows_who_invites_to_which_project(client, invited):
     page = look(client, invited()).content.decode()
 
     assert "ana invites you to payments" in page
@@ -65,14 +65,14 @@ def test_the_whole_link_may_be_pasted(client, invited):
     assert b"invites you" in look(client, pasted).content
 
 
-def test_it_is_read_in_german(client, invited):
+def test_the_page_is_available_in_german(client, invited):
     response = look(client, invited(), **{"accept-language": "de-AT,de;q=0.9,en;q=0.8"})
 
     assert '<html lang="de">' in response.content.decode()
     assert "ana lädt zu payments ein" in response.content.decode()
 
 
-def test_who_has_no_account_gets_one_and_a_session(client, invited):
+def test_a_person_without_an_account_gets_one_and_a_session(client, invited):
     response = accept(client, invited("viewer"))
 
     assert (response.status_code, response["Location"]) == (302, "/")
@@ -88,7 +88,7 @@ def test_who_has_no_account_gets_one_and_a_session(client, invited):
     )
 
 
-def test_it_works_once(client, invited):
+def test_an_invitation_works_once(client, invited):
     secret = invited()
     accept(client, secret)
 
@@ -99,7 +99,7 @@ def test_it_works_once(client, invited):
     assert Invitation.objects.get().used_by.username == "Bea"
 
 
-def test_one_that_is_over_revoked_or_unknown_says_so(client, invited):
+def test_an_expired_revoked_or_unknown_invitation_says_so(client, invited):
     revoked = invited()
     Invitation.objects.update(revoked_at=now())
     old = invited(at=now() - timedelta(days=8))
@@ -110,7 +110,7 @@ def test_one_that_is_over_revoked_or_unknown_says_so(client, invited):
     assert not User.objects.filter(username="Bea").exists()
 
 
-def test_nobody_comes_into_an_archived_project(client, invited):
+def test_nobody_joins_an_archived_project(client, invited):
     secret = invited()
     Project.objects.update(archived_at=now())
 
@@ -118,7 +118,7 @@ def test_nobody_comes_into_an_archived_project(client, invited):
 
 
 @pytest.mark.parametrize("name", ["", "ANA", "guard", "x" * 61])
-def test_a_name_that_cannot_be_had_uses_nothing_up(name, client, invited):
+def test_a_refused_name_does_not_use_up_the_invitation(name, client, invited):
     secret = invited()
 
     refused = accept(client, secret, name=name)
@@ -128,7 +128,7 @@ def test_a_name_that_cannot_be_had_uses_nothing_up(name, client, invited):
     assert accept(client, secret).status_code == 302
 
 
-def test_who_is_signed_in_joins_with_their_own_account(client, invited):
+def test_a_signed_in_person_joins_with_their_own_account(client, invited):
     client.force_login(a_person("dee"))
     secret = invited("operator")
 
@@ -139,7 +139,7 @@ def test_who_is_signed_in_joins_with_their_own_account(client, invited):
     assert not User.objects.filter(username="ignored").exists()
 
 
-def test_a_member_does_not_use_it_up(client, invited, viewer):
+def test_a_member_does_not_use_up_an_invitation(client, invited, viewer):
     client.force_login(viewer)
     secret = invited("owner")
 
@@ -156,7 +156,7 @@ def test_another_site_cannot_accept_for_somebody(invited):
     assert not User.objects.filter(username="Bea").exists()
 
 
-def test_what_is_on_the_page_runs_by_nonce_alone_and_stays_text(client, invited, owner, project):
+def test_the_page_runs_only_scripts_with_a_nonce_and_escapes_texts(client, invited, owner, project):
     Project.objects.update(name="<script>alert(1)</script>")
 
     response = look(client, invited())
@@ -167,7 +167,7 @@ def test_what_is_on_the_page_runs_by_nonce_alone_and_stays_text(client, invited,
     assert "unsafe" not in policy
 
 
-def test_no_log_and_no_address_holds_the_secret(client, invited, caplog):
+def test_neither_logs_nor_addresses_contain_the_secret(client, invited, caplog):
     secret = invited()
     with caplog.at_level(logging.DEBUG):
         look(client, secret)
@@ -179,7 +179,7 @@ def test_no_log_and_no_address_holds_the_secret(client, invited, caplog):
     assert secret not in str(list(JournalRow.objects.values()))
 
 
-def test_one_who_tries_too_often_waits(client, monkeypatch):
+def test_invitation_attempts_are_rate_limited(client, monkeypatch):
     # At one moment: a try is given back every two seconds, and a busy machine takes longer.
     monkeypatch.setattr("missioncontrol.api.views.joining.now", lambda: NOON)
     answers = [look(client, "wrong").status_code for _ in range(31)]

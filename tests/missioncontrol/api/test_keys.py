@@ -38,7 +38,9 @@ async def ask_at_once(token):
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_many_who_come_when_it_is_forgotten_share_one_look_up(project, token, lookups):
+async def test_simultaneous_requests_with_an_expired_cache_entry_share_one_lookup(
+    project, token, lookups
+):
     for _ in range(2):
         keys.forget(digest(token))
         holders = await ask_at_once(token)
@@ -49,7 +51,7 @@ async def test_many_who_come_when_it_is_forgotten_share_one_look_up(project, tok
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_many_with_an_unknown_key_are_refused_by_one_look_up(lookups):
+async def test_simultaneous_requests_with_an_unknown_key_share_one_lookup(lookups):
     refused = await ask_at_once("mc_nobodys")
 
     assert all(isinstance(one, NotSignedIn) for one in refused)
@@ -57,7 +59,7 @@ async def test_many_with_an_unknown_key_are_refused_by_one_look_up(lookups):
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_who_hangs_up_takes_the_look_up_from_nobody(project, token, lookups):
+async def test_a_caller_that_hangs_up_does_not_cancel_the_shared_lookup(project, token, lookups):
     keys.forget(digest(token))
     first = asyncio.ensure_future(keys.holder_of(token))
     second = asyncio.ensure_future(keys.holder_of(token))

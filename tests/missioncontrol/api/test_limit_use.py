@@ -41,7 +41,7 @@ def used_by(counted, project):
     ]
 
 
-def test_who_met_a_limit_stands_first_with_how_often(project, counted):
+def test_refused_callers_are_listed_first_with_their_count(project, counted):
     busy, quiet = a_key(project, "busy"), a_key(project, "quiet")
     asks(quiet.secret)
     for _ in range(2):
@@ -78,7 +78,7 @@ def test_a_project_as_a_whole_is_shown_beside_its_keys(project):
 
 
 @pytest.mark.parametrize("limits_of", ["KEY_LIMITS", "PROJECT_LIMITS"])
-def test_one_open_run_too_many_is_refused_until_one_has_ended(project, settings, limits_of):
+def test_a_run_beyond_the_limit_is_refused_until_another_ends(project, settings, limits_of):
     setattr(settings, limits_of, getattr(settings, limits_of) | {"open_runs": 2})
     holder = holder_of(a_key(project, "coder").row)
     first, _ = open_run(project, OpenRun(key="1"), by="a", at=NOON, opener=holder)
@@ -108,7 +108,7 @@ def test_a_key_is_counted_as_itself_however_it_is_written(project, counted, writ
     assert counted.usage() == {("turns", digest(key.secret)): 1}
 
 
-def test_a_minute_later_nothing_is_taken():
+def test_usage_is_zero_after_a_minute():
     class Clock:
         now = 0.0
 

@@ -31,7 +31,7 @@ def clock():
     return Clock()
 
 
-def test_a_bucket_holds_a_minute_and_fills_again(clock):
+def test_a_bucket_holds_a_minutes_tokens_and_refills(clock):
     bucket = TokenBuckets(6, clock)
 
     assert [bucket.take("ana") for _ in range(6)] == [0.0] * 6
@@ -55,7 +55,7 @@ def test_without_a_limit_nothing_is_refused(clock):
     assert {bucket.take("ana") for _ in range(10_000)} == {0.0}
 
 
-def test_without_a_limit_what_was_taken_is_over_after_a_minute(clock):
+def test_without_a_limit_usage_is_forgotten_after_a_minute(clock):
     bucket = TokenBuckets(0, clock)
     bucket.take("ana", 4)
 
@@ -66,7 +66,7 @@ def test_without_a_limit_what_was_taken_is_over_after_a_minute(clock):
     assert bucket.usage() == {}
 
 
-def test_of_ever_new_names_only_so_many_are_kept(clock, monkeypatch):
+def test_the_number_of_remembered_names_is_bounded(clock, monkeypatch):
     monkeypatch.setattr(limits, "MAX_NAMES", 100)
     bucket = TokenBuckets(1, clock)
 
@@ -97,7 +97,7 @@ def test_a_project_is_limited_whatever_keys_it_makes():
     limiter.count_authenticated("turns", 1, key="theirs", project="another")
 
 
-def test_a_key_and_a_project_send_so_many_bytes_a_minute():
+def test_keys_and_projects_have_a_byte_limit_per_minute():
     limiter = RateLimiter({"bytes": 100}, {}, {"bytes": 150})
     limiter.count_authenticated("turns", 90, key="one", project="p")
 
@@ -108,7 +108,7 @@ def test_a_key_and_a_project_send_so_many_bytes_a_minute():
     assert limiter.refused == {("bytes", "one"): 1, ("bytes", "p"): 1}
 
 
-def test_one_body_above_a_minutes_bytes_is_taken_and_the_next_one_waits():
+def test_one_body_above_the_byte_limit_is_accepted_and_the_next_is_refused():
     limiter = RateLimiter({"bytes": 60}, {}, {})
     limiter.count_authenticated("turns", 120, key="one", project="p")
 
@@ -118,7 +118,7 @@ def test_one_body_above_a_minutes_bytes_is_taken_and_the_next_one_waits():
     assert refused.value.wait_s == 120
 
 
-def test_a_room_that_is_full_takes_the_next_once_somebody_left():
+def test_a_full_limit_admits_the_next_after_a_release():
     slots = ConcurrencyLimit(1)
     release = slots.acquire()
 
@@ -133,7 +133,7 @@ def test_a_room_that_is_full_takes_the_next_once_somebody_left():
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_what_is_posted_is_counted_by_its_kind(path):
+def test_posts_are_counted_by_kind(path):
     assert kind_of("POST", path) == PATHS[path]
     assert kind_of("GET", path) is None
 
@@ -152,7 +152,7 @@ def strict(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_server_with_small_limits_says_when_to_come_again(strict):
+def test_a_refused_request_has_a_retry_after(strict):
     agent = an_agent_of(strict)
     run = agent.open_run()
     asked = {
@@ -174,7 +174,7 @@ def test_a_server_with_small_limits_says_when_to_come_again(strict):
 
 
 @pytest.mark.slow
-def test_who_comes_when_every_place_is_taken_is_told_to_come_again(tmp_path):
+def test_a_request_without_a_free_slot_has_a_retry_after(tmp_path):
     with an_installation(tmp_path, MISSIONCONTROL_MOST_OPENINGS="0") as full:
         agent = an_agent_of(full)
         answer = agent.ask("POST", "/api/v1/runs/", {"name": "late"})

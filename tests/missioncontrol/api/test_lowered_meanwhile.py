@@ -50,7 +50,7 @@ def test_a_tap_is_refused(project, operator):
     assert run.status == "running"
 
 
-def test_a_mode_is_not_set(project, operator):
+def test_a_mode_change_is_refused(project, operator):
     run, may = a_run(project), auth.writable_projects(asks(operator))
     lower(project, operator)
 
@@ -59,7 +59,7 @@ def test_a_mode_is_not_set(project, operator):
 
 
 @pytest.mark.parametrize("change", [access.revoke_agent_key, access.rotate_agent_key])
-def test_a_key_is_neither_revoked_nor_rotated(project, owner, change):
+def test_revoking_or_rotating_a_key_is_refused(project, owner, change):
     key = access.make_agent_key(project.id, access.NewAgentKey(name="k"), by="ana", at=NOON).row
     may = auth.key_owner_projects(asks(owner))
     lower(project, owner, "operator")
@@ -71,7 +71,7 @@ def test_a_key_is_neither_revoked_nor_rotated(project, owner, change):
     assert AgentKey.objects.get().revoked_at is None
 
 
-def test_a_strangers_key_is_not_there(project, stranger):
+def test_a_strangers_key_is_not_found(project, stranger):
     key = access.make_agent_key(project.id, access.NewAgentKey(name="k"), by="ana", at=NOON).row
 
     with pytest.raises(NotFound, match="The key"):
@@ -80,7 +80,7 @@ def test_a_strangers_key_is_not_there(project, stranger):
         )
 
 
-def test_no_key_is_made(project, owner, as_person, lowered_at_the_lock):
+def test_making_a_key_is_refused(project, owner, as_person, lowered_at_the_lock):
     made = as_person(owner).post(
         f"/api/v1/projects/{project.id}/keys/", {"name": "k"}, format="json"
     )
@@ -88,7 +88,7 @@ def test_no_key_is_made(project, owner, as_person, lowered_at_the_lock):
     assert (made.status_code, AgentKey.objects.count()) == (403, 0)
 
 
-def test_no_rule_is_changed(project, owner, as_person, lowered_at_the_lock):
+def test_changing_a_rule_is_refused(project, owner, as_person, lowered_at_the_lock):
     response = as_person(owner).patch(
         f"/api/v1/projects/{project.id}/", {"mode": "warn"}, format="json"
     )

@@ -54,7 +54,7 @@ def sending(secret):
 
 
 @pytest.mark.parametrize("who", ["owner", "operator", "viewer"])
-def test_every_member_sees_who_belongs(who, as_person, owner, operator, viewer, project, request):
+def test_every_member_sees_the_members(who, as_person, owner, operator, viewer, project, request):
     rows = listed(as_person(request.getfixturevalue(who)), project)
 
     assert [(row["name"], row["role"]) for row in rows] == [
@@ -65,7 +65,7 @@ def test_every_member_sees_who_belongs(who, as_person, owner, operator, viewer, 
     assert [row["role"] for row in rows if row["is_you"]] == [who]
 
 
-def test_a_new_role_holds_at_the_next_request(as_person, owner, viewer, project):
+def test_a_new_role_applies_from_the_next_request(as_person, owner, viewer, project):
     run = a_stuck_run(project)
     them = as_person(viewer)
     tap = {"key": "k", "action": "terminate"}
@@ -77,13 +77,13 @@ def test_a_new_role_holds_at_the_next_request(as_person, owner, viewer, project)
     assert changes_noted() == [("ana", "changed “vic” from viewer to operator")]
 
 
-def test_the_same_role_again_is_no_deed(as_person, owner, viewer, project):
+def test_setting_the_same_role_again_records_nothing(as_person, owner, viewer, project):
     change(as_person(owner), project, viewer, "viewer")
 
     assert changes_noted() == []
 
 
-def test_who_is_removed_finds_nothing_any_more(as_person, owner, operator, project):
+def test_a_removed_member_finds_nothing(as_person, owner, operator, project):
     them = as_person(operator)
     token = accounts.mint_personal_token(user=operator, name="t", at=NOON, scope=Scope.WRITE)
 
@@ -97,7 +97,7 @@ def test_who_is_removed_finds_nothing_any_more(as_person, owner, operator, proje
 
 
 @pytest.mark.parametrize("who", ["operator", "viewer"])
-def test_anybody_leaves_by_oneself(who, as_person, project, owner, request):
+def test_any_member_may_leave(who, as_person, project, owner, request):
     user = request.getfixturevalue(who)
 
     assert remove(as_person(user), project, user).status_code == 204
@@ -125,7 +125,7 @@ def test_only_an_owner_changes_others(who, as_person, owner, operator, viewer, p
     assert remove(them, project, owner).status_code == 403
 
 
-def test_a_member_of_another_project_is_none_of_this_one(as_person, owner, project, stranger):
+def test_a_member_of_another_project_is_not_found_here(as_person, owner, project, stranger):
     assert change(as_person(owner), project, stranger, "owner").status_code == 404
     assert remove(as_person(owner), project, stranger).status_code == 404
     assert remove(as_person(stranger), project, stranger).status_code == 404
@@ -139,7 +139,7 @@ def test_a_token_neither_changes_nor_removes_nor_invites(owner, viewer, project)
     assert invite(leaked, project).status_code == 403
 
 
-def test_who_owns_no_more_has_offered_nothing(as_person, owner, project):
+def test_a_former_owners_invitations_and_set_up_codes_are_revoked(as_person, owner, project):
     bea = a_person("bea", project, "owner")
     invite(as_person(bea), project)
     services.create_setup_code(project, by="bea", at=now())
@@ -162,7 +162,7 @@ def test_a_new_name_keeps_no_set_up_code_alive(as_person, owner, project):
     assert not SetupCode.objects.exists()
 
 
-def test_who_was_lowered_a_moment_ago_invites_nobody(project, operator):
+def test_an_owner_demoted_meanwhile_invites_nobody(project, operator):
     with pytest.raises(Forbidden):
         members.invite(
             project.id,
@@ -176,7 +176,7 @@ def test_who_was_lowered_a_moment_ago_invites_nobody(project, operator):
     assert not Invitation.objects.exists()
 
 
-def test_who_was_lowered_a_moment_ago_changes_and_removes_nobody(project, operator):
+def test_an_owner_demoted_meanwhile_changes_and_removes_nobody(project, operator):
     """The request was let in; the other owner's deed was first at the project's row."""
     owner = a_person("bea", project, "owner")
 
@@ -204,7 +204,7 @@ def test_a_person_says_what_they_are_called(as_person, owner, project):
 
 
 @pytest.mark.parametrize("name", ["vic", "VIC", "guard", "you", "", "x" * 61, "a\u202eb", "\u2009"])
-def test_nobody_takes_anothers_name_or_hides_in_one(name, as_person, owner, viewer):
+def test_a_name_cannot_imitate_another_or_hide_characters(name, as_person, owner, viewer):
     assert as_person(owner).patch("/api/v1/me/", {"name": name}, format="json").status_code == 400
     owner.refresh_from_db()
     assert owner.first_name == ""
@@ -213,7 +213,7 @@ def test_nobody_takes_anothers_name_or_hides_in_one(name, as_person, owner, view
 # --- invitations ----------------------------------------------------------------
 
 
-def test_an_invitation_is_shown_once_and_kept_as_a_hash(as_person, owner, project):
+def test_an_invitation_is_shown_once_and_stored_as_a_hash(as_person, owner, project):
     client = as_person(owner)
 
     made = invite(client, project, role="operator", note="Bea")
@@ -235,7 +235,7 @@ def test_an_invitation_is_shown_once_and_kept_as_a_hash(as_person, owner, projec
     assert changes_noted() == [("ana", "invited “Bea” as operator")]
 
 
-def test_it_leads_to_where_others_reach_us(as_person, owner, project, settings):
+def test_an_invitation_link_uses_the_public_address(as_person, owner, project, settings):
     here = invite(as_person(owner), project).json()
     settings.PUBLIC_URL = "https://control.example.com"
     public = invite(as_person(owner), project).json()
@@ -244,7 +244,7 @@ def test_it_leads_to_where_others_reach_us(as_person, owner, project, settings):
     assert public["url"].startswith("https://control.example.com/join#")
 
 
-def test_one_that_only_this_machine_reaches_says_so(as_person, owner, project):
+def test_an_invitation_that_only_this_machine_can_open_says_so(as_person, owner, project):
     client = as_person(owner)
     client.defaults["HTTP_HOST"] = "127.0.0.1:8765"
 
@@ -254,7 +254,7 @@ def test_one_that_only_this_machine_reaches_says_so(as_person, owner, project):
     assert made["url"].startswith("http://127.0.0.1:8765/join#")
 
 
-def test_it_is_revoked_once_on_the_record(as_person, owner, project):
+def test_revoking_an_invitation_is_recorded_once(as_person, owner, project):
     client = as_person(owner)
     made = invite(client, project).json()["id"]
 
@@ -275,7 +275,7 @@ def test_only_an_owner_invites_and_sees_who_is_invited(who, as_person, project, 
     assert them.delete(path_of(project, "invitations", made)).status_code == 403
 
 
-def test_one_of_another_project_is_not_revoked_from_here(as_person, owner, stranger, project):
+def test_another_projects_invitation_cannot_be_revoked(as_person, owner, stranger, project):
     theirs = a_project("theirs")
     Membership.objects.create(project=theirs, user=stranger, role="owner")
     made = invite(as_person(stranger), theirs).json()["id"]
@@ -284,20 +284,20 @@ def test_one_of_another_project_is_not_revoked_from_here(as_person, owner, stran
 
 
 @pytest.mark.parametrize("days", [-1, 0, 31])
-def test_it_lives_a_month_at_most(days, as_person, owner, project):
+def test_an_invitation_is_valid_for_a_month_at_most(days, as_person, owner, project):
     expires_at = (now() + timedelta(days=days, seconds=-1 if days < 1 else 5)).isoformat()
 
     assert invite(as_person(owner), project, expires_at=expires_at).status_code == 400
 
 
-def test_it_lives_a_day_unless_it_says_otherwise(as_person, owner, project):
+def test_an_invitation_is_valid_for_a_day_by_default(as_person, owner, project):
     made = invite(as_person(owner), project).json()
 
     life = datetime.fromisoformat(made["expires_at"]) - now()
     assert timedelta(hours=23, minutes=59) < life <= timedelta(days=1)
 
 
-def test_a_project_has_fifty_open_ones_at_most(as_person, owner, project):
+def test_a_project_has_at_most_fifty_open_invitations(as_person, owner, project):
     for _ in range(members.MOST_INVITATIONS):
         members.invite(
             project.id,
@@ -311,7 +311,7 @@ def test_a_project_has_fifty_open_ones_at_most(as_person, owner, project):
     assert invite(as_person(owner), project).status_code == 400
 
 
-def test_one_who_invites_too_fast_is_told_to_wait(as_person, owner, project):
+def test_inviting_is_rate_limited(as_person, owner, project):
     client = as_person(owner)
 
     answers = [invite(client, project).status_code for _ in range(21)]

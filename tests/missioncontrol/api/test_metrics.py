@@ -64,7 +64,7 @@ def test_another_token_finds_nothing(client, sent):
     assert scrape(client, sent).status_code == 404
 
 
-def test_without_a_token_there_is_nothing_to_read(client, settings):
+def test_metrics_do_not_exist_without_a_token(client, settings):
     settings.METRICS_TOKEN = ""
 
     assert scrape(client, "").status_code == 404
@@ -84,7 +84,7 @@ def test_it_tells_how_people_are_reached(client, project):
     assert found["missioncontrol_delivery_oldest_due_seconds",] >= 300
 
 
-def test_the_dashboard_of_the_docs_asks_for_what_there_is_and_shows_all_of_it(client, project):
+def test_the_documented_dashboard_shows_every_metric(client, project):
     there = {name for name, *_ in read(scrape(client)) if name.startswith("missioncontrol_")}
 
     asked = set()

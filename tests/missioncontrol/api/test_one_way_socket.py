@@ -33,7 +33,7 @@ def send(socket, messages):
             socket.transport.producer.pauseProducing()
 
 
-def test_a_peer_that_takes_nothing_is_let_go(socket):
+def test_a_peer_that_reads_nothing_is_disconnected(socket):
     socket.is_full = True
 
     send(socket, FULL + 3)
@@ -41,7 +41,7 @@ def test_a_peer_that_takes_nothing_is_let_go(socket):
     assert socket.transport.disconnected
 
 
-def test_a_peer_that_falls_behind_and_catches_up_hears_on(socket):
+def test_a_peer_that_catches_up_keeps_receiving(socket):
     for _ in range(3):
         socket.is_full = True
         send(socket, FULL - 2)
@@ -51,7 +51,7 @@ def test_a_peer_that_falls_behind_and_catches_up_hears_on(socket):
     assert not socket.transport.disconnected
 
 
-def test_what_happens_while_a_large_snapshot_is_taken_is_sent_behind_it(socket):
+def test_events_during_a_large_snapshot_are_sent_after_it(socket):
     socket.serverSend("x" * 2 * MAX_UNSENT_BYTES)
     socket.is_full = True
     socket.transport.producer.pauseProducing()
@@ -61,13 +61,13 @@ def test_what_happens_while_a_large_snapshot_is_taken_is_sent_behind_it(socket):
     assert not socket.transport.disconnected
 
 
-def test_a_peer_that_takes_what_it_is_sent_is_sent_any_amount(socket):
+def test_a_peer_that_keeps_reading_may_receive_any_amount(socket):
     send(socket, 3 * FULL)
 
     assert not socket.transport.disconnected
 
 
-def test_what_comes_while_it_is_being_closed_is_nobodys(socket):
+def test_messages_during_closing_are_dropped(socket):
     socket.state = OneWaySocket.STATE_CLOSING
 
     send(socket, 1)

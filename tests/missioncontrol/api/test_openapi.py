@@ -29,7 +29,7 @@ def test_an_answer_has_every_field(openapi):
     assert set(usage["required"]) == set(usage["properties"])
 
 
-def test_what_needs_no_credentials_says_so(openapi):
+def test_the_schema_marks_public_operations(openapi):
     exchange = openapi["paths"]["/api/v1/setup-codes/exchange/"]["post"]
 
     assert exchange["security"] == []

@@ -39,14 +39,14 @@ def test_nobody_else_sets_it_or_sees_the_sum(role, as_person, request, owner, pr
 
 
 @pytest.mark.parametrize("dollars", ["0", "-5", "NaN", "1e20", "much"])
-def test_what_is_no_ceiling_is_refused(dollars, as_person, owner, project):
+def test_an_invalid_budget_is_refused(dollars, as_person, owner, project):
     refused = allow(as_person(owner), dollars)
 
     assert refused.status_code == 400
     assert as_person(owner).get("/api/v1/instance/").json()["budget"]["day_usd"] is None
 
 
-def test_the_records_of_all_projects_tell_who_set_it(as_person, owner, project):
+def test_every_projects_audit_log_names_who_set_the_budget(as_person, owner, project):
     other = a_project("elsewhere")
 
     allow(as_person(owner), "100")
@@ -56,7 +56,7 @@ def test_the_records_of_all_projects_tell_who_set_it(as_person, owner, project):
     assert {row.by for row in rows} == {"ana"}
 
 
-def test_a_member_is_told_the_ceiling_and_not_what_other_projects_spent(
+def test_a_member_sees_the_budget_but_not_what_other_projects_spent(
     as_person, owner, operator, project
 ):
     allow(as_person(owner), "10")

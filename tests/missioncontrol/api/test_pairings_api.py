@@ -35,7 +35,7 @@ def offer(client):
     return client.post("/api/v1/pairings/").json()
 
 
-def test_a_phone_comes_in_by_the_link_and_the_page_knows(me):
+def test_a_phone_signs_in_by_the_link_and_the_page_sees_it(me):
     made = offer(me)
     phone = Client(headers={"User-Agent": PIXEL})
     path = urlsplit(made["url"]).path
@@ -49,7 +49,7 @@ def test_a_phone_comes_in_by_the_link_and_the_page_knows(me):
     assert phone.get("/api/v1/me/").status_code == 200
 
 
-def test_a_phone_comes_in_by_the_code_however_it_is_typed(me):
+def test_a_phone_signs_in_by_the_code_however_it_is_typed(me):
     made = offer(me)
     phone = Client(headers={"User-Agent": PIXEL})
 
@@ -61,7 +61,7 @@ def test_a_phone_comes_in_by_the_code_however_it_is_typed(me):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("way", ["link", "code"])
-def test_the_page_hears_of_no_phone_until_it_is_known_which(me, way):
+def test_the_page_shows_no_phone_until_its_browser_is_known(me, way):
     """It asks every second: once of a phone that was halfway in, whose panel then went away."""
     made, heard = offer(me), []
     address = f"/api/v1/pairings/{made['id']}/"
@@ -91,7 +91,7 @@ def test_the_page_hears_of_no_phone_until_it_is_known_which(me, way):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_used_up_has_let_somebody_in(me, owner):
+def test_a_link_is_used_up_only_when_somebody_is_signed_in(me, owner):
     made, let_in = offer(me), []
 
     def look():
@@ -110,7 +110,7 @@ def test_what_is_used_up_has_let_somebody_in(me, owner):
     assert let_in == [str(owner.pk)]
 
 
-def test_link_and_code_are_one_way_in_and_work_once(me):
+def test_link_and_code_together_work_once(me):
     made = offer(me)
     Client().post(urlsplit(made["url"]).path)
 
@@ -121,14 +121,14 @@ def test_link_and_code_are_one_way_in_and_work_once(me):
     assert typed.get("/api/v1/me/").status_code in {401, 403}
 
 
-def test_a_new_code_makes_the_old_one_void(me):
+def test_a_new_code_invalidates_the_old_one(me):
     old, _ = offer(me), offer(me)
 
     assert Client().post(urlsplit(old["url"]).path).status_code == 410
     assert me.get(f"/api/v1/pairings/{old['id']}/").status_code == 404
 
 
-def test_codes_and_links_are_kept_as_hashes(me):
+def test_codes_and_links_are_stored_as_hashes(me):
     made = offer(me)
 
     kept = json.dumps(list(LoginLink.objects.values()), default=str)
@@ -136,7 +136,7 @@ def test_codes_and_links_are_kept_as_hashes(me):
     assert urlsplit(made["url"]).path.split("/")[2] not in kept
 
 
-def test_guessing_is_slow(me):
+def test_code_guesses_are_rate_limited(me):
     guesser = Client()
 
     answers = [guesser.post("/pair/", {"code": f"AAAA-{n:04}-BBBB"}) for n in range(12)]
@@ -148,7 +148,7 @@ def test_guessing_is_slow(me):
 GUESSER = "198.51.100.1, 203.0.113.9"  # the first is what they say of themselves
 
 
-def test_who_guesses_behind_a_named_proxy_slows_only_themselves(me, settings):
+def test_guesses_behind_a_trusted_proxy_limit_only_their_own_address(me, settings):
     settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
     through = {"REMOTE_ADDR": "127.0.0.1"}
     for n in range(60):
@@ -160,7 +160,7 @@ def test_who_guesses_behind_a_named_proxy_slows_only_themselves(me, settings):
     assert beside.post("/pair/", {"code": code}).status_code == 302
 
 
-def test_a_header_from_this_machine_is_believed_no_more_than_any():
+def test_a_forwarded_header_from_loopback_is_not_trusted():
     guesses = [
         Client(REMOTE_ADDR="127.0.0.1", headers={"X-Forwarded-For": f"203.0.113.{n}"})
         for n in range(11)
@@ -169,7 +169,7 @@ def test_a_header_from_this_machine_is_believed_no_more_than_any():
     assert [one.post("/pair/", {"code": "AAAA"}).status_code for one in guesses][-1] == 429
 
 
-def test_from_elsewhere_nobody_takes_another_address_for_each_guess():
+def test_a_remote_caller_cannot_fake_a_new_address_per_guess():
     guesses = [
         Client(REMOTE_ADDR="192.168.1.20", headers={"X-Forwarded-For": f"203.0.113.{n}"})
         for n in range(11)
@@ -178,14 +178,14 @@ def test_from_elsewhere_nobody_takes_another_address_for_each_guess():
     assert [one.post("/pair/", {"code": "AAAA"}).status_code for one in guesses][-1] == 429
 
 
-def test_a_code_is_over_after_ten_minutes(me):
+def test_a_code_expires_after_ten_minutes(me):
     code = offer(me)["code"]
     LoginLink.objects.update(expires_at=now())
 
     assert Client().post("/pair/", {"code": code}).status_code == 410
 
 
-def test_a_session_that_somebody_else_laid_out_is_not_signed_in(me):
+def test_a_planted_session_is_not_signed_in(me):
     phone = Client()
     phone.cookies["mc_session"] = laid_out = "a" * 32
 
@@ -197,7 +197,7 @@ def test_a_session_that_somebody_else_laid_out_is_not_signed_in(me):
     )
 
 
-def test_a_form_of_another_site_pairs_nothing(me):
+def test_a_cross_site_form_pairs_nothing(me):
     made = offer(me)
     phone = Client(enforce_csrf_checks=True)
 
@@ -210,7 +210,7 @@ def test_another_person_does_not_see_a_pairing(me, as_person, operator):
     assert as_person(operator).get(f"/api/v1/pairings/{made['id']}/").status_code == 404
 
 
-def test_an_installation_nobody_reaches_offers_no_code(me, settings):
+def test_an_unreachable_installation_offers_no_code(me, settings):
     settings.PHONE_URL = ""
     response = me.post("/api/v1/pairings/", headers={"Host": "127.0.0.1"})
 
@@ -218,21 +218,21 @@ def test_an_installation_nobody_reaches_offers_no_code(me, settings):
     assert "--https" in response.json()["detail"]
 
 
-def test_the_link_is_shown_once_as_a_picture_nobody_keeps(me):
+def test_the_qr_code_is_shown_once_and_not_stored(me):
     response = me.post("/api/v1/pairings/")
 
     assert response["Cache-Control"] == "no-store"
     assert response.json()["qr"].startswith("data:image/svg+xml")
 
 
-def test_a_phone_that_was_paired_is_on_record(me, project):
+def test_pairing_a_phone_is_recorded(me, project):
     Client(headers={"User-Agent": PIXEL}).post("/pair/", {"code": offer(me)["code"]})
 
     assert changes_noted(project) == ["paired “Pixel 9”"]
 
 
 @pytest.mark.parametrize("which", ["sessions/", "devices/{}/"])
-def test_who_is_signed_out_comes_back_by_no_code_they_were_offered(which, me, owner):
+def test_signing_out_a_person_invalidates_their_pairing_codes(which, me, owner):
     stolen = APIClient(HTTP_USER_AGENT=PIXEL)
     by_link(stolen, owner)
     code = offer(stolen)["code"]

@@ -38,7 +38,7 @@ def test_another_projects_run_does_not_exist(path, run, as_person, stranger):
 @pytest.mark.parametrize(
     "path", ["runs/", "decisions/", "autofixes/", "allowlist/", "audit/", "audit/?run={run}"]
 )
-def test_a_strangers_lists_hold_nothing_of_ours(path, run, as_person, stranger):
+def test_a_strangers_lists_are_empty(path, run, as_person, stranger):
     tapped(as_person(_owner_of(run)), run, "allowlist")
 
     response = as_person(stranger).get("/api/v1/" + path.format(run=run.id))
@@ -88,7 +88,7 @@ def test_an_owner_changes_the_projects_rules_and_the_chain_says_so(project, as_p
 
 @pytest.mark.parametrize("name", ["hold_limit", "keep_words_days"])
 @pytest.mark.parametrize("given", [True, "7"])
-def test_what_is_no_whole_number_is_refused_as_one(project, as_person, owner, name, given):
+def test_a_value_that_is_no_whole_number_is_refused(project, as_person, owner, name, given):
     response = _patch(as_person(owner), f"projects/{project.id}/", {name: given})
 
     assert (response.status_code, response.json()["field"]) == (400, name)
@@ -134,7 +134,7 @@ def test_a_write_by_session_needs_the_csrf_token(run, owner):
     assert answer.json()["detail"].endswith(needed)
 
 
-def test_a_body_that_nests_without_end_is_refused_also_from_a_session(owner):
+def test_endless_nesting_is_refused_from_a_session_too(owner):
     from rest_framework.test import APIClient
 
     client = APIClient(enforce_csrf_checks=True)
@@ -229,7 +229,7 @@ def test_a_body_with_a_wrong_field_says_which(run, as_person, owner):
         ("get", "runs/{run}/turns/?after_seq=x", None, "after_seq", "a whole number"),
     ],
 )
-def test_what_is_wrong_is_named_in_words_of_json(
+def test_errors_are_worded_in_json_terms(
     method, address, body, field, words, run, as_person, owner
 ):
     address = f"/api/v1/{address.format(project=run.project_id, run=run.id)}"
@@ -241,7 +241,7 @@ def test_what_is_wrong_is_named_in_words_of_json(
     assert words in response.json()["detail"]
 
 
-def test_lists_are_paged_by_a_link(project, as_person, owner):
+def test_lists_link_to_their_next_page(project, as_person, owner):
     for number in range(3):
         a_run(project, name=f"run {number}")
     client = as_person(owner)
@@ -291,7 +291,7 @@ def test_the_audit_log_is_exported_as_json_lines(run, as_person, owner):
     assert as_person(owner).get("/api/v1/audit/verify/").json()["ok"] is True
 
 
-def test_who_may_look_is_told_that_they_may_not_remove(run, as_person, viewer, owner):
+def test_a_viewer_is_told_that_they_may_not_remove(run, as_person, viewer, owner):
     tapped(as_person(owner), run, "allowlist")
     entry = as_person(viewer).get("/api/v1/allowlist/").json()["results"][0]["id"]
 
@@ -311,7 +311,7 @@ def test_an_allowlist_entry_is_added_and_removed_by_hand(project, as_person, own
     assert client.get("/api/v1/allowlist/").json()["results"] == []
 
 
-def test_me_tells_the_projects_and_roles(project, as_person, viewer):
+def test_me_shows_projects_and_roles(project, as_person, viewer):
     me = as_person(viewer).get("/api/v1/me/").json()
 
     assert me["user"]["name"] == "vic"
@@ -340,7 +340,7 @@ def _patch(client, path, body):
 
 
 @pytest.mark.parametrize("named", ["run", "agent", None])
-def test_an_entry_by_hand_is_for_what_it_names(project, as_person, owner, named):
+def test_a_manual_entry_covers_what_it_names(project, as_person, owner, named):
     names = {"run": str(a_run(project).id), "agent": "coder"}
     fields = {named: names[named]} if named else {}
 
@@ -352,7 +352,7 @@ def test_an_entry_by_hand_is_for_what_it_names(project, as_person, owner, named)
 
 
 @pytest.mark.parametrize("scope", ["run", "agent"])
-def test_an_entry_by_hand_says_for_which_run_or_agent_it_is(as_person, owner, scope):
+def test_a_manual_entry_names_its_run_or_agent(as_person, owner, scope):
     client = as_person(owner)
 
     refused = client.post(
@@ -363,7 +363,7 @@ def test_an_entry_by_hand_says_for_which_run_or_agent_it_is(as_person, owner, sc
     assert client.get("/api/v1/allowlist/").json()["results"] == []
 
 
-def test_an_entry_that_would_be_over_at_once_is_refused(as_person, owner):
+def test_an_entry_that_has_already_expired_is_refused(as_person, owner):
     client = as_person(owner)
     ends = {"expires_at": NOON.isoformat()}
 

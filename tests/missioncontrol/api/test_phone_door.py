@@ -34,13 +34,13 @@ def reach(client, **more):
     return client.get("/api/v1/devices/reach/", HTTP_HOST="localhost", **more).json()
 
 
-def test_it_is_closed_until_an_owner_opens_it_and_says_its_port(ana):
+def test_phone_access_is_closed_until_an_owner_opens_it_and_shows_its_port(ana):
     body = reach(ana)
 
     assert (body["url"], body["door"], body["door_port"]) == ("", "closed", 8766)
 
 
-def test_an_owner_asks_for_it_and_it_is_opening_until_it_answers(ana, tmp_path):
+def test_phone_access_is_opening_until_its_listener_answers(ana, tmp_path):
     assert turn(ana, on=True).json()["door"] == "opening"
     assert extras.is_phone_requested(tmp_path)
 
@@ -51,7 +51,7 @@ def test_an_owner_asks_for_it_and_it_is_opening_until_it_answers(ana, tmp_path):
     assert ana.post("/api/v1/pairings/").json()["url"].startswith("https://10.0.0.7:8766/login/")
 
 
-def test_it_is_closed_again_and_both_are_on_record(ana, tmp_path):
+def test_closing_phone_access_is_recorded_as_opening_it_was(ana, tmp_path):
     turn(ana, on=True)
     extras.record_phone_status(tmp_path, PhoneStatus(url="https://10.0.0.7:8766"))
 
@@ -65,7 +65,7 @@ def test_it_is_closed_again_and_both_are_on_record(ana, tmp_path):
     ]
 
 
-def test_what_stood_in_its_way_is_said(ana, tmp_path):
+def test_a_failed_opening_shows_its_reason(ana, tmp_path):
     extras.record_phone_status(tmp_path, PhoneStatus(problem="Port 8766 on 0.0.0.0 is taken."))
 
     body = reach(ana)
@@ -73,13 +73,15 @@ def test_what_stood_in_its_way_is_said(ana, tmp_path):
     assert (body["door"], body["door_problem"]) == ("failed", "Port 8766 on 0.0.0.0 is taken.")
 
 
-def test_only_an_owner_opens_it_and_sees_that_it_could_be(as_person, operator, tmp_path):
+def test_only_an_owner_can_open_phone_access_or_see_that_it_can_be_opened(
+    as_person, operator, tmp_path
+):
     assert turn(as_person(operator), on=True).status_code == 403
     assert reach(as_person(operator))["door"] is None
     assert not extras.is_phone_requested(tmp_path)
 
 
-def test_a_token_opens_nothing(ana, owner, client, tmp_path):
+def test_a_token_cannot_open_phone_access(ana, owner, client, tmp_path):
     token = accounts.mint_personal_token(user=owner, name="script", at=now()).secret
 
     refused = client.patch(
@@ -96,7 +98,9 @@ def test_a_token_opens_nothing(ana, owner, client, tmp_path):
 @pytest.mark.parametrize(
     ("supervised", "phone_url"), [(False, ""), (True, "https://mission.example")]
 )
-def test_where_the_start_decided_there_is_nothing_to_open(ana, settings, supervised, phone_url):
+def test_phone_access_cannot_be_opened_where_the_start_command_set_it(
+    ana, settings, supervised, phone_url
+):
     settings.IS_SUPERVISED, settings.PHONE_URL = supervised, phone_url
 
     assert reach(ana)["door"] is None

@@ -68,7 +68,7 @@ def test_each_change_is_a_version_and_old_ones_stay_readable(project, owner_clie
     assert owner_client.get(f"/api/v1/projects/{project.id}/policies/3/").status_code == 404
 
 
-def test_saving_the_same_again_is_no_version(project, owner_client):
+def test_saving_the_same_policy_again_makes_no_version(project, owner_client):
     for _ in range(2):
         patch(owner_client, project, policy=TEXT)
 
@@ -85,7 +85,7 @@ def test_a_policy_made_from_an_older_version_is_not_saved(project, owner_client)
     assert len(versions(owner_client, project)) == 1
 
 
-def test_the_chain_says_who_changed_the_policy_to_which_version(project, owner_client):
+def test_the_journal_names_who_changed_the_policy_to_which_version(project, owner_client):
     patch(owner_client, project, policy=TEXT)
 
     (row,) = owner_client.get("/api/v1/audit/?type=policy.changed").json()["results"]
@@ -157,7 +157,7 @@ def test_a_run_names_the_version_it_runs_under(project, owner_client):
     assert (named(before), named(after), named(own)) == (0, 1, None)
 
 
-def test_a_run_that_goes_on_follows_the_newer_version_and_says_so(project, owner_client):
+def test_a_continued_run_follows_the_newer_version(project, owner_client):
     run = a_run(project)
     patch(owner_client, project, policy={"repeat": {"calls": 4}})
 
@@ -252,7 +252,7 @@ def test_an_embedding_that_is_not_installed_is_refused_where_it_is_chosen(
     assert versions(owner_client, project) == []
 
 
-def test_an_agent_whose_sdk_is_older_brings_its_policy_in_the_words_of_then(project, as_agent):
+def test_a_policy_from_an_older_sdk_is_translated(project, as_agent):
     opened = as_agent.post(
         "/api/v1/runs/", {"policy": {"exact_repeat": {"repeats": 5}}}, format="json"
     )
@@ -273,5 +273,5 @@ def test_a_policy_that_came_as_json_reads_as_toml_whatever_names_are_in_it(proje
     assert parse(versions(owner_client, project)[0]["text"]) == rules
 
 
-def test_one_that_is_installed_is_taken(project, owner_client):
+def test_an_installed_embedding_is_accepted(project, owner_client):
     assert patch(owner_client, project, policy=WORDLLAMA).status_code == 200

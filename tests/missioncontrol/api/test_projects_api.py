@@ -32,7 +32,7 @@ def changes_noted(project):
     return [(row.by, json.loads(row.payload).get("what")) for row in rows]
 
 
-def test_who_owns_a_project_makes_another_and_owns_it(as_person, owner):
+def test_a_project_owner_can_make_another_project(as_person, owner):
     made = make(as_person(owner), name="  second   project ")
 
     assert made.status_code == 201
@@ -43,7 +43,7 @@ def test_who_owns_a_project_makes_another_and_owns_it(as_person, owner):
 
 
 @pytest.mark.parametrize("role", ["operator", "viewer"])
-def test_who_owns_none_makes_none(role, as_person, request):
+def test_a_person_without_a_project_cannot_make_one(role, as_person, request):
     made = make(as_person(request.getfixturevalue(role)), name="mine")
 
     assert made.status_code == 403
@@ -56,7 +56,7 @@ def test_a_project_has_a_name_that_can_be_read(name, as_person, owner, project):
     assert patch(as_person(owner), project, name=name).status_code == 400
 
 
-def test_it_is_renamed_on_the_record(as_person, owner, project):
+def test_renaming_a_project_is_recorded(as_person, owner, project):
     assert patch(as_person(owner), project, name="billing").json()["name"] == "billing"
 
     row = JournalRow.objects.get(project=project)
@@ -69,7 +69,7 @@ def test_it_is_renamed_on_the_record(as_person, owner, project):
     )
 
 
-def test_it_is_archived_and_brought_back_by_an_owner(as_person, owner, project):
+def test_an_owner_archives_and_restores_a_project(as_person, owner, project):
     client = as_person(owner)
 
     archived = patch(client, project, archived=True)
@@ -85,14 +85,14 @@ def test_it_is_archived_and_brought_back_by_an_owner(as_person, owner, project):
     ]
 
 
-def test_archiving_twice_is_one_deed(as_person, owner, project):
+def test_archiving_twice_is_recorded_once(as_person, owner, project):
     patch(as_person(owner), project, archived=True)
     patch(as_person(owner), project, archived=True)
 
     assert changes_noted(project) == [("ana", "archived the project")]
 
 
-def test_a_key_of_an_archived_project_is_refused_in_a_sentence(as_agent, as_person, owner, project):
+def test_a_key_of_an_archived_project_is_refused_with_a_reason(as_agent, as_person, owner, project):
     patch(as_person(owner), project, archived=True)
 
     refused = as_agent.post("/api/v1/runs/", {"name": "a"}, format="json")
@@ -103,7 +103,7 @@ def test_a_key_of_an_archived_project_is_refused_in_a_sentence(as_agent, as_pers
     assert as_agent.post("/api/v1/runs/", {"name": "a"}, format="json").status_code == 201
 
 
-def test_it_is_not_archived_while_an_agent_waits_there(as_person, owner, project):
+def test_a_project_with_a_waiting_agent_is_not_archived(as_person, owner, project):
     run = a_run(project)
     Run.objects.filter(pk=run.pk).update(status="held")
 
@@ -114,7 +114,7 @@ def test_it_is_not_archived_while_an_agent_waits_there(as_person, owner, project
     assert project.archived_at is None
 
 
-def test_a_write_that_names_no_project_goes_to_the_only_live_one(as_person, owner, project):
+def test_a_write_without_a_project_goes_to_the_only_active_one(as_person, owner, project):
     other = a_project("old", archived_at=NOON)
     Membership.objects.create(project=other, user=owner, role="owner")
 
@@ -235,7 +235,7 @@ def test_a_link_says_when_its_address_is_a_guess(db, settings, tmp_path):
 
 
 @pytest.mark.parametrize("words", [(), ("--url", "http://127.0.0.1:9001/")])
-def test_a_link_to_where_it_serves_is_printed_without_a_word(words, db, settings, tmp_path):
+def test_a_link_to_the_served_address_has_no_warning(words, db, settings, tmp_path):
     settings.DATA_DIR = tmp_path
     (tmp_path / "up.lock").write_text('{"state": "serving", "url": "http://127.0.0.1:9001"}')
 

@@ -10,7 +10,7 @@ from missioncontrol.api.views.instance import Readiness, check_passes
 from missioncontrol.up import valkey
 
 
-def test_probes_that_come_together_look_once():
+def test_simultaneous_probes_run_the_checks_once():
     looks = []
     readiness = Readiness({"worker": lambda: looks.append("a ping") is None})
 
@@ -19,7 +19,7 @@ def test_probes_that_come_together_look_once():
     assert (found, looks) == ([{"worker": True}] * 5, ["a ping"])
 
 
-def test_what_cannot_be_asked_is_not_ready():
+def test_an_unreachable_part_is_not_ready():
     readiness = Readiness({"database": lambda: 1 / 0 > 0, "broker": lambda: True})
 
     assert readiness.look() == {"database": False, "broker": True}
@@ -38,14 +38,14 @@ def own_broker(tmp_path, settings):
 
 
 @pytest.mark.parametrize("is_full", [False, True])
-def test_a_broker_is_ready_that_takes_what_it_is_given(own_broker, is_full):
+def test_a_broker_that_accepts_writes_is_ready(own_broker, is_full):
     if is_full:
         own_broker.config_set("maxmemory", 1)
 
     assert check_passes(instance.is_broker_ready) is not is_full
 
 
-def test_a_broker_that_copies_another_is_not_ready(own_broker):
+def test_a_replica_broker_is_not_ready(own_broker):
     own_broker.replicaof("127.0.0.1", 9)
 
     assert not check_passes(instance.is_broker_ready)

@@ -22,7 +22,7 @@ def test_a_call_nested_too_deep_costs_its_turn_alone(as_person, operator):
     assert (response.json()["turns"], response.json()["unreadable"]) == (1, 1)
 
 
-def test_a_file_that_takes_too_long_to_read_is_given_up_on(as_person, operator, monkeypatch):
+def test_a_file_that_takes_too_long_to_read_is_refused(as_person, operator, monkeypatch):
     monkeypatch.setattr(sandbox, "READING_CPU_S", 1)
     # A quote that is never closed, each line of it looked at in each field it may be.
     body = b'role,content,tool\nassistant,"' + b"a\n" * (2 << 20)
@@ -34,7 +34,7 @@ def test_a_file_that_takes_too_long_to_read_is_given_up_on(as_person, operator, 
     assert not Run.objects.exists()
 
 
-def test_a_file_that_takes_too_much_memory_is_given_up_on(as_person, operator, monkeypatch):
+def test_a_file_that_takes_too_much_memory_is_refused(as_person, operator, monkeypatch):
     monkeypatch.setattr(sandbox, "MAX_MEMORY", 160 << 20)
     body = b"[" + b'{"a":0},' * 900_000 + b"{}]"
 
@@ -44,7 +44,7 @@ def test_a_file_that_takes_too_much_memory_is_given_up_on(as_person, operator, m
     assert "too much time or memory" in response.json()["detail"]
 
 
-def test_what_is_read_never_has_a_name_on_the_disk(as_person, operator, monkeypatch, tmp_path):
+def test_an_uploaded_file_never_has_a_name_on_disk(as_person, operator, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     read, seen = sandbox.read_recording, []
 
@@ -59,7 +59,7 @@ def test_what_is_read_never_has_a_name_on_the_disk(as_person, operator, monkeypa
     assert seen == [[]]
 
 
-def test_only_some_are_read_at_once(as_person, operator):
+def test_the_number_of_simultaneous_imports_is_limited(as_person, operator):
     with ExitStack() as taken:
         for _ in range(sandbox.MAX_CONCURRENT):
             taken.enter_context(sandbox.import_slot())
@@ -70,7 +70,7 @@ def test_only_some_are_read_at_once(as_person, operator):
     assert send(as_person(operator), a_stuck_file()).status_code == 201
 
 
-def test_a_recording_that_takes_too_long_to_judge_is_given_up_on(as_person, operator, monkeypatch):
+def test_a_recording_that_takes_too_long_to_judge_is_refused(as_person, operator, monkeypatch):
     monkeypatch.setattr(sandbox, "JUDGING_CPU_S", 1)
     body = a_file(*(turn(f"pytest -k {n}", result=f"{n} failed") for n in range(9_000)))
 

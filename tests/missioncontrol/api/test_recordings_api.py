@@ -122,7 +122,7 @@ def test_the_same_engine_judges_it_and_says_where_it_would_have_asked(imported):
     assert Turn.objects.get(run=run, seq=2).detector == alarm["detector"]
 
 
-def test_nobody_is_asked_told_or_charged(imported, project):
+def test_an_import_opens_no_card_sends_no_notice_and_costs_nothing(imported, project):
     assert not Decision.objects.exists()
     assert not Notice.objects.exists()
     assert not Delivery.objects.exists()
@@ -132,7 +132,7 @@ def test_nobody_is_asked_told_or_charged(imported, project):
     assert board_snapshot(project.id, at=now()).runs == ()
 
 
-def test_the_audit_log_says_who_imported_it_and_holds(imported, as_person, viewer, project):
+def test_the_audit_log_names_who_imported_it_and_verifies(imported, as_person, viewer, project):
     rows = as_person(viewer).get("/api/v1/audit/?type=run.imported").json()["results"]
 
     assert [(row["by"], row["payload"]["file"]) for row in rows] == [("olu", "night.jsonl")]
@@ -147,7 +147,7 @@ def test_the_same_file_is_not_stored_twice(imported, as_person, owner):
     assert Run.objects.count() == 1
 
 
-def test_nothing_can_be_done_to_it(imported, as_person, owner):
+def test_an_imported_run_takes_no_interventions(imported, as_person, owner):
     client = as_person(owner)
     address = f"/api/v1/runs/{imported['run']}/"
     tap = {"key": "k", "action": "terminate", "version": 0}
@@ -160,7 +160,7 @@ def test_nothing_can_be_done_to_it(imported, as_person, owner):
     assert {"terminate", "inject", "pause"} <= client.get(address).json()["unavailable"].keys()
 
 
-def test_no_agent_goes_on_with_it(imported, project, client):
+def test_no_agent_can_resume_an_imported_run(imported, project, client):
     key = accounts.mint_agent_key(project=project, name="theirs", at=NOON).secret
 
     answer = client.patch(
@@ -204,7 +204,7 @@ def test_secrets_in_it_are_masked(as_person, operator):
     assert SECRET not in Turn.objects.get(run=run).result
 
 
-def test_a_viewer_may_not_and_to_a_stranger_there_is_no_such_project(
+def test_a_viewer_may_not_import_and_a_stranger_finds_no_project(
     as_person, viewer, stranger, project
 ):
     assert send(as_person(viewer), a_stuck_file()).status_code == 403
@@ -224,7 +224,7 @@ def test_a_viewer_may_not_and_to_a_stranger_there_is_no_such_project(
         (b'{"resourceSpans": []}\n', "no turn of an agent"),
     ],
 )
-def test_what_is_no_recording_is_refused_in_words_and_nothing_is_kept(
+def test_a_file_that_is_no_recording_is_refused_with_a_reason_and_not_stored(
     body, words, as_person, operator
 ):
     response = send(as_person(operator), body)
@@ -302,7 +302,7 @@ def test_a_claude_code_transcript_is_named_by_what_was_asked(as_person, operator
         ("gemini", transcripts.gemini(5)),
     ],
 )
-def test_what_an_agent_keeps_is_imported_and_its_loop_found(as_person, operator, form, rows):
+def test_an_agents_own_session_file_is_imported_and_its_loop_found(as_person, operator, form, rows):
     answer = send(as_person(operator), a_file(*rows)).json()
 
     assert (answer["form"], answer["unreadable"]) == (form, 0)
@@ -355,7 +355,7 @@ def test_its_words_are_kept_from_the_day_it_was_imported(imported, project):
     assert Recording.objects.get(run=imported["run"]).file == ""
 
 
-def test_a_turn_of_the_future_is_told_as_of_the_import(as_person, operator, project):
+def test_a_turn_dated_in_the_future_gets_the_time_of_the_import(as_person, operator, project):
     body = a_file(turn(ts="2199-01-01T00:00:00Z"))
 
     run = Run.objects.get(pk=send(as_person(operator), body).json()["run"])
@@ -365,7 +365,7 @@ def test_a_turn_of_the_future_is_told_as_of_the_import(as_person, operator, proj
     assert erasing.erase_old_words(at=now() + timedelta(days=31)) == 1
 
 
-def test_a_turn_that_no_column_holds_is_counted_as_unreadable(as_person, operator):
+def test_a_turn_too_large_for_its_columns_counts_as_unreadable(as_person, operator):
     body = a_file(turn(), turn(key="k" * 201), turn(usage={"input": 10**11, "output": 1}))
 
     answer = send(as_person(operator), body).json()
@@ -373,7 +373,7 @@ def test_a_turn_that_no_column_holds_is_counted_as_unreadable(as_person, operato
     assert (answer["turns"], answer["unreadable"]) == (1, 2)
 
 
-def test_who_lost_their_role_while_it_was_judged_imports_nothing(
+def test_a_person_demoted_during_an_import_imports_nothing(
     as_person, operator, monkeypatch, project
 ):
     judged = sandbox.judge_recording
@@ -388,7 +388,7 @@ def test_who_lost_their_role_while_it_was_judged_imports_nothing(
     assert not Run.objects.exists()
 
 
-def test_a_project_archived_while_it_was_judged_takes_nothing(
+def test_a_project_archived_during_an_import_receives_nothing(
     as_person, operator, monkeypatch, project
 ):
     judged = sandbox.judge_recording
@@ -451,7 +451,7 @@ def test_every_model_call_of_an_export_counts_also_the_last_and_at_no_persons_tu
     assert [one["source"] for one in entered(run)] == ["logs"] * 3
 
 
-def test_what_spans_and_logs_both_tell_is_counted_once(as_person, operator):
+def test_a_call_in_both_spans_and_logs_counts_once(as_person, operator):
     attributes = {"session.id": "s1", "cost_usd": 0.5, **A_CALL}
     body = logs(
         of_session("claude_code.user_prompt", prompt="Fix it"),
@@ -464,7 +464,7 @@ def test_what_spans_and_logs_both_tell_is_counted_once(as_person, operator):
     assert str(run.meters.cost_usd) == "0.500000"
 
 
-def test_a_call_stands_at_the_turn_of_its_agent_that_it_led_to(as_person, operator):
+def test_a_model_call_is_attached_to_the_turn_it_led_to(as_person, operator):
     def acts(who):
         return {"gen_ai.conversation.id": "c1", "gen_ai.agent.name": who}
 
@@ -527,7 +527,7 @@ def test_a_call_is_shown_once_at_a_tool_that_was_proposed_and_then_ran(as_person
     assert float(run.meters.cost_usd) == 0.5
 
 
-def test_more_turns_than_a_recording_has_are_counted_and_not_taken(as_person, operator):
+def test_turns_past_a_recordings_limit_are_counted_and_dropped(as_person, operator):
     body = a_file(*[turn()] * (sandbox.MAX_TURNS + 5))
 
     response = send(as_person(operator), body)
@@ -536,7 +536,7 @@ def test_more_turns_than_a_recording_has_are_counted_and_not_taken(as_person, op
     assert f"this one has {sandbox.MAX_TURNS + 5}" in response.json()["detail"]
 
 
-def test_an_export_of_more_requests_than_records_are_read_is_given_up_on(as_person, operator):
+def test_an_export_with_too_many_requests_is_refused(as_person, operator):
     response = send(as_person(operator), b'{"resourceSpans":[]}\n' * (MAX_RECORDS + 1))
 
     assert response.status_code == 400, response.content
@@ -550,7 +550,7 @@ def test_an_export_of_more_requests_than_records_are_read_is_given_up_on(as_pers
         ("[DO] look(at=b'x')\n[SEE] fog\n", "at=b'x'"),
     ],
 )
-def test_arguments_that_json_does_not_have_are_a_text(as_person, operator, call, given):
+def test_arguments_that_are_not_json_become_a_text(as_person, operator, call, given):
     response = send(as_person(operator), call.encode() * 3, name="walk.log")
 
     assert response.status_code == 201, response.content

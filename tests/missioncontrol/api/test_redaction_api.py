@@ -45,7 +45,7 @@ def test_an_owner_sets_rules_and_the_audit_log_says_so(project, as_person, owner
     assert '"what":"redact_rules"' in payload
 
 
-def test_a_rule_that_cannot_be_meant_changes_nothing(project, as_person, owner):
+def test_an_invalid_rule_changes_nothing(project, as_person, owner):
     answer = change(as_person(owner), project, ["K-######", "a*b*"])
 
     assert (answer.status_code, answer.json()["field"]) == (400, "redact_rules")
@@ -53,7 +53,7 @@ def test_a_rule_that_cannot_be_meant_changes_nothing(project, as_person, owner):
     assert project.redact_rules == []
 
 
-def test_only_an_owner_tries_rules(project, as_person, operator, stranger):
+def test_only_an_owner_previews_rules(project, as_person, operator, stranger):
     assert look(as_person(operator), project, "K-######").status_code == 403
     assert look(as_person(stranger), project, "K-######").status_code == 404
 
@@ -111,7 +111,7 @@ def args_of(customer):
     return {"command": f"refund {customer}"}
 
 
-def test_what_is_kept_of_telemetry_is_masked_before_it_is_cut(project):
+def test_stored_telemetry_is_masked_before_it_is_shortened(project):
     own = ruled(project).redaction
 
     text = stored_attributes({"acme.note": "x" * (MAX_STORED_CHARS - 5) + " " + CUSTOMER}, own)[

@@ -252,7 +252,7 @@ def may(role, write):
 
 @pytest.mark.parametrize("role", ["owner", "operator", "viewer"])
 @pytest.mark.parametrize("write", sorted(WRITES))
-def test_a_write_is_taken_from_its_roles_alone(role, write, ask, as_person, request):
+def test_a_write_is_accepted_only_from_its_roles(role, write, ask, as_person, request):
     status = ask(as_person(request.getfixturevalue(role)), *write).status_code
 
     refused = status in {401, 403, 404}
@@ -261,7 +261,7 @@ def test_a_write_is_taken_from_its_roles_alone(role, write, ask, as_person, requ
 
 @pytest.mark.parametrize("role", ["owner", "operator", "viewer"])
 @pytest.mark.parametrize("path", READS)
-def test_a_read_is_answered_to_its_roles_alone(role, path, ask, as_person, request):
+def test_a_read_is_answered_only_to_its_roles(role, path, ask, as_person, request):
     response = ask(as_person(request.getfixturevalue(role)), "get", path)
 
     is_theirs = path in MEMBERS_READ or (path not in AGENTS_READ and role == "owner")

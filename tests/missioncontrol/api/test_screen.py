@@ -47,7 +47,7 @@ def links(client, path, language="en-GB,en;q=0.9"):
     return re.findall(r'<link rel="([^"]+)".*? media="([^"]+)" crossorigin href="([^"]+)">', text)
 
 
-def test_a_screen_s_code_styles_and_texts_are_named(built, client):
+def test_the_page_preloads_a_screens_code_styles_and_texts(built, client):
     assert links(client, "/history") == [
         ("modulepreload", "all", "/assets/History-1.js"),
         ("preload", "all", "/assets/History-1.css"),
@@ -55,12 +55,12 @@ def test_a_screen_s_code_styles_and_texts_are_named(built, client):
     ]
 
 
-def test_the_texts_are_those_that_the_browser_asks_for_first_and_can_be_had(built, client):
+def test_preloaded_texts_are_in_the_first_accepted_language_that_exists(built, client):
     named = [address for _, _, address in links(client, "/history", "fr, de-CH;q=0.8, en;q=0.5")]
     assert named == ["/assets/History-1.js", "/assets/history-de.js"]
 
 
-def test_a_screen_that_phones_have_their_own_of_is_chosen_by_the_size(built, client):
+def test_a_screen_with_a_phone_layout_is_chosen_by_media_query(built, client):
     assert links(client, "/runs/01a213b8/turns/4", "de") == [
         ("modulepreload", DESKTOP_MEDIA, "/assets/Run-1.js"),
         ("modulepreload", PHONE_MEDIA, "/assets/RunOnPhone-1.js"),
@@ -84,16 +84,16 @@ def asked_ahead(client, path, **headers):
         ("/costs", "costs/account/?range=day&amp;group_by=agent"),
     ],
 )
-def test_what_a_screen_asks_first_is_asked_with_the_page(path, answer, built, client):
+def test_a_screens_first_api_request_is_preloaded_with_the_page(path, answer, built, client):
     assert asked_ahead(client, path) == [f"/api/v1/{answer}"]
 
 
 @pytest.mark.parametrize("path", ["/history", "/costs?range=week", "/runs/x", '/runs/"><script>'])
-def test_what_the_address_does_not_tell_is_not_guessed(path, built, client):
+def test_nothing_is_preloaded_that_the_address_does_not_name(path, built, client):
     assert asked_ahead(client, path) == []
 
 
-def test_the_copy_of_the_service_worker_asks_for_nothing_of_a_screen(built, client):
+def test_the_service_workers_copy_preloads_nothing(built, client):
     of_history = client.get("/history", headers={"Sec-Fetch-Dest": "empty"})
 
     assert of_history.content.decode() == PAGE
@@ -101,7 +101,7 @@ def test_the_copy_of_the_service_worker_asks_for_nothing_of_a_screen(built, clie
     assert asked_ahead(client, "/", **{"Sec-Fetch-Dest": "document"}) == ["/api/v1/boards/"]
 
 
-def test_the_page_is_packed_for_a_browser_that_takes_it(built, client):
+def test_the_page_is_compressed_for_a_browser_that_accepts_gzip(built, client):
     plain = client.get("/history").content
 
     packed = client.get("/history", headers={"Accept-Encoding": "gzip, deflate, br"})
@@ -115,14 +115,14 @@ def test_an_address_without_a_screen_gets_the_page_alone(built, client, path):
     assert client.get(path).content.decode() == PAGE
 
 
-def test_a_build_that_lists_nothing_still_has_its_page(built, client):
+def test_a_build_without_preload_tables_still_serves_its_page(built, client):
     (built / ".vite/preloads.json").unlink()
     (built / ".vite/answers.json").unlink()
     assert client.get("/history").content.decode() == PAGE
     assert client.get("/").content.decode() == PAGE
 
 
-def test_the_page_is_answered_as_it_was_built(built, client):
+def test_the_page_is_served_as_built(built, client):
     page = PAGE.replace("Mission", "Mißion\r\n").encode()
     (built / "index.html").write_bytes(page)
     assert client.get("/no-such-screen").content == page

@@ -42,7 +42,7 @@ def is_open(secret):
 # --- expiring -------------------------------------------------------------------
 
 
-def test_a_key_is_over_when_it_expires(as_person, owner):
+def test_an_expired_key_is_refused(as_person, owner):
     soon = (now() + timedelta(hours=1)).isoformat()
     made = post(as_person(owner), "keys/", name="ci", expires_at=soon).json()
     assert is_open(made["secret"])
@@ -52,13 +52,13 @@ def test_a_key_is_over_when_it_expires(as_person, owner):
     assert not is_open(made["secret"])
 
 
-def test_a_key_that_would_be_over_at_once_is_refused(as_person, owner):
+def test_a_key_that_has_already_expired_is_refused(as_person, owner):
     refused = post(as_person(owner), "keys/", name="ci", expires_at=NOON.isoformat())
 
     assert (refused.status_code, refused.json()["field"]) == (400, "expires_at")
 
 
-def test_keys_that_are_over_leave_room_for_new_ones(as_person, owner, project):
+def test_expired_keys_do_not_count_against_the_limit(as_person, owner, project):
     for n in range(access.MOST_LIVE):
         accounts.mint_agent_key(project=project, name=str(n), at=NOON, expires_at=NOON)
 
@@ -80,7 +80,7 @@ def test_both_keys_work_while_they_overlap_and_then_the_new_one_alone(as_person,
     assert is_open(new["secret"])
 
 
-def test_without_an_overlap_the_old_key_is_over_at_once(as_person, owner, key):
+def test_without_an_overlap_the_old_key_ends_at_once(as_person, owner, key):
     post(as_person(owner), f"keys/{key['id']}/rotate/", overlap_hours=0)
 
     assert not is_open(key["secret"])
@@ -95,7 +95,7 @@ def test_each_reaches_the_runs_of_the_other(as_person, owner, key):
     assert sending(key["secret"]).get(f"/api/v1/runs/{after}/").status_code == 200
 
 
-def test_a_rotated_key_is_what_it_was(as_person, owner, project):
+def test_a_rotated_key_keeps_its_settings(as_person, owner, project):
     until = now() + timedelta(days=30)
     old = accounts.mint_agent_key(
         project=project,
@@ -125,7 +125,7 @@ def test_a_rotation_prolongs_no_key(as_person, owner, project):
     assert old.expires_at == until
 
 
-def test_a_key_that_is_over_is_not_rotated(as_person, owner, key):
+def test_an_expired_key_cannot_be_rotated(as_person, owner, key):
     as_person(owner).delete(f"/api/v1/keys/{key['id']}/")
 
     assert post(as_person(owner), f"keys/{key['id']}/rotate/").status_code == 400
@@ -138,7 +138,7 @@ def test_an_overlap_is_a_month_at_most(hours, as_person, owner, key):
     assert (refused.status_code, refused.json()["field"]) == (400, "overlap_hours")
 
 
-def test_who_rotated_a_key_stands_on_the_chain_without_either(as_person, owner, key):
+def test_the_journal_names_who_rotated_a_key_without_the_secrets(as_person, owner, key):
     new = post(as_person(owner), f"keys/{key['id']}/rotate/").json()
 
     assert changes_noted()[-1].startswith(
@@ -164,7 +164,7 @@ def told_uses(client, path):
     return places, {used["name"]: used["is_its_own"] for used in answer["runs"]}
 
 
-def test_a_leaked_key_tells_who_used_it_from_where_and_on_what(as_person, owner, key, project):
+def test_a_keys_uses_show_addresses_programs_and_runs(as_person, owner, key, project):
     post(sending(key["secret"]), "runs/", name="ours")
     run = post(sending(key["secret"], "curl/8.5", "203.0.113.9"), "runs/", name="theirs").json()
     sending(key["secret"], "curl/8.5", "203.0.113.9").get(f"/api/v1/runs/{run['id']}/")
@@ -184,7 +184,7 @@ def test_a_run_that_another_key_opened_is_told_apart(as_person, owner, key, proj
     assert told_uses(as_person(owner), f"keys/{wide.row.id}/")[1] == {"its": False}
 
 
-def test_a_run_that_a_key_does_not_reach_is_none_that_it_was_used_on(as_person, owner, key):
+def test_a_run_out_of_a_keys_reach_is_not_listed_as_used(as_person, owner, key):
     other = post(as_person(owner), "keys/", name="other").json()
     run = post(sending(key["secret"]), "runs/", name="its").json()["id"]
     assert sending(other["secret"]).get(f"/api/v1/runs/{run}/").status_code == 404
@@ -192,7 +192,7 @@ def test_a_run_that_a_key_does_not_reach_is_none_that_it_was_used_on(as_person, 
     assert told_uses(as_person(owner), f"keys/{other['id']}/")[1] == {}
 
 
-def test_a_token_tells_where_it_was_used_to_its_person_alone(as_person, owner, operator):
+def test_a_tokens_uses_are_shown_only_to_its_person(as_person, owner, operator):
     made = post(as_person(owner), "tokens/", name="bot").json()
     sending(made["secret"], "report.py").get("/api/v1/me/")
 
@@ -202,14 +202,14 @@ def test_a_token_tells_where_it_was_used_to_its_person_alone(as_person, owner, o
     assert as_person(operator).get(f"/api/v1/tokens/{made['id']}/uses/").status_code == 404
 
 
-def test_a_use_is_noted_once_a_minute_and_place(key):
+def test_a_use_is_recorded_once_a_minute_per_place(key):
     for _ in range(3):
         post(sending(key["secret"]), "runs/", name="a", key="the same")
 
     assert SecretUse.objects.filter(run=None).count() == 1
 
 
-def test_whoever_changes_its_name_with_each_request_fills_no_table(project):
+def test_a_changing_user_agent_does_not_fill_the_table(project):
     key = accounts.mint_agent_key(project=project, name="k", at=NOON).row
     for n in range(noted.MAX_PLACES + 50):
         use = Usage(secret=AgentKey, id=key.id, address="203.0.113.9", program=f"p{n}")

@@ -42,7 +42,7 @@ def test_a_code_is_exchanged_once_for_a_key_that_opens_runs(as_person, owner, pr
     assert agent.post("/api/v1/runs/", {"name": "a"}, format="json").status_code == 201
 
 
-def test_a_code_is_kept_as_a_hash_and_its_key_says_who_offered_it(as_person, owner):
+def test_a_code_is_stored_as_a_hash_and_its_key_names_who_offered_it(as_person, owner):
     offered = offer(as_person(owner)).json()
     exchange(offered["code"])
 
@@ -50,7 +50,7 @@ def test_a_code_is_kept_as_a_hash_and_its_key_says_who_offered_it(as_person, own
     assert AgentKey.objects.filter(name="codex on desk", created_by="ana").exists()
 
 
-def test_a_code_is_over_after_ten_minutes(as_person, owner):
+def test_a_code_expires_after_ten_minutes(as_person, owner):
     offered = offer(as_person(owner)).json()
     SetupCode.objects.update(expires_at=now() - timedelta(seconds=1))
 
@@ -58,7 +58,7 @@ def test_a_code_is_over_after_ten_minutes(as_person, owner):
     assert AgentKey.objects.filter(name="codex on desk").count() == 0
 
 
-def test_the_board_is_told_when_and_where_its_code_was_used(as_person, owner):
+def test_the_board_learns_when_and_where_its_code_was_used(as_person, owner):
     client = as_person(owner)
     offered = offer(client).json()
     exchange(offered["code"].lower().replace("-", " "))
@@ -70,7 +70,7 @@ def test_the_board_is_told_when_and_where_its_code_was_used(as_person, owner):
     assert "code" not in body
 
 
-def test_the_line_names_this_installations_guard_by_its_absolute_path(as_person, owner):
+def test_the_command_has_the_absolute_path_of_this_installations_guard(as_person, owner):
     assert offer(as_person(owner)).json()["guard"].startswith("/")
 
 
@@ -82,13 +82,13 @@ def test_only_an_owner_offers_codes(as_person, operator, viewer):
     assert [offer(as_person(who)).status_code for who in (operator, viewer)] == [403, 403]
 
 
-def test_codes_cannot_be_tried_without_end():
+def test_code_exchange_attempts_are_limited():
     answers = [exchange("2345-6789-ABCD").status_code for _ in range(6)]
 
     assert answers == [403] * 5 + [429]
 
 
-def test_behind_a_named_proxy_one_strangers_tries_refuse_nobody_else(settings, monkeypatch):
+def test_behind_a_trusted_proxy_one_strangers_attempts_block_nobody_else(settings, monkeypatch):
     monkeypatch.setattr(access, "CODE_EXCHANGE_LIMIT", RateLimit("tries", per_caller=5, total=50))
     settings.TRUSTED_PROXIES = [ip_network("127.0.0.1")]
 

@@ -49,7 +49,7 @@ def look(made, *, image=False):
     return APIClient().get(path + ("image.png" if image else ""))
 
 
-def test_a_run_is_shown_to_who_has_the_link_and_nothing_else(share, run):
+def test_a_link_shows_its_run_and_nothing_else(share, run):
     put(run, a_call("cat the-secret-file"))
 
     page = look(share(run=str(run.id)))
@@ -81,7 +81,7 @@ def test_it_names_who_shared_it_once_they_have_a_name(share, run, operator, name
     assert words in look(share(run=str(run.id))).content.decode()
 
 
-def test_no_index_cache_or_referrer_keeps_it(share, run):
+def test_a_shared_page_is_not_indexed_cached_or_sent_as_referrer(share, run):
     made = share(run=str(run.id))
 
     for answer in (look(made), look(made, image=True)):
@@ -110,7 +110,7 @@ def test_a_preview_finds_the_picture_where_the_page_was_asked_for(share, run, se
     assert f'<meta property="og:image" content="{base}{path}image.png">' in text
 
 
-def test_one_that_shows_nothing_says_so_in_the_browser_s_language(db):
+def test_an_invalid_link_says_so_in_the_browsers_language(db):
     page = APIClient().get("/shared/made-up/", headers={"Accept-Language": "de;q=0.9"})
 
     assert '<html lang="de">' in page.content.decode()
@@ -160,7 +160,7 @@ def test_a_link_that_is_revoked_expired_or_made_up_shows_nothing(share, run, as_
         assert look(made, image=True).status_code == 404
 
 
-def test_it_ends_with_the_right_of_who_made_it(share, run, operator):
+def test_a_link_stops_working_when_its_maker_may_no_longer_share(share, run, operator):
     made = share(run=str(run.id))
 
     Membership.objects.filter(user=operator).update(role="viewer")
@@ -181,7 +181,7 @@ def test_it_shows_nothing_while_the_project_is_archived(share, run, project):
     assert look(made).status_code == 200
 
 
-def test_an_erased_run_is_shown_no_more(share, project):
+def test_an_erased_run_is_no_longer_shown(share, project):
     run = a_run(project)
     made = share(run=str(run.id))
     run.refresh_from_db()
@@ -207,13 +207,13 @@ def test_links_are_listed_without_their_secret_and_are_on_the_record(share, run,
     )
 
 
-def test_its_secret_is_kept_as_a_hash(share, run):
+def test_a_links_secret_is_stored_as_a_hash(share, run):
     secret = share(run=str(run.id))["url"].rstrip("/").rpartition("/")[2]
 
     assert secret not in str(Share.objects.values().get())
 
 
-def test_no_log_holds_it(share, run):
+def test_no_log_contains_a_links_secret(share, run):
     made = share(run=str(run.id))
     record = logging.LogRecord("x", 30, "x", 1, "Too Many Requests: %s", (made["url"],), None)
 
@@ -222,7 +222,7 @@ def test_no_log_holds_it(share, run):
     assert record.getMessage().endswith("/shared/…/")
 
 
-def test_a_viewer_makes_and_revokes_none(share, run, as_person, viewer):
+def test_a_viewer_cannot_make_or_revoke_links(share, run, as_person, viewer):
     made = share(run=str(run.id))
     client = as_person(viewer)
 
@@ -230,7 +230,7 @@ def test_a_viewer_makes_and_revokes_none(share, run, as_person, viewer):
     assert client.delete(f"/api/v1/shares/{made['id']}/").status_code == 403
 
 
-def test_what_is_another_projects_cannot_be_shared(as_person, operator):
+def test_another_projects_content_cannot_be_shared(as_person, operator):
     theirs = a_stuck_run(a_project("elsewhere"))
     client = as_person(operator)
 
@@ -239,13 +239,13 @@ def test_what_is_another_projects_cannot_be_shared(as_person, operator):
 
 
 @pytest.mark.parametrize("asked", [{}, {"week": "2026-11-18", "days": 91}, {"days": 0}])
-def test_one_thing_is_named_and_its_days_are_bounded(asked, as_person, operator):
+def test_a_share_names_one_thing_and_has_a_maximum_lifetime(asked, as_person, operator):
     response = as_person(operator).post("/api/v1/shares/", asked, format="json")
 
     assert response.status_code == 400
 
 
-def test_who_opens_many_is_told_to_wait(share, run, monkeypatch):
+def test_opening_shared_links_is_rate_limited(share, run, monkeypatch):
     made = share(run=str(run.id))
     monkeypatch.setattr(shares, "VISIT_LIMIT", RateLimit("opened", per_caller=1, total=9))
 
@@ -253,7 +253,7 @@ def test_who_opens_many_is_told_to_wait(share, run, monkeypatch):
     assert look(made, image=True).status_code == 429
 
 
-def test_a_link_lives_some_days(share, run):
+def test_a_link_expires_after_its_days(share, run):
     made = share(run=str(run.id), days=30)
     row = Share.objects.get(pk=made["id"])
 
@@ -278,14 +278,14 @@ def test_a_name_of_several_lines_is_drawn_too(share, project):
 
 
 @pytest.mark.parametrize("week", ["9999-12-31", "0001-01-01"])
-def test_a_week_that_no_calendar_of_ours_reaches_is_refused(week, as_person, operator):
+def test_a_week_outside_the_supported_years_is_refused(week, as_person, operator):
     response = as_person(operator).post("/api/v1/shares/", {"week": week}, format="json")
 
     assert (response.status_code, response.json()["field"]) == (400, "week")
 
 
 @pytest.mark.parametrize("lowered", [True, False])
-def test_links_of_who_is_lowered_or_removed_are_revoked_for_good(
+def test_links_of_a_demoted_or_removed_member_are_revoked(
     share, run, as_person, owner, operator, project, lowered
 ):
     made = share(run=str(run.id))

@@ -34,7 +34,7 @@ def boards(client):
     return client.get("/api/v1/boards/").json()["results"]
 
 
-def test_a_board_is_read_as_its_socket_begins(project, run, owner, as_person):
+def test_a_board_equals_the_first_message_of_its_socket(project, run, owner, as_person):
     (board,) = boards(as_person(owner))
 
     assert board["project"] == str(project.id)
@@ -42,13 +42,13 @@ def test_a_board_is_read_as_its_socket_begins(project, run, owner, as_person):
     assert [row["id"] for row in board["snapshot"]["runs"]] == [str(run.id)]
 
 
-def test_a_run_is_read_as_its_socket_begins(run, viewer, as_person):
+def test_a_run_snapshot_equals_the_first_message_of_its_socket(run, viewer, as_person):
     answer = as_person(viewer).get(f"/api/v1/runs/{run.id}/snapshot/").json()
 
     assert answer == as_a_socket_says(rows.run_snapshot(run, at=NOON))
 
 
-def test_nobody_reads_another_ones_board(run, stranger, as_person):
+def test_nobody_reads_another_persons_board(run, stranger, as_person):
     assert str(run.id) not in json.dumps(boards(as_person(stranger)))
     assert as_person(stranger).get(f"/api/v1/runs/{run.id}/snapshot/").status_code == 404
 

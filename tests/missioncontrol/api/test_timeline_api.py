@@ -73,7 +73,7 @@ def test_a_window_of_turns_is_read(read, project, asked, found):
 
 
 @pytest.mark.parametrize("asked", ["seqs=", "seqs=1,x", "seqs=-1", "seqs=" + ",".join("1" * 501)])
-def test_a_window_of_nonsense_is_refused(read, project, asked):
+def test_an_invalid_window_is_refused(read, project, asked):
     read(a_run(project), f"turns/?{asked}", status=400)
 
 
@@ -166,7 +166,7 @@ def test_a_search_for_too_much_is_refused(read, project):
     read(a_run(project), "turns/found/?q=" + "x" * 201, status=400)
 
 
-def test_a_search_goes_back_stride_by_stride_and_says_how_far(read, project, monkeypatch):
+def test_a_search_goes_backwards_in_steps_and_says_how_far(read, project, monkeypatch):
     run = a_run(project)
     fill(run.id, 12_000)
     monkeypatch.setattr("missioncontrol.runs.timeline.SEARCH_SECONDS", -1)
@@ -226,7 +226,7 @@ def test_a_stretch_knows_what_was_spent_before_it(read, project):
 
 
 @pytest.mark.parametrize("asked", ["points=0", "points=601", "points=many", "from_seq=x"])
-def test_a_series_of_nonsense_is_refused(read, project, asked):
+def test_an_invalid_series_is_refused(read, project, asked):
     read(a_run(project), f"series/?{asked}", status=400)
 
 
@@ -234,7 +234,7 @@ def test_a_run_without_turns_has_no_points(read, project):
     assert read(a_run(project), "series/")["points"] == []
 
 
-def test_a_moment_stands_at_the_first_turn_that_was_not_before_it(read, project):
+def test_a_moment_is_placed_at_the_first_turn_not_before_it(read, project):
     run = a_run(project)
     put(run, *[a_call(ts=after(60 * n)) for n in range(9)])
 
@@ -244,7 +244,7 @@ def test_a_moment_stands_at_the_first_turn_that_was_not_before_it(read, project)
     assert [moment["seq"] for moment in found] == [0, 0, 2, 9]
 
 
-def test_a_moment_of_nonsense_is_refused(read, project):
+def test_an_invalid_moment_is_refused(read, project):
     read(a_run(project), "moments/?at=yesterday", status=400)
     read(a_run(project), "moments/?" + "&".join(["at=2026-11-21"] * 101), status=400)
 
@@ -252,7 +252,7 @@ def test_a_moment_of_nonsense_is_refused(read, project):
 # --- who hands on ---------------------------------------------------------------------
 
 
-def test_each_hand_off_tells_what_was_asked_and_what_was_new_since(read, project):
+def test_each_hand_off_shows_what_was_asked_and_what_was_new(read, project):
     run = a_run(project)
     put(
         run,
