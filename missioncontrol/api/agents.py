@@ -205,7 +205,7 @@ async def _directive(
 
 
 async def unreleased_seq(run_id: UUID, control: ControlState, asked_seq: int | None) -> int | None:
-    """Return the turn asked about; None if it was let go while other turns are held."""
+    """Return the turn asked about; None if it was released while other turns are held."""
     if asked_seq is None or not directives.is_in_skipped_range(control, asked_seq):
         return asked_seq
     is_let_go = await dispatcher.read(lambda: directives.still_runs(run_id, asked_seq))

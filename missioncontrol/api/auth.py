@@ -345,7 +345,7 @@ def key_owner_projects(request: Request) -> Container[UUID]:
 
 
 def check_signed_in_session(request: Request) -> None:
-    """Refuse a token: a leaked one must not create another way in, nor lock its person out.
+    """Refuse a token: a leaked one must not create another credential, nor lock its person out.
 
     Raises:
         Forbidden: the caller uses a token, not a browser session.
@@ -357,10 +357,10 @@ def check_signed_in_session(request: Request) -> None:
 def check_fresh_proof(request: Request) -> None:
     """Ask a person who signed in a while ago for a fresh proof, before what would outlast a theft.
 
-    Not asked for a proof: people whose only way in is a link, and tokens.
+    Not asked for a proof: people who sign in only by links, and tokens.
 
     Raises:
-        SignInAgain: names the ways they have.
+        SignInAgain: names the methods they have.
     """
     if request.auth is not None:
         return
@@ -369,7 +369,7 @@ def check_fresh_proof(request: Request) -> None:
         raise SignInAgain(mine)
 
 
-# What creates another way in, or lets somebody in, takes a person at a browser and a fresh proof.
+# What creates another credential, or lets somebody in, takes a person at a browser and a fresh proof.
 FRESH_PROOF = (check_signed_in_session, check_fresh_proof)
 
 

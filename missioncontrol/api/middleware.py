@@ -89,7 +89,7 @@ class SameOriginGZipMiddleware(GZipMiddleware):
     2013). Another site cannot do that by itself: browsers say where a request comes from, and no
     page can forge it. An attacker who opens our pages with guesses in their address, or writes
     guesses as an agent, is slowed by the up to 100 random bytes that Django adds to each answer
-    (Heal the Breach, Palacios and others, IEEE Access 2022): one guess takes hundreds of tries.
+    (Heal the Breach, Palacios and others, IEEE Access 2022): one guess takes hundreds of attempts.
     """
 
     def process_response(

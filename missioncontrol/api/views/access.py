@@ -46,7 +46,7 @@ api = Router()
 T = TypeVar("T")
 MAX_RUNS = 200
 CODE_OFFER_LIMIT = RateLimit("set-up codes offered", per_caller=10, total=100)
-# Codes have 58 bits: at this pace nobody guesses one in the ten minutes it is valid.
+# Codes have 58 bits: at this rate nobody guesses one in the ten minutes it is valid.
 CODE_EXCHANGE_LIMIT = RateLimit("set-up codes", per_caller=20, total=200)
 
 
@@ -217,7 +217,7 @@ def _limit_code_exchange(request: Request) -> None:
     CODE_EXCHANGE_LIMIT.acquire(origin.client_address_of(request), at=now())
 
 
-# Without a session or a key: the code itself proves who asks. The pace is checked before the body
+# Without a session or a key: the code itself proves who asks. The rate is checked before the body
 # is read, so that it holds back guesses whatever they send.
 @api.post("setup-codes/exchange/", status=201, caller=AllowAny, checks=(_limit_code_exchange,))
 def setup_codes_exchange(asked: Exchange) -> ExchangedKey:

@@ -87,11 +87,13 @@ fresh_proof_api = Router(*SESSION_CHECKS, auth.check_fresh_proof)
 @api.get("account/")
 def account_read(user: Person) -> AccountRow:
     """Show your sign-in methods."""
-    # Where links are the only way in, no second factor is ever asked for.
+    # Where people sign in only by links, no second factor is ever asked for.
     rows = credentials.factors_of(user) if settings.SIGN_IN else []
     identity = credentials.identity_of(user)
     return AccountRow(
-        offered=cast(Any, tuple(way for way in SIGN_IN_METHODS if way in settings.SIGN_IN)),
+        offered=cast(
+            Any, tuple(method for method in SIGN_IN_METHODS if method in settings.SIGN_IN)
+        ),
         ways=cast(Any, credentials.methods_of(user)),
         has_password=user.has_usable_password(),
         has_app=any(row.type == credentials.FactorKind.APP for row in rows),
@@ -139,7 +141,7 @@ def account_app_begin(request: Request, user: Person) -> BegunApp:
 def account_app_confirm(request: Request, user: Person, asked: AppCode) -> RecoveryCodes:
     """Activate an authenticator app by its first code; it replaces an earlier one."""
     made = signing_in.confirm_app(request.session, user, asked.code.strip(), at=now())
-    # The session gets a new key whenever a way in changes: a copy of the old cookie becomes
+    # The session gets a new key whenever a sign-in method changes: a copy of the old cookie becomes
     # useless.
     request.session.cycle_key()
     return _recovery_codes(made)
@@ -202,7 +204,7 @@ def account_again(request: Request, user: Person, proof: Proof) -> None:
     """Confirm your identity; for some minutes you may then change keys and members."""
     # Counted apart from names typed at sign-in, which contain no NUL.
     account, here = f"\0proof {user.pk}", origin.client_address_of(request)
-    # Counted before the check, so that simultaneous tries are all counted.
+    # Counted before the check, so that simultaneous attempts are all counted.
     rate_limits.count_sign_in_attempt(account, here, at=now())
     if proof.credential is not None:
         is_proved = credentials.verify_passkey(proof.credential, user=user) is not None
@@ -212,7 +214,7 @@ def account_again(request: Request, user: Person, proof: Proof) -> None:
         is_on = "password" in settings.SIGN_IN and proof.password is not None
         is_proved = is_on and user.check_password(proof.password or "")
     if not is_proved:
-        # The same error for each way: nobody must learn which of them was wrong.
+        # The same error for each method: nobody must learn which of them was wrong.
         raise Forbidden("This does not confirm your identity.")
     rate_limits.clear_sign_in_attempts(account, here)
     request.session.cycle_key()

@@ -62,7 +62,7 @@ def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
             f"week: expected a date such as 2026-11-21, got {asked.week}.", field="week"
         )
     project = auth.resolve_writable_project(request, asked.project)
-    # Last: what is refused for another reason does not count against their pace.
+    # Last: what is refused for another reason does not count against their limit.
     CREATION_LIMIT.acquire(str(person.pk), at=now())
     made = sharing.share(project, asked, by=person, at=now())
     base, is_local = link_base(request)
@@ -168,12 +168,12 @@ def draw_preview(shown: SharedContent) -> bytes:
         foot, tall = (DAYS_FOOT, DAYS_HEIGHT) if shown.has_days else (BARS_FOOT, TURNS_HEIGHT)
         above = 30 if shown.has_days else 0
         pen.text((MARGIN, foot - tall - above - 42), shown.of_bars, INK_3, _font(22, 450))
-        room = (WIDTH - 2 * MARGIN) / shown.slots
+        slot_width = (WIDTH - 2 * MARGIN) / shown.slots
         for place, bar in enumerate(shown.bars):
-            left, top = MARGIN + place * room, foot - round(bar.percent * tall / 100)
-            box = (left, top, left + room - 6, foot)
+            left, top = MARGIN + place * slot_width, foot - round(bar.percent * tall / 100)
+            box = (left, top, left + slot_width - 6, foot)
             pen.rounded_rectangle(box, radius=3, fill=BARS[bar.kind])
-            middle = left + (room - 6) / 2
+            middle = left + (slot_width - 6) / 2
             pen.text((middle, top - 30), bar.spent, INK_2, _font(22, 500), anchor="ma")
             pen.text((middle, foot + 8), bar.day, INK_3, _font(22, 450), anchor="ma")
     x = float(MARGIN)
@@ -203,12 +203,12 @@ def _wrap_lines(pen: ImageDraw.ImageDraw, text: str, font: Font, most: int) -> l
     return [_truncate(pen, line, font, WIDTH - 2 * MARGIN) for line in lines]
 
 
-def _truncate(pen: ImageDraw.ImageDraw, text: str, font: Font, room: float) -> str:
+def _truncate(pen: ImageDraw.ImageDraw, text: str, font: Font, max_width: float) -> str:
     text = " ".join(text[:400].split())  # Pillow measures one line only
-    if pen.textlength(text, font) <= room:
+    if pen.textlength(text, font) <= max_width:
         return text
     # Character by character, because widths differ and a text has at most 400.
-    while text and pen.textlength(f"{text}…", font) > room:
+    while text and pen.textlength(f"{text}…", font) > max_width:
         text = text[:-1]
     return f"{text.rstrip()}…"
 

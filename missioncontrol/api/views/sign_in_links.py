@@ -35,7 +35,7 @@ from missioncontrol.projects import access
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 HOME_PATH = "/"
 DEVICES_PATH = "/settings/devices"
-# Nobody guesses 58 bits at any pace: the total limit only protects the server, and is so high that
+# Nobody guesses 58 bits at any rate: the total limit only protects the server, and is so high that
 # a guesser with a few addresses cannot lock everybody out.
 PAIRING_CODE_LIMIT = RateLimit("pairing codes", per_caller=10, total=6_000)
 SCRIPT_CSRF_COOKIE = "csrftoken"
