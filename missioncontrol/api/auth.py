@@ -369,7 +369,7 @@ def check_fresh_proof(request: Request) -> None:
         raise SignInAgain(mine)
 
 
-# What creates another credential, or lets somebody in, takes a person at a browser and a fresh proof.
+# What creates a credential or lets somebody in takes a person at a browser and a fresh proof.
 FRESH_PROOF = (check_signed_in_session, check_fresh_proof)
 
 

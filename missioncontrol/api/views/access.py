@@ -81,9 +81,9 @@ def keys_list(request: Request, projects: Projects) -> Page[AgentKeyRow]:
 
 
 @api.post("keys/", status=201)
-def keys_make(request: Request, asked: NewAgentKey) -> MadeAgentKey:
+def keys_make(request: Request, body: NewAgentKey) -> MadeAgentKey:
     """Make an agent key; owners only. Its secret is shown in this answer only."""
-    return _make_key(request, auth.resolve_owned_project(request, asked.project), asked)
+    return _make_key(request, auth.resolve_owned_project(request, body.project), body)
 
 
 @api.get("projects/<uuid:project_id>/keys/")
@@ -94,9 +94,9 @@ def projects_keys_list(request: Request, project_id: UUID) -> Page[AgentKeyRow]:
 
 
 @api.post("projects/<uuid:project_id>/keys/", status=201)
-def projects_keys_make(request: Request, project_id: UUID, asked: NewAgentKey) -> MadeAgentKey:
+def projects_keys_make(request: Request, project_id: UUID, body: NewAgentKey) -> MadeAgentKey:
     """Make an agent key for this project; owners only. Its secret is shown in this answer only."""
-    return _make_key(request, auth.resolve_owned_project(request, project_id), asked)
+    return _make_key(request, auth.resolve_owned_project(request, project_id), body)
 
 
 @api.delete("keys/<uuid:key_id>/")
@@ -111,12 +111,12 @@ def keys_revoke(request: Request, key_id: UUID, by: By) -> None:
 
 
 @api.post("keys/<uuid:key_id>/rotate/", status=201, checks=auth.FRESH_PROOF)
-def keys_rotate(request: Request, key_id: UUID, asked: Rotation, by: By) -> MadeAgentKey:
+def keys_rotate(request: Request, key_id: UUID, body: Rotation, by: By) -> MadeAgentKey:
     """Rotate a key: make its replacement; owners only. Both work for a while."""
     made = access.rotate_agent_key(
         key_id,
         projects=auth.key_owner_projects(request),
-        overlap=timedelta(hours=asked.overlap_hours),
+        overlap=timedelta(hours=body.overlap_hours),
         by=by,
         at=now(),
     )
@@ -165,11 +165,11 @@ def tokens_list(request: Request, person: Person) -> Page[TokenRow]:
 
 
 @api.post("tokens/", status=201, checks=auth.FRESH_PROOF)
-def tokens_make(request: Request, asked: NewToken, person: Person, by: By) -> MadeToken:
+def tokens_make(request: Request, body: NewToken, person: Person, by: By) -> MadeToken:
     """Make a personal token; needs a signed-in session. Its secret is shown in this answer only."""
-    if asked.project:
-        auth.check_member(request, asked.project)
-    made = access.make_token(person, asked, by=by, at=now())
+    if body.project:
+        auth.check_member(request, body.project)
+    made = access.make_token(person, body, by=by, at=now())
     return _secret_row(MadeToken, made.row, secret=made.secret)
 
 
@@ -189,9 +189,9 @@ def sessions_end_others(request: Request, person: Person, by: By) -> None:
 
 
 @api.post("setup-codes/", status=201, checks=(auth.check_signed_in_session,))
-def setup_codes_offer(request: Request, asked: NewSetupCode, by: By) -> MadeSetupCode:
+def setup_codes_offer(request: Request, body: NewSetupCode, by: By) -> MadeSetupCode:
     """Make a set-up code for one agent key, usable once within ten minutes; owners only."""
-    project = auth.resolve_owned_project(request, asked.project)
+    project = auth.resolve_owned_project(request, body.project)
     auth.check_fresh_proof(request)
     CODE_OFFER_LIMIT.acquire(str(request.user.pk), at=now())
     made = services.create_setup_code(Project.objects.get(pk=project), by=by, at=now())
@@ -220,18 +220,18 @@ def _limit_code_exchange(request: Request) -> None:
 # Without a session or a key: the code itself proves who asks. The rate is checked before the body
 # is read, so that it holds back guesses whatever they send.
 @api.post("setup-codes/exchange/", status=201, caller=AllowAny, checks=(_limit_code_exchange,))
-def setup_codes_exchange(asked: Exchange) -> ExchangedKey:
+def setup_codes_exchange(body: Exchange) -> ExchangedKey:
     """Exchange a code for an agent key; its secret is shown in this answer only."""
-    made = access.exchange_code(asked.code, name=asked.name, machine=asked.on, at=now())
+    made = access.exchange_code(body.code, name=body.name, machine=body.on, at=now())
     return ExchangedKey(key=made.secret, project=made.row.project_id)
 
 
-def _make_key(request: Request, project: UUID, asked: NewAgentKey) -> MadeAgentKey:
+def _make_key(request: Request, project: UUID, body: NewAgentKey) -> MadeAgentKey:
     auth.check_signed_in_session(request)
     auth.check_fresh_proof(request)
     # Checked again under the project's lock: an owner who lost the role meanwhile makes no key.
     with auth.locked_as_owner(request, project, auth.KEYS_NEED_OWNER):
-        made = access.make_agent_key(project, asked, by=auth.name_of(request), at=now())
+        made = access.make_agent_key(project, body, by=auth.name_of(request), at=now())
     return _secret_row(MadeAgentKey, made.row, secret=made.secret)
 
 

@@ -114,9 +114,9 @@ def account_read(user: Person) -> AccountRow:
 
 
 @fresh_proof_api.post("account/password/", checks=(check_passwords_offered,))
-def account_password_set(request: Request, user: Person, asked: NewPassword) -> None:
+def account_password_set(request: Request, user: Person, body: NewPassword) -> None:
     """Set or change your password; your other sessions end."""
-    signing_in.set_password(user, asked.password, at=now())
+    signing_in.set_password(user, body.password, at=now())
     # Otherwise this session would end with the others: it holds the old password's hash.
     update_session_auth_hash(cast(Any, request), user)
 
@@ -138,9 +138,9 @@ def account_app_begin(request: Request, user: Person) -> BegunApp:
 
 
 @fresh_proof_api.post("account/app/", status=201)
-def account_app_confirm(request: Request, user: Person, asked: AppCode) -> RecoveryCodes:
+def account_app_confirm(request: Request, user: Person, body: AppCode) -> RecoveryCodes:
     """Activate an authenticator app by its first code; it replaces an earlier one."""
-    made = signing_in.confirm_app(request.session, user, asked.code.strip(), at=now())
+    made = signing_in.confirm_app(request.session, user, body.code.strip(), at=now())
     # The session gets a new key whenever a sign-in method changes: a copy of the old cookie becomes
     # useless.
     request.session.cycle_key()
@@ -161,9 +161,9 @@ def account_passkeys_begin(user: Person) -> PasskeyOptions:
 
 
 @fresh_proof_api.post("account/passkeys/", status=201)
-def account_passkeys_add(request: Request, user: Person, asked: NewPasskey) -> RecoveryCodes:
+def account_passkeys_add(request: Request, user: Person, body: NewPasskey) -> RecoveryCodes:
     """Register a passkey that your browser made."""
-    made = signing_in.add_passkey(user, asked.name, asked.credential, at=now())
+    made = signing_in.add_passkey(user, body.name, body.credential, at=now())
     request.session.cycle_key()
     return _recovery_codes(made)
 

@@ -84,12 +84,12 @@ def channels_list(projects: Projects) -> list[ChannelRow]:
 
 
 @api.post("channels/", status=201)
-def channels_add(request: Request, asked: NewChannel, by: By) -> ChannelRow:
+def channels_add(request: Request, body: NewChannel, by: By) -> ChannelRow:
     """Add a channel; owners only."""
-    project = auth.resolve_writable_project(request, asked.project)
+    project = auth.resolve_writable_project(request, body.project)
     # A person could add an address of their own, which would be sent every card.
     _check_owns(request, project)
-    return channels.show_channel(channels.add_channel(project, asked, by=by, at=now()))
+    return channels.show_channel(channels.add_channel(project, body, by=by, at=now()))
 
 
 @api.get("channels/<uuid:channel_id>/")
@@ -100,10 +100,10 @@ def channels_read(channel: FoundChannel) -> ChannelRow:
 
 
 @api.patch("channels/<uuid:channel_id>/")
-def channels_change(channel: OwnedChannel, asked: ChannelPatch, by: By) -> ChannelRow:
+def channels_change(channel: OwnedChannel, body: ChannelPatch, by: By) -> ChannelRow:
     """Change a channel; owners only."""
     # An empty text is a change: it ends quiet hours.
-    changes = changes_in(asked)
+    changes = changes_in(body)
     return channels.show_channel(channels.change_channel(channel, changes, by=by, at=now()))
 
 

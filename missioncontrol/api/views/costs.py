@@ -66,8 +66,8 @@ def _compute_account(
     # An account needs a time zone and a day, and a project provides both.
     if not projects:
         raise NotFound("The project")
-    asked = Asked(kind=range_, day=day, group_by=group_by, agent=agent, model=model)
-    return accounting.account(projects, asked, at=now())
+    query = Asked(kind=range_, day=day, group_by=group_by, agent=agent, model=model)
+    return accounting.account(projects, query, at=now())
 
 
 def _find_report(report_id: UUID, projects: ReadableProjects) -> Report:
@@ -151,10 +151,10 @@ def prices_list(project: FoundProject) -> list[PriceRow]:
 
 
 @api.post("projects/<uuid:project_id>/prices/", checks=OWNER_CHECKS)
-def prices_set(project_id: UUID, asked: NewPrice, by: By) -> PriceSet:
+def prices_set(project_id: UUID, body: NewPrice, by: By) -> PriceSet:
     """Set a model's price and apply it to its unpriced calls; owners only."""
     # Calls without a price are counted with it at once, against budgets too.
-    model, table = check_price(asked.model, asdict(asked))
+    model, table = check_price(body.model, asdict(body))
     return set_price(project_id, model, table, by=by, at=now())
 
 

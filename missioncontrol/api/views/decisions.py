@@ -66,19 +66,19 @@ def allowlist_list(request: Request, projects: Projects) -> Page[AllowlistRow]:
 
 
 @api.post("allowlist/", status=201)
-def allowlist_add(request: Request, asked: NewAllowlistEntry, by: By) -> AllowlistRow:
+def allowlist_add(request: Request, body: NewAllowlistEntry, by: By) -> AllowlistRow:
     """Add an entry."""
-    project = auth.resolve_writable_project(request, asked.project)
-    return rows.allowlist_row(allowlist.add_entry(project, asked, by=by, at=now()))
+    project = auth.resolve_writable_project(request, body.project)
+    return rows.allowlist_row(allowlist.add_entry(project, body, by=by, at=now()))
 
 
 @api.post("allowlist/preview/")
-def allowlist_preview(request: Request, asked: NewAllowlistEntry) -> AllowlistPreview:
+def allowlist_preview(request: Request, body: NewAllowlistEntry) -> AllowlistPreview:
     """Preview what an entry would have matched; none is made. POST keeps calls out of URLs."""
-    project = auth.resolve_writable_project(request, asked.project)
-    scope = Scope(project=project, run=asked.run, agent=asked.agent)
+    project = auth.resolve_writable_project(request, body.project)
+    scope = Scope(project=project, run=body.run, agent=body.agent)
     # Read as the entry would be, so that a pattern refused there is refused here too.
-    pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
+    pattern = AllowPattern(pattern=body.pattern, match=body.match)
     return preview_entry(scope, pattern, at=now())
 
 

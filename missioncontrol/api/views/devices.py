@@ -99,18 +99,18 @@ def devices_reach(request: Request) -> Reach:
 
 
 @api.patch("devices/reach/", checks=(auth.check_signed_in_session, check_may_open))
-def devices_open(request: Request, asked: ReachPatch, person: Person, by: By) -> Reach:
+def devices_open(request: Request, body: ReachPatch, person: Person, by: By) -> Reach:
     """Turn HTTPS for this machine's local network on or off; owners only."""
     # If the operator chose how phones get in, a page must not open another way.
     if not _can_open_https():
         raise Unavailable("The command that started this installation sets how phones reach it.")
     # Closing needs no proof, because it removes a way in.
-    if asked.is_open:
+    if body.is_open:
         auth.check_fresh_proof(request)
     # Opening and closing restarts a listener, so it must not follow every tap.
     PHONE_ACCESS_LIMIT.acquire(str(person.pk), at=now())
-    extras.request_phone(settings.DATA_DIR, on=asked.is_open)
-    access.record_phones(person, on=asked.is_open, by=by, at=now())
+    extras.request_phone(settings.DATA_DIR, on=body.is_open)
+    access.record_phones(person, on=body.is_open, by=by, at=now())
     return _show_reach(request)
 
 
@@ -127,10 +127,10 @@ def devices_certificate() -> HttpResponse:
 
 @api.patch("devices/<uuid:device_id>/")
 def devices_change(
-    browser: FoundBrowser, asked: DevicePatch, person: Person, by: By, this: RequestingBrowser
+    browser: FoundBrowser, body: DevicePatch, person: Person, by: By, this: RequestingBrowser
 ) -> DeviceRow:
     """Rename a browser, or change how it receives pushes."""
-    access.change_device(browser, changes_in(asked), by=by, at=now())
+    access.change_device(browser, changes_in(body), by=by, at=now())
     # Read again, because its push may have changed with it.
     return _browser_row(_find_browser(browser.id, person), this)
 
@@ -142,19 +142,19 @@ def devices_sign_out(browser: FoundBrowser, by: By) -> None:
 
 
 @api.post("devices/this/push/", status=201)
-def devices_subscribe(browser: RequestingBrowser, asked: NewPush, person: Person) -> DeviceRow:
+def devices_subscribe(browser: RequestingBrowser, body: NewPush, person: Person) -> DeviceRow:
     """Subscribe the requesting browser to pushes."""
     if browser is None:
         raise InvalidRequest("Only a signed-in browser can receive pushes, not a token.")
     # A phone's own name says more than its type, which is all that its User-Agent contains.
-    if asked.name and browser.name in {"Android", "iPhone", "iPad"}:
-        sessions.rename_browser(browser, asked.name)
+    if body.name and browser.name in {"Android", "iPhone", "iPad"}:
+        sessions.rename_browser(browser, body.name)
     # An error, because the browser would otherwise show a switch that does nothing.
     if not settings.VAPID_PRIVATE_KEY:
         raise Unavailable(str(vapid.NoKey()))
     # Only the first is recorded: a browser renews its subscription by itself.
     is_first = _device_of(browser) is None
-    devices.subscribe(browser, asked, at=now())
+    devices.subscribe(browser, body, at=now())
     if is_first:
         access.record_push(browser, on=True, at=now())
     return _browser_row(_find_browser(browser.id, person), browser)

@@ -106,9 +106,9 @@ class DayBudget:
     "instance/budget/",
     checks=(auth.check_signed_in_session, check_may_set_budget, auth.check_fresh_proof),
 )
-def instance_budget(asked: DayBudget, by: By) -> OrganisationBudget:
+def instance_budget(body: DayBudget, by: By) -> OrganisationBudget:
     """Set or remove the daily budget of all projects together; owners only."""
-    organisation.set_day_budget(asked.day_usd, by=by, at=now())
+    organisation.set_day_budget(body.day_usd, by=by, at=now())
     return organisation.show_day_budget(at=now())
 
 
@@ -322,8 +322,8 @@ def is_database_ready() -> bool:
 
 def is_broker_ready() -> bool:
     """Have the broker accept a write: a full one or a replica answers, but carries no task."""
-    with Redis.from_url(settings.BROKER_URL, socket_connect_timeout=1, socket_timeout=1) as asked:
-        return bool(asked.set(f"{settings.BROKER_PREFIX}-ready", "1", ex=60))
+    with Redis.from_url(settings.BROKER_URL, socket_connect_timeout=1, socket_timeout=1) as client:
+        return bool(client.set(f"{settings.BROKER_PREFIX}-ready", "1", ex=60))
 
 
 def is_worker_ready() -> bool:

@@ -76,10 +76,10 @@ def members_list(request: Request, project_id: UUID) -> list[MemberRow]:
 
 @api.patch("projects/<uuid:project_id>/members/<int:user_id>/", checks=PROVED_OWNER_CHECKS)
 def members_change(
-    request: Request, project_id: UUID, user_id: int, asked: MemberPatch, by: Person
+    request: Request, project_id: UUID, user_id: int, body: MemberPatch, by: Person
 ) -> MemberRow:
     """Change a member's role; owners only. It applies from their next request."""
-    role, at = asked.role, now()
+    role, at = body.role, now()
     # In one transaction: nobody who lost a role goes on sharing with it.
     with transaction.atomic():
         members.change_role(project_id, user_id, role, by=by, at=at)
@@ -122,18 +122,18 @@ def invitations_list(request: Request, project_id: UUID) -> Page[InvitationRow]:
 
 @api.post("projects/<uuid:project_id>/invitations/", status=201, checks=PROVED_OWNER_CHECKS)
 def invitations_make(
-    request: Request, project_id: UUID, asked: NewInvitation, by: Person
+    request: Request, project_id: UUID, body: NewInvitation, by: Person
 ) -> MadeInvitation:
     """Make an invitation link that works once; owners only. It is in this answer only."""
     at = now()
     INVITATION_LIMIT.acquire(str(by.pk), at=at)
     made = members.invite(
         project_id,
-        role=asked.role,
-        note=asked.note,
+        role=body.role,
+        note=body.note,
         by=by,
         at=at,
-        expires_at=asked.expires_at or at + members.INVITATION_LIFE,
+        expires_at=body.expires_at or at + members.INVITATION_LIFE,
     )
     base, is_local = link_base(request)
     # After the `#`: a browser sends that part to no server, so no log contains the secret.
@@ -158,13 +158,13 @@ def joining_rules_list(request: Request, project_id: UUID) -> Page[JoiningRuleRo
 
 # Such a rule outlives the person who made it, so it requires a person with a fresh proof.
 @api.post("projects/<uuid:project_id>/joining-rules/", status=201, checks=PROVED_OWNER_CHECKS)
-def joining_rules_add(project_id: UUID, asked: NewJoiningRule, owner: Person) -> JoiningRuleRow:
+def joining_rules_add(project_id: UUID, body: NewJoiningRule, owner: Person) -> JoiningRuleRow:
     """Add a rule that admits people who sign in through the identity provider; owners only."""
     # Without a provider the rule would admit nobody, and look as if it did.
     if settings.OIDC is None:
         raise NotFound("An identity provider")
     rule = signing_in.add_rule(
-        project_id, by=asked.by, value=asked.value, role=asked.role, owner=owner, at=now()
+        project_id, by=body.by, value=body.value, role=body.role, owner=owner, at=now()
     )
     return row_of(JoiningRuleRow, rule)
 

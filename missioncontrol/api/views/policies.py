@@ -68,17 +68,17 @@ def policies_read(project: FoundProject, number: int) -> PolicyVersionRow:
 
 
 @api.post("projects/<uuid:project_id>/policies/check/")
-def policies_check(asked: PolicyToCheck, project: FoundProject) -> PolicyCheck:
+def policies_check(body: PolicyToCheck, project: FoundProject) -> PolicyCheck:
     """Check a policy: its errors, or what it would change; nothing is saved."""
-    return policies.check_policy(asked.policy, project=project)
+    return policies.check_policy(body.policy, project=project)
 
 
 @api.get("projects/<uuid:project_id>/policies/scores/")
 def policies_scores(project: FoundProject, days: int | None) -> PolicyScores:
     """Show the highest stuck score of each recent run, and what people answered."""
     # Limited, not refused: for a range that is too long, the newest part is shown.
-    asked = DEFAULT_DAYS if days is None else min(max(days, 1), MAX_DAYS)
-    return scores.scores_of(project, days=asked, at=now())
+    days = DEFAULT_DAYS if days is None else min(max(days, 1), MAX_DAYS)
+    return scores.scores_of(project, days=days, at=now())
 
 
 @api.get("backtest/")
@@ -90,10 +90,10 @@ def backtests_list(request: Request, projects: Projects) -> Page[BacktestRow]:
 
 
 @api.post("backtest/", status=202)
-def backtests_ask(request: Request, asked: NewBacktest, by: By) -> BacktestRow:
+def backtests_ask(request: Request, body: NewBacktest, by: By) -> BacktestRow:
     """Replay recorded runs under a proposed policy and the current one; answers at once."""
-    project = Project.objects.get(pk=auth.resolve_writable_project(request, asked.project))
-    backtest = backtests.request_backtest(project, asked, by=by, at=now())
+    project = Project.objects.get(pk=auth.resolve_writable_project(request, body.project))
+    backtest = backtests.request_backtest(project, body, by=by, at=now())
     # In a worker, because recorded turns are judged twice, under both policies.
     enqueue(tasks.backtest.name, str(backtest.id))
     return backtests.backtest_row(backtest)

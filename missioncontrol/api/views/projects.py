@@ -113,10 +113,10 @@ def projects_list(request: Request) -> list[ProjectRow]:
 
 # Otherwise a viewer of one project could fill the server with others.
 @api.post("projects/", status=201, checks=(check_may_make,))
-def projects_make(request: Request, asked: NewProject, person: Person) -> ProjectRow:
+def projects_make(request: Request, body: NewProject, person: Person) -> ProjectRow:
     """Make a project and become its owner; for people who own a project already."""
     CREATION_LIMIT.acquire(str(person.pk), at=now())
-    made = rules.make_project(name=asked.name, owner=person, mode=asked.mode, at=now())
+    made = rules.make_project(name=body.name, owner=person, mode=body.mode, at=now())
     return find_project(request, made.id)
 
 
@@ -128,13 +128,13 @@ def projects_read(request: Request, project_id: UUID) -> ProjectRow:
 
 @api.patch("projects/<uuid:project_id>/")
 def projects_change(
-    request: Request, project_id: UUID, asked: ProjectPatch, person: Person, by: By
+    request: Request, project_id: UUID, body: ProjectPatch, person: Person, by: By
 ) -> ProjectRow:
     """Change a project's settings, or archive it; owners only."""
-    even_archived = asked.archived is False
+    even_archived = body.archived is False
     # An archived project can only be restored; nothing else of it changes.
     auth.check_owner(request, project_id, OWNER_REFUSAL, even_archived=even_archived)
-    changes = _read_changes(asked)
+    changes = _read_changes(body)
     # Switching it off too: that admits people without a second factor.
     if changes.get("second_factor") is not None:
         auth.check_signed_in_session(request)
@@ -154,9 +154,9 @@ def projects_change(
 @api.post(
     "projects/<uuid:project_id>/redaction/preview/", checks=(auth.require_owner(OWNER_REFUSAL),)
 )
-def projects_redaction_preview(project_id: UUID, asked: RedactRules) -> RedactionPreview:
+def projects_redaction_preview(project_id: UUID, body: RedactRules) -> RedactionPreview:
     """Preview what masking rules would have masked; nothing is saved. Owners only."""
-    return preview_redaction(project_id, read_rules(asked.rules), at=now())
+    return preview_redaction(project_id, read_rules(body.rules), at=now())
 
 
 @api.get("projects/<uuid:project_id>/controller-secret/", checks=SECRET_CHECKS)
@@ -186,9 +186,9 @@ def me(request: Request, person: Person, name: By) -> Me:
 
 
 @api.patch("me/", checks=(auth.check_signed_in_session,))
-def me_change(request: Request, asked: MePatch, person: Person) -> User:
+def me_change(request: Request, body: MePatch, person: Person) -> User:
     """Change your name; existing audit log entries keep the old one."""
-    members.rename_person(person, asked.name, at=now())
+    members.rename_person(person, body.name, at=now())
     return User(id=str(person.pk), name=auth.name_of(request))
 
 
@@ -267,8 +267,8 @@ def find_project(request: Request, project_id: UUID) -> ProjectRow:
     return rows[0]
 
 
-def _read_changes(asked: ProjectPatch) -> dict[str, Any]:
-    changes = changes_in(asked)
+def _read_changes(body: ProjectPatch) -> dict[str, Any]:
+    changes = changes_in(body)
     note, seen = changes.pop("policy_note"), changes.pop("policy_version", None)
     if "name" in changes:
         changes["name"] = clean_name(changes["name"])

@@ -193,11 +193,11 @@ def views_list(request: Request, person: Person, projects: Projects) -> Page[Sav
 
 
 @api.post("views/", status=201)
-def views_save(request: Request, asked: NewView, person: Person, by: By) -> SavedViewRow:
+def views_save(request: Request, body: NewView, person: Person, by: By) -> SavedViewRow:
     """Save a search; the same name replaces the earlier one."""
-    project = auth.resolve_project(request, asked.project)
+    project = auth.resolve_project(request, body.project)
     kept = saved_views.save_view(
-        user=person, project=project, name=asked.name, q=asked.q, by=by, at=now()
+        user=person, project=project, name=body.name, q=body.q, by=by, at=now()
     )
     return row_of(SavedViewRow, kept)
 
@@ -209,25 +209,25 @@ def views_remove(view_id: UUID, person: Person, by: By) -> None:
 
 
 @api.post("runs/", caller=auth.IsAgent)
-def runs_open(request: Request, caller: Agent, asked: OpenRun, by: By) -> tuple[RunRow, bool]:
+def runs_open(request: Request, caller: Agent, body: OpenRun, by: By) -> tuple[RunRow, bool]:
     """Open a run; repeating the same key answers 200 with the same run."""
     at = now()
     # A policy or a budget that could not be obeyed is refused before it is stored.
-    if asked.policy is not None:
-        policy = upgrade_policy(asked.policy)
+    if body.policy is not None:
+        policy = upgrade_policy(body.policy)
         Policy.from_mapping(policy)
         check_installed(policy)
-        asked = replace(asked, policy=policy)
-    Budget.from_mapping(asked.budget)
+        body = replace(body, policy=policy)
+    Budget.from_mapping(body.budget)
     project = Project.objects.get(pk=caller.project)
-    run, is_new = open_run(project, asked, by=by, at=at, opener=caller)
+    run, is_new = open_run(project, body, by=by, at=at, opener=caller)
     # Only now, because opening has checked that the key reaches the run.
     auth.record_key_use(request, run.id)
     # Telemetry may have opened it before its agent did, or an agent reports more the second time.
     if run.source == Source.TELEMETRY or (
-        asked.capabilities and not is_new and not caller.reports_only
+        body.capabilities and not is_new and not caller.reports_only
     ):
-        capabilities = REPORTING_CAPABILITIES if caller.reports_only else asked.capabilities
+        capabilities = REPORTING_CAPABILITIES if caller.reports_only else body.capabilities
         run = sessions.store_capabilities(run.id, capabilities, at=at)
     return run_row(run, at=at), is_new
 
@@ -239,41 +239,41 @@ def runs_read(run: FoundRun) -> RunRow:
 
 
 @api.patch("runs/<uuid:run_id>/", caller=auth.IsPersonOrAgent)
-def runs_change(request: Request, asked: RunPatch, run_id: UUID) -> RunRow:
+def runs_change(request: Request, body: RunPatch, run_id: UUID) -> RunRow:
     """Report the run's end or new capabilities (agent), or set its mode (person)."""
     auth.check_reach(request, run_id)
     is_agent = isinstance(request.user, KeyHolder)
-    return (_report_change if is_agent else _set_mode)(request, run_id, asked, at=now())
+    return (_report_change if is_agent else _set_mode)(request, run_id, body, at=now())
 
 
-def _report_change(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) -> RunRow:
-    if asked.capabilities is not None:
+def _report_change(request: Request, run_id: UUID, body: RunPatch, *, at: datetime) -> RunRow:
+    if body.capabilities is not None:
         auth.check_not_reports_only(request)
     # An empty change would look like a success.
-    if asked.capabilities is None and asked.status is None and asked.parent is None:
+    if body.capabilities is None and body.status is None and body.parent is None:
         raise InvalidRequest("status: an agent sends completed or failed.", field="status")
     projects, by = auth.projects_of(request), auth.name_of(request)
     run = selectors.find_run(run_id, projects=projects)
-    if asked.capabilities is not None:
-        run = sessions.store_capabilities(run.id, asked.capabilities, at=at)
-    if asked.parent is not None:
+    if body.capabilities is not None:
+        run = sessions.store_capabilities(run.id, body.capabilities, at=at)
+    if body.parent is not None:
         run = trees.link_run(
-            run_id, asked.parent, relation=asked.relation, projects=projects, by=by, at=at
+            run_id, body.parent, relation=body.relation, projects=projects, by=by, at=at
         )
     # The end last: a run that has ended learns nothing more, and gets no parent.
-    if asked.status is not None:
-        run = interventions.report_end(run_id, asked.status, projects=projects, by=by, at=at)
+    if body.status is not None:
+        run = interventions.report_end(run_id, body.status, projects=projects, by=by, at=at)
     return run_row(run, at=at)
 
 
-def _set_mode(request: Request, run_id: UUID, asked: RunPatch, *, at: datetime) -> RunRow:
+def _set_mode(request: Request, run_id: UUID, body: RunPatch, *, at: datetime) -> RunRow:
     projects = auth.projects_of(request)
     # A person does not end a run here, but by a tap, which names the version that they saw.
-    if asked.mode is None:
+    if body.mode is None:
         raise InvalidRequest("mode: expected warn, flag, pause or auto.", field="mode")
     auth.check_may_act(request, selectors.find_run(run_id, projects=projects).project_id)
     acting, by = auth.writable_projects(request), auth.name_of(request)
-    run = interventions.set_mode(run_id, asked.mode, projects=acting, by=by, at=at)
+    run = interventions.set_mode(run_id, body.mode, projects=acting, by=by, at=at)
     return run_row(run, at=at)
 
 
@@ -341,9 +341,9 @@ CONTROLLED_AGENT_CHECKS = (auth.check_not_reports_only, auth.check_reach)
 
 
 @api.post("runs/<uuid:run_id>/choices/", caller=auth.IsAgent, checks=CONTROLLED_AGENT_CHECKS)
-def choices_tell(run_id: UUID, caller: Agent, asked: LateChoice) -> tuple[InterventionRow, bool]:
+def choices_tell(run_id: UUID, caller: Agent, body: LateChoice) -> tuple[InterventionRow, bool]:
     """Report what was chosen at the agent's terminal while the server could not be reached."""
-    return terminal_choices.record_choice(run_id, asked, project=caller.project, at=now())
+    return terminal_choices.record_choice(run_id, body, project=caller.project, at=now())
 
 
 @api.post(

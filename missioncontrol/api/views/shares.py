@@ -49,22 +49,22 @@ def shares_list(
 ) -> Page[ShareRow]:
     """List the active links, newest first, without their secrets."""
     found = sharing.shares(projects=projects, at=now())
-    asked = non_empty(run=run, decision=decision)
-    return page_of(request, found.filter(**asked), sharing.share_row)
+    filters = non_empty(run=run, decision=decision)
+    return page_of(request, found.filter(**filters), sharing.share_row)
 
 
 # A link shows something to whoever has it, so a leaked token must not make one.
 @api.post("shares/", status=201, checks=(auth.check_signed_in_session,))
-def shares_make(request: Request, asked: NewShare, person: Person) -> MadeShare:
+def shares_make(request: Request, body: NewShare, person: Person) -> MadeShare:
     """Make a read-only link to one run, card or week; anyone who has it can open it."""
-    if asked.week and asked.week.year not in YEARS:
+    if body.week and body.week.year not in YEARS:
         raise InvalidRequest(
-            f"week: expected a date such as 2026-11-21, got {asked.week}.", field="week"
+            f"week: expected a date such as 2026-11-21, got {body.week}.", field="week"
         )
-    project = auth.resolve_writable_project(request, asked.project)
+    project = auth.resolve_writable_project(request, body.project)
     # Last: what is refused for another reason does not count against their limit.
     CREATION_LIMIT.acquire(str(person.pk), at=now())
-    made = sharing.share(project, asked, by=person, at=now())
+    made = sharing.share(project, body, by=person, at=now())
     base, is_local = link_base(request)
     url = f"{base}/shared/{made.secret}/"
     return row_of(MadeShare, sharing.share_row(made.row), url=url, is_local=is_local)
