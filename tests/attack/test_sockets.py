@@ -66,7 +66,7 @@ def a_frame(opcode, payload=b"", *, is_last=True, masked=True, reserved=0):
     return head + MASK + bytes(byte ^ MASK[place % 4] for place, byte in enumerate(payload))
 
 
-def ended_by(socket):
+def close_code_of(socket):
     """Hear a socket to its end; returns the code it was closed with."""
     try:
         while True:
@@ -75,7 +75,7 @@ def ended_by(socket):
         return closed.rcvd.code if closed.rcvd else None
 
 
-def hears_on(socket):
+def still_receives(socket):
     """Say whether it is still served."""
     return socket.ping().wait(PATIENCE_S)
 
@@ -101,7 +101,7 @@ def test_a_malformed_frame_ends_its_socket_with_a_code(frames, dial, web):
     with dial() as socket:
         socket.socket.sendall(sent)
 
-        assert ended_by(socket) == code
+        assert close_code_of(socket) == code
 
 
 @pytest.mark.parametrize("who", ["owner", "nobody"])
@@ -112,7 +112,7 @@ def test_a_fragmented_message_is_not_collected(who, dial, web):
             socket.send("x" * KILOBYTE for _ in range(64 * KILOBYTE))
 
         # What comes in after the close makes the system reset it: the code may be lost.
-        assert ended_by(socket) in {TOO_BIG, NOT_SIGNED_IN, None}
+        assert close_code_of(socket) in {TOO_BIG, NOT_SIGNED_IN, None}
 
 
 @pytest.mark.parametrize("text", ["{}", '{"type":"snapshot"}', "[" * 3000, b"\0" * 3000, ""])
@@ -121,7 +121,7 @@ def test_unexpected_messages_from_a_screen_are_dropped(text, dial, web):
         for _ in range(500):
             socket.send(text)
 
-        assert hears_on(socket)
+        assert still_receives(socket)
 
 
 @pytest.mark.parametrize(("who", "code"), [("stranger", NOT_YOURS), ("nobody", NOT_SIGNED_IN)])
@@ -151,6 +151,6 @@ def test_arbitrary_bytes_do_not_harm_the_process(dial, web):
         with dial() as other, dial() as socket:
             with suppress(OSError):
                 socket.socket.sendall(b"".join(sent))
-            assert hears_on(other)
+            assert still_receives(other)
 
     attack()

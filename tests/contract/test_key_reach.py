@@ -32,7 +32,7 @@ def ask_directive(caller, run, message):
     return caller.ask("GET", f"/api/v1/runs/{run}/directive/")
 
 
-def say_it_lives(caller, run, message):
+def report_presence(caller, run, message):
     return caller.ask("POST", f"/api/v1/runs/{run}/presence/", {})
 
 
@@ -44,7 +44,7 @@ def mark_delivered(caller, run, message):
     return caller.ask("POST", f"/api/v1/runs/{run}/messages/{message}/delivered/", {})
 
 
-def tell_what_it_can(caller, run, message):
+def report_capabilities(caller, run, message):
     return caller.ask("PATCH", f"/api/v1/runs/{run}/", {"capabilities": {"hold": False}})
 
 
@@ -57,7 +57,7 @@ def end(caller, run, message):
     return caller.ask("PATCH", f"/api/v1/runs/{run}/", {"status": "completed"})
 
 
-def open_by_its_key(caller, run, message):
+def open_by_key(caller, run, message):
     return caller.ask("POST", "/api/v1/runs/", {"key": keys_of[run], "agent": "coder"})
 
 
@@ -71,13 +71,13 @@ OPERATIONS = [
     read,
     post_turns,
     ask_directive,
-    say_it_lives,
+    report_presence,
     read_rules,
     mark_delivered,
-    tell_what_it_can,
+    report_capabilities,
     choose,
     end,
-    open_by_its_key,
+    open_by_key,
     post_its_hook,
 ]
 KEYS = {

@@ -12,7 +12,7 @@ CUSTOMER = "Zwiebelfisch-4711"
 
 
 @pytest.fixture
-def ruled(person):
+def with_rules(person):
     project = person.get("/api/v1/projects/")["results"][0]["id"]
     address = f"/api/v1/projects/{project}/"
     assert person.ask("PATCH", address, {"redact_rules": ["Zwiebelfisch-####"]}).status == 200
@@ -30,7 +30,7 @@ def everything_shown(person, run):
     )
 
 
-def test_turns_are_masked(agent, person, ruled):
+def test_turns_are_masked(agent, person, with_rules):
     run = agent.open_run(name=f"for {CUSTOMER}", metadata={"who": CUSTOMER})
     agent.post_turns(
         run,
@@ -49,7 +49,7 @@ def test_turns_are_masked(agent, person, ruled):
     assert re.search(r"grep \[masked [a-p]{6}\] log", shown)
 
 
-def test_hooks_are_masked(agent, person, ruled):
+def test_hooks_are_masked(agent, person, with_rules):
     hook = {
         "session_id": "redacted-by-a-rule",
         "hook_event_name": "PreToolUse",
@@ -66,7 +66,7 @@ def test_hooks_are_masked(agent, person, ruled):
     assert re.search(r"grep \[masked [a-p]{6}\] log", shown)
 
 
-def test_a_run_is_named_by_a_prompt_that_was_masked_before_it_was_cut(agent, person, ruled):
+def test_a_run_is_named_by_a_prompt_that_was_masked_before_it_was_cut(agent, person, with_rules):
     hook = {
         "session_id": "cut-within-a-number",
         "hook_event_name": "UserPromptSubmit",
@@ -79,7 +79,7 @@ def test_a_run_is_named_by_a_prompt_that_was_masked_before_it_was_cut(agent, per
     assert "Zwiebelfisch" not in everything_shown(person, run)
 
 
-def test_telemetry_is_masked(agent, person, ruled):
+def test_telemetry_is_masked(agent, person, with_rules):
     session = uuid4().hex
     span = a_tool_span(session, **{"acme.who": f"at {CUSTOMER}"})
     assert agent.ask("POST", "/v1/traces", spans(span)).status == 200
@@ -92,7 +92,7 @@ def test_telemetry_is_masked(agent, person, ruled):
 
 
 def test_calls_about_many_customers_are_no_loop_because_their_names_are_masked(
-    agent, person, ruled
+    agent, person, with_rules
 ):
     run = agent.open_run(name="a letter to each")
     turns = [

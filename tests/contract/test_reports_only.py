@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from tests.contract.conversation import Caller, a_turn
-from tests.contract.test_key_reach import a_message_for, choose, mark_delivered, tell_what_it_can
+from tests.contract.test_key_reach import a_message_for, choose, mark_delivered, report_capabilities
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_a_reporting_key_learns_nothing_of_a_run_another_key_controls(person, wi
     assert [one["id"] for one in waiting] == [message]
 
 
-@pytest.mark.parametrize("operation", [choose, mark_delivered, tell_what_it_can])
+@pytest.mark.parametrize("operation", [choose, mark_delivered, report_capabilities])
 def test_a_reporting_key_cannot_report_an_answer(person, with_key, operation):
     neighbour, reporter = with_key(), with_key(reach="project", reports_only=True)
     run, message = a_message_for(neighbour, person)

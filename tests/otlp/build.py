@@ -122,7 +122,9 @@ def read(body: Mapping[str, Any]) -> Batch:
     return decoding.read_json(json.dumps(body).encode(), signal_of(body))
 
 
-def readings(*bodies: Mapping[str, Any], project: UUID | None = None) -> list[SessionRecord]:
+def session_records_of(
+    *bodies: Mapping[str, Any], project: UUID | None = None
+) -> list[SessionRecord]:
     """What requests tell, one after another, in the process's order."""
     sessions, whose = TraceSessions(), project or uuid4()
     return [
@@ -133,14 +135,14 @@ def readings(*bodies: Mapping[str, Any], project: UUID | None = None) -> list[Se
 
 
 def turns_of(*bodies: Mapping[str, Any]) -> list[Any]:
-    return [turn for one in readings(*bodies) for turn in one.facts.turns]
+    return [turn for one in session_records_of(*bodies) for turn in one.facts.turns]
 
 
-def uses_of(*bodies: Mapping[str, Any]) -> list[Any]:
-    return [one.facts.use for one in readings(*bodies) if one.facts.use]
+def model_uses_of(*bodies: Mapping[str, Any]) -> list[Any]:
+    return [one.facts.use for one in session_records_of(*bodies) if one.facts.use]
 
 
-def take(project: Any, *bodies: Mapping[str, Any]) -> list[Run]:
+def receive(project: Any, *bodies: Mapping[str, Any]) -> list[Run]:
     """Take requests as the endpoint does, in this thread; return the project's runs."""
     sessions = TraceSessions()
     key = KeyHolder(key=uuid4(), project=project.id, reach=Reach.PROJECT)

@@ -24,9 +24,9 @@ from tests.otlp.build import (
     attributes,
     logs,
     read,
-    readings,
+    receive,
+    session_records_of,
     spans,
-    take,
 )
 
 NAMES = st.sampled_from(
@@ -108,7 +108,7 @@ def test_any_attributes_are_stored_or_refused_and_the_good_record_is_kept(caplog
     given_ = {one: value for one, value in values.items() if value is not None}
     good = a_span("good", {"gen_ai.operation.name": "execute_tool", "session.id": "s"})
 
-    runs = take(a_project(), spans(a_span(name, given_), good))
+    runs = receive(a_project(), spans(a_span(name, given_), good))
 
     assert "my-agent:s" in {run.key for run in runs}
     assert not [entry for entry in caplog.records if entry.name.endswith("otlp.session_records")]
@@ -118,7 +118,7 @@ def test_any_attributes_are_stored_or_refused_and_the_good_record_is_kept(caplog
 def test_unstorable_characters_are_left_out_of_names():
     odd = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": "t\0", "a\0": "\ud83d"}
 
-    (run,) = take(a_project(), spans(a_span("odd\0\udc00", {**odd, "session.id": "s\0\ud83d"})))
+    (run,) = receive(a_project(), spans(a_span("odd\0\udc00", {**odd, "session.id": "s\0\ud83d"})))
 
     assert run.key.startswith("my-agent:s")
     assert "\0" not in run.key
@@ -275,4 +275,4 @@ def test_protobuf_and_json_are_read_the_same():
 def test_figures_out_of_range_refuse_their_record():
     absurd = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 10**12}
 
-    assert readings(spans(a_span("chat", absurd))) == []
+    assert session_records_of(spans(a_span("chat", absurd))) == []

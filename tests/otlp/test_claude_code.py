@@ -8,7 +8,17 @@ from django.db import OperationalError, connection
 
 from missioncontrol.runs.models import ModelCall, TelemetryRecord, Turn
 from tests.build import a_call, a_project, a_proposal, a_run, report
-from tests.otlp.build import a_log, a_span, logs, read, readings, spans, take, turns_of, uses_of
+from tests.otlp.build import (
+    a_log,
+    a_span,
+    logs,
+    model_uses_of,
+    read,
+    receive,
+    session_records_of,
+    spans,
+    turns_of,
+)
 
 SESSION = "0491eb2a-6000-425f-9129-131c383d156c"
 RUN_KEY = f"claude-code:{SESSION}"
@@ -51,7 +61,7 @@ def a_model_span(**fields):
 
 
 def test_a_request_is_its_tokens_by_tier_and_its_own_figure():
-    (use,) = uses_of(logs(a_call_event()))
+    (use,) = model_uses_of(logs(a_call_event()))
 
     assert (use.usage.input, use.usage.cache_read, use.usage.output) == (1200, 9000, 42)
     assert (use.usage.cache_write_5m, use.usage.cache_write_1h) == (300, 0)
@@ -62,19 +72,19 @@ def test_a_request_is_its_tokens_by_tier_and_its_own_figure():
 def test_a_session_is_read_whose_id_a_runs_key_has_room_for(longer, is_read):
     session = "s" * (200 - len("claude-code:") + longer)
 
-    assert bool(readings(logs(a_call_event(session__id=session)))) == is_read
+    assert bool(session_records_of(logs(a_call_event(session__id=session)))) == is_read
 
 
 def test_writes_of_a_stated_tier_keep_it():
     tiers = {"cache_creation_5m_tokens": 100, "cache_creation_1h_tokens": 200}
 
-    (use,) = uses_of(logs(a_call_event(**tiers)))
+    (use,) = model_uses_of(logs(a_call_event(**tiers)))
 
     assert (use.usage.cache_write_5m, use.usage.cache_write_1h) == (100, 200)
 
 
 def test_a_cost_of_zero_is_no_cost():
-    (use,) = uses_of(logs(a_call_event(cost_usd=0.0, cost_usd_micros=0)))
+    (use,) = model_uses_of(logs(a_call_event(cost_usd=0.0, cost_usd_micros=0)))
 
     assert use.cost_usd is None
 
@@ -112,7 +122,10 @@ def test_a_subagent_belongs_to_the_session_and_speaks_under_its_own_name():
     span = a_model_span(**{"gen_ai.conversation.id": "a4b5", "agent_id": "a4b5"})
     event = a_call_event(agent_id="a4b5", agent__name="Explore")
 
-    found = [*readings(spans(span, service="claude-code")), *readings(logs(event))]
+    found = [
+        *session_records_of(spans(span, service="claude-code")),
+        *session_records_of(logs(event)),
+    ]
 
     assert [one.run_key for one in found] == [RUN_KEY, RUN_KEY]
     assert [one.facts.agent for one in found] == ["a4b5", "Explore:a4b5"]
@@ -121,14 +134,14 @@ def test_a_subagent_belongs_to_the_session_and_speaks_under_its_own_name():
 def test_a_resumed_session_counts_its_sequence_anew():
     first, second = a_call_event(5, prompt_id="p1"), a_call_event(5, prompt_id="p2")
 
-    assert len({one.record.key for one in readings(logs(first, second))}) == 2
+    assert len({one.record.key for one in session_records_of(logs(first, second))}) == 2
 
 
 @pytest.mark.django_db
 def test_a_call_in_logs_and_spans_costs_what_the_agent_reports_once():
     project = a_project()
 
-    (run,) = take(
+    (run,) = receive(
         project,
         spans(a_model_span(), service="claude-code"),
         logs(a_call_event(6), an_event("tool_result", 8, **TOOL), a_call_event(9)),
@@ -145,7 +158,7 @@ def test_a_call_in_logs_and_spans_costs_what_the_agent_reports_once():
 def test_each_turn_shows_its_model_call_even_if_that_is_reported_later():
     first, second = {**TOOL, "tool_use_id": "a"}, {**TOOL, "tool_use_id": "b"}
 
-    (run,) = take(
+    (run,) = receive(
         a_project(),
         logs(
             an_event("tool_result", 5, at_s=103, duration_ms="500", **first),
@@ -168,7 +181,7 @@ def test_turns_reported_by_hooks_are_not_repeated():
     run = a_run(project, key=RUN_KEY, agent="claude-code", capabilities={"hold": True})
     report(run, a_proposal("ls", key="toolu_1"), a_call("ls", key="toolu_1", result="a b"))
 
-    (run,) = take(project, logs(a_call_event(6), an_event("tool_result", 8, **TOOL)))
+    (run,) = receive(project, logs(a_call_event(6), an_event("tool_result", 8, **TOOL)))
 
     assert (Turn.objects.get(run=run).result, run.meters.cost_usd) == ("a b", Decimal("0.008055"))
     assert run.capabilities == {"hold": True}
@@ -191,8 +204,8 @@ def test_a_resent_request_that_was_half_stored_counts_once(model):
     project, body = a_project(), logs(a_call_event(6))
 
     with fails_to_write(model), pytest.raises(OperationalError):
-        take(project, body)
-    (run,) = take(project, body)
+        receive(project, body)
+    (run,) = receive(project, body)
 
     assert (run.meters.cost_usd, run.meters.input_tokens) == (Decimal("0.008055"), 1200)
     assert TelemetryRecord.objects.filter(run=run).count() == 1

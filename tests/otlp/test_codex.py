@@ -6,7 +6,16 @@ import pytest
 
 from missioncontrol.runs.models import Turn
 from tests.build import a_project
-from tests.otlp.build import a_log, a_span, logs, readings, spans, take, turns_of, uses_of
+from tests.otlp.build import (
+    a_log,
+    a_span,
+    logs,
+    model_uses_of,
+    receive,
+    session_records_of,
+    spans,
+    turns_of,
+)
 
 THREAD = "01a1fff2-63e5-7061-a152-f360070970b6"
 TOKENS = {
@@ -39,14 +48,14 @@ def codex(*records):
 
 
 def test_a_completed_response_counts_without_what_was_cached():
-    (use,) = uses_of(codex(a_response(**TOKENS)))
+    (use,) = model_uses_of(codex(a_response(**TOKENS)))
 
     assert (use.usage.input, use.usage.cache_read) == (500, 1000)
     assert (use.usage.output, use.usage.reasoning, use.model) == (42, 10, "gpt-5.1-codex")
 
 
 def test_a_completed_response_without_tokens_is_a_duplicate():
-    assert uses_of(codex(a_response())) == []
+    assert model_uses_of(codex(a_response())) == []
 
 
 def test_a_tool_result_is_a_turn():
@@ -79,13 +88,13 @@ def test_a_commands_exit_code_stands_in_its_output():
 def test_streamed_pieces_of_an_answer_are_ignored():
     piece = an_event("sse_event", event__kind="response.output_text.delta")
 
-    assert readings(codex(piece)) == []
+    assert session_records_of(codex(piece)) == []
 
 
 def test_an_event_without_a_conversation_belongs_to_the_requests_only_one():
     unnamed = a_log("codex.tool_result", trace="4238df53ccccffc2e52a4ef9b2977a13", **RESULT)
 
-    found = readings(codex(a_response(**TOKENS), unnamed))
+    found = session_records_of(codex(a_response(**TOKENS), unnamed))
 
     assert [one.run_key for one in found] == [f"codex:{THREAD}"] * 2
 
@@ -93,7 +102,7 @@ def test_an_event_without_a_conversation_belongs_to_the_requests_only_one():
 def test_its_traces_are_no_turns():
     span = a_span("run_turn", {"gen_ai.operation.name": "chat", "conversation.id": THREAD})
 
-    assert readings(spans(span, service="codex_exec")) == []
+    assert session_records_of(spans(span, service="codex_exec")) == []
 
 
 @pytest.mark.django_db
@@ -106,7 +115,7 @@ def test_its_log_alone_is_a_run_with_its_cost():
         a_response(),
     )
 
-    (run,) = take(a_project(), body, body)
+    (run,) = receive(a_project(), body, body)
 
     # 2 x (500 x 1.25 + 1000 x 0.125 + 42 x 10) dollars a million
     assert (run.key, str(run.meters.cost_usd)) == (f"codex:{THREAD}", "0.002340")

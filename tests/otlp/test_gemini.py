@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.build import a_project
-from tests.otlp.build import a_log, a_span, logs, spans, take, turns_of, uses_of
+from tests.otlp.build import a_log, a_span, logs, model_uses_of, receive, spans, turns_of
 
 SESSION = "8d1e0f4c-0001-4b1c-9d3c-5a2f5e6d7c8b"
 TOKENS = {
@@ -34,7 +34,7 @@ def gemini(*records):
 
 
 def test_thoughts_add_to_the_output_and_cached_tokens_leave_the_input():
-    (use,) = uses_of(gemini(an_event("gemini_cli.api_response", **TOKENS)))
+    (use,) = model_uses_of(gemini(an_event("gemini_cli.api_response", **TOKENS)))
 
     assert (use.usage.input, use.usage.cache_read) == (500, 1000)
     assert (use.usage.output, use.usage.reasoning) == (52, 10)
@@ -73,7 +73,7 @@ def test_a_response_reported_in_three_ways_counts_once():
     named = {name.replace(".", "__"): one for name, one in details.items()}
     project = a_project()
 
-    (run,) = take(
+    (run,) = receive(
         project,
         spans(a_span("llm_call", details), service="gemini-cli"),
         gemini(

@@ -7,7 +7,15 @@ import pytest
 
 from missioncontrol.runs.models import ModelCall, TelemetryRecord, Turn
 from tests.build import a_project
-from tests.otlp.build import TRACE, a_span, readings, spans, take, turns_of, uses_of
+from tests.otlp.build import (
+    TRACE,
+    a_span,
+    model_uses_of,
+    receive,
+    session_records_of,
+    spans,
+    turns_of,
+)
 
 LS = json.dumps({"command": "ls"})
 CHAT = {
@@ -84,7 +92,7 @@ def an_answer(call_id="toolu_1", response="a b"):
 
 
 def only_use(span):
-    (use,) = uses_of(spans(span))
+    (use,) = model_uses_of(spans(span))
     return use
 
 
@@ -184,7 +192,7 @@ def test_a_tool_result_without_a_call_is_a_tool_turn():
 def test_a_span_without_a_session_gets_its_traces_even_in_a_later_request():
     unnamed = {name: one for name, one in TOOL.items() if name != "gen_ai.conversation.id"}
 
-    found = readings(spans(a_chat()), spans(a_span("execute_tool Bash", unnamed)))
+    found = session_records_of(spans(a_chat()), spans(a_span("execute_tool Bash", unnamed)))
 
     assert {one.run_key for one in found} == {"my-agent:run-1"}
 
@@ -192,7 +200,7 @@ def test_a_span_without_a_session_gets_its_traces_even_in_a_later_request():
 def test_a_trace_that_names_no_session_is_one():
     unnamed = {name: one for name, one in TOOL.items() if name != "gen_ai.conversation.id"}
 
-    (one,) = readings(spans(a_span("execute_tool Bash", unnamed)))
+    (one,) = session_records_of(spans(a_span("execute_tool Bash", unnamed)))
 
     assert one.run_key == f"my-agent:{TRACE}"
 
@@ -200,7 +208,7 @@ def test_a_trace_that_names_no_session_is_one():
 def test_a_tool_belongs_to_the_agent_of_the_enclosing_span():
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "critic"}
 
-    found = readings(
+    found = session_records_of(
         spans(
             a_span("invoke_agent critic", agent, span="00000000000000aa"),
             a_span("execute_tool", TOOL, parent="00000000000000aa"),
@@ -211,7 +219,7 @@ def test_a_tool_belongs_to_the_agent_of_the_enclosing_span():
 
 
 def test_spans_of_no_agent_are_ignored():
-    assert readings(spans(a_span("GET /cart", {"http.request.method": "GET"}))) == []
+    assert session_records_of(spans(a_span("GET /cart", {"http.request.method": "GET"}))) == []
 
 
 # --- OpenLLMetry and OpenInference -------------------------------------------------
@@ -235,7 +243,7 @@ def test_a_traceloop_tool_is_a_turn():
         "traceloop.association.properties.session_id": "s-2",
     }
 
-    (one,) = readings(spans(a_span("sh.tool", attributes)))
+    (one,) = session_records_of(spans(a_span("sh.tool", attributes)))
 
     (turn,) = one.facts.turns
     assert (one.run_key, turn.tool, turn.args, turn.result) == (
@@ -274,7 +282,7 @@ def test_an_openinference_tool_is_a_turn():
 
 @pytest.mark.django_db
 def test_an_agent_without_our_sdk_is_a_run_that_says_it_cannot_be_held():
-    (run,) = take(a_project(), spans(a_chat(), a_span("execute_tool Bash", TOOL)))
+    (run,) = receive(a_project(), spans(a_chat(), a_span("execute_tool Bash", TOOL)))
 
     assert (run.key, run.agent, run.meters.usage_source) == ("my-agent:run-1", "coder", "spans")
     assert (run.meters.cost_usd, run.capabilities["hold"]) == (Decimal("0.008055"), False)
@@ -292,7 +300,7 @@ def test_a_call_with_a_secret_completes_its_proposal_too(apart):
 
     done = a_span("execute_tool", tool)
 
-    (run,) = take(a_project(), *([spans(asked), spans(done)] if apart else [spans(asked, done)]))
+    (run,) = receive(a_project(), *([spans(asked), spans(done)] if apart else [spans(asked, done)]))
 
     (call,) = Turn.objects.filter(run=run, tool="Bash")
     assert (call.phase, call.args) == (
@@ -306,7 +314,7 @@ def test_a_tool_call_without_its_id_completes_the_proposal_it_matches():
     nameless = {name: one for name, one in TOOL.items() if name != "gen_ai.tool.call.id"}
     proposal = spans(a_chat([text("user", "go")], [a_proposed("toolu_7")]))
 
-    (run,) = take(a_project(), proposal, spans(a_span("execute_tool Bash", nameless)))
+    (run,) = receive(a_project(), proposal, spans(a_span("execute_tool Bash", nameless)))
 
     calls = Turn.objects.filter(run=run, tool="Bash")
     assert [(turn.key, turn.phase, turn.result) for turn in calls] == [("toolu_7", "done", "a b")]
@@ -316,7 +324,7 @@ def test_a_tool_call_without_its_id_completes_the_proposal_it_matches():
 def test_the_same_request_sent_again_changes_nothing():
     body = spans(a_chat([text("user", "go")], [a_proposed()]), a_span("execute_tool", TOOL))
 
-    (run,) = take(a_project(), body, body)
+    (run,) = receive(a_project(), body, body)
 
     assert (Turn.objects.filter(run=run).count(), run.meters.cost_usd) == (2, Decimal("0.008055"))
     assert TelemetryRecord.objects.filter(run=run).count() == 2
@@ -329,7 +337,7 @@ def test_a_model_call_reported_by_two_instrumentations_counts_once():
     nested = a_span("chat", CHAT, parent="00000000000000ab")
     around = a_span("chat", CHAT, span="00000000000000ab")
 
-    (run,) = take(a_project(), spans(inner, nested, around), spans(outer))
+    (run,) = receive(a_project(), spans(inner, nested, around), spans(outer))
 
     assert ModelCall.objects.filter(run=run).count() == 2
 
@@ -341,7 +349,7 @@ def test_the_third_identical_call_opens_a_card_with_no_sdk_at_all():
         a_span("execute_tool", {**TOOL, "gen_ai.tool.call.id": f"toolu_{n}"}) for n in range(4)
     ]
 
-    (run,) = take(project, *(spans(span) for span in again))
+    (run,) = receive(project, *(spans(span) for span in again))
 
     assert run.open_decision is not None
 
@@ -350,7 +358,7 @@ def test_the_third_identical_call_opens_a_card_with_no_sdk_at_all():
 def test_a_loop_of_calls_without_ids_opens_a_card():
     project, history = a_project(), [text("user", "go")]
     for _ in range(5):
-        (run,) = take(project, spans(a_chat(history, [a_proposed("Bash_0")])))
+        (run,) = receive(project, spans(a_chat(history, [a_proposed("Bash_0")])))
         history += [a_proposed("Bash_0"), an_answer("Bash_0", "no such file")]
 
     assert run.open_decision is not None
@@ -361,8 +369,8 @@ def test_an_outermost_span_ends_the_run_and_the_next_one_brings_it_back():
     project = a_project()
     root = a_span("invoke_agent", {"gen_ai.operation.name": "invoke_agent", **CHAT}, parent="")
 
-    (ended,) = take(project, spans(a_chat(), root))
-    (back,) = take(project, spans(a_span("execute_tool", TOOL)))
+    (ended,) = receive(project, spans(a_chat(), root))
+    (back,) = receive(project, spans(a_span("execute_tool", TOOL)))
 
     assert (ended.status, back.status) == ("completed", "running")
 
@@ -371,7 +379,7 @@ def test_an_outermost_span_ends_the_run_and_the_next_one_brings_it_back():
 def test_unknown_attributes_are_kept_without_secrets():
     attributes = {**TOOL, "acme.tenant": "north", "acme.api_key": "sk-" + "a1" * 20}
 
-    (run,) = take(a_project(), spans(a_span("execute_tool", attributes)))
+    (run,) = receive(a_project(), spans(a_span("execute_tool", attributes)))
 
     (record,) = TelemetryRecord.objects.filter(run=run)
     assert record.attributes["acme.tenant"] == "north"

@@ -30,7 +30,7 @@ def sending(secret):
     return client
 
 
-def changes_noted():
+def recorded_changes():
     rows = JournalRow.objects.filter(type="access.changed").order_by("seq")
     return [json.loads(row.payload)["what"] for row in rows]
 
@@ -91,7 +91,7 @@ def test_the_journal_names_who_made_and_revoked_a_key_without_the_secret(as_pers
     client.delete(f"/api/v1/keys/{made['id']}/")
 
     named = f"“ci” ({made['prefix']}…)"
-    assert changes_noted() == [f"made the agent key {named}", f"revoked the agent key {named}"]
+    assert recorded_changes() == [f"made the agent key {named}", f"revoked the agent key {named}"]
     assert made["secret"] not in str(list(JournalRow.objects.values()))
 
 
@@ -194,7 +194,7 @@ def test_a_revoked_token_opens_nothing(as_person, owner):
     assert client.delete(f"/api/v1/tokens/{made['id']}/").status_code == 204
 
     assert sending(made["secret"]).get("/api/v1/me/").status_code == 401
-    assert changes_noted()[-1].startswith("revoked the personal token “bot”")
+    assert recorded_changes()[-1].startswith("revoked the personal token “bot”")
 
 
 def test_another_persons_tokens_do_not_exist(as_person, owner, operator):
@@ -228,7 +228,7 @@ def test_signing_out_elsewhere_leaves_this_browser_and_other_people(owner, opera
 
     assert [c.get("/api/v1/me/").status_code for c in (here, there, other)] == [200, 401, 200]
     assert len(listed(here, "devices/")) == 1
-    assert changes_noted()[-1] == "signed out everywhere else"
+    assert recorded_changes()[-1] == "signed out everywhere else"
 
 
 def test_signing_out_one_browser_is_recorded(owner):
@@ -238,7 +238,7 @@ def test_signing_out_one_browser_is_recorded(owner):
     assert here.delete(f"/api/v1/devices/{gone}/").status_code == 204
 
     assert there.get("/api/v1/me/").status_code == 401
-    assert changes_noted()[-1] == "signed out “Linux”"
+    assert recorded_changes()[-1] == "signed out “Linux”"
 
 
 # --- the instance ---------------------------------------------------------------

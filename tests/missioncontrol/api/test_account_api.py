@@ -35,10 +35,10 @@ def every_way(settings, monkeypatch):
 @pytest.fixture
 def ana(owner):
     """A browser in which the owner has come in by a link just now."""
-    return came_in(owner)
+    return signed_in(owner)
 
 
-def came_in(user):
+def signed_in(user):
     client = Client()
     link = accounts.mint_login_link(user=user, at=now())
     client.post(f"/login/{link.secret}/")
@@ -64,7 +64,7 @@ def set_up_app(client):
     return secret, send(client, "POST", "account/app/", {"code": code_of(secret)})
 
 
-def the_record(project):
+def audit_lines(project):
     rows = JournalRow.objects.filter(project=project, run=None).order_by("seq")
     return [json.loads(row.payload).get("what") for row in rows]
 
@@ -84,7 +84,7 @@ def test_a_new_password_signs_in(ana, project):
 
     assert is_signed_in(other)
     assert mine(ana)["ways"] == ["password"]
-    assert "set a password; their other sessions ended" in the_record(project)
+    assert "set a password; their other sessions ended" in audit_lines(project)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_password_that_is_guessed_easily_is_refused(password, why, ana):
 
 
 def test_another_password_ends_the_other_sessions_and_not_this_one(ana, owner):
-    other = came_in(owner)
+    other = signed_in(owner)
 
     send(ana, "POST", "account/password/", {"password": A_PASSWORD})
 
@@ -119,7 +119,7 @@ def test_an_app_is_set_up_by_its_first_code_and_brings_recovery_codes(ana, proje
     assert response.status_code == 201
     assert len(set(response.json()["codes"])) == 10
     assert (mine(ana)["has_app"], mine(ana)["recovery_codes"]) == (True, 10)
-    assert "set up an authenticator app" in the_record(project)
+    assert "set up an authenticator app" in audit_lines(project)
 
 
 def test_a_wrong_first_code_sets_nothing_up(ana):
@@ -293,7 +293,7 @@ def strict_project(ana, project):
 
 
 def test_a_member_without_a_second_factor_can_only_set_one_up(strict_project, operator):
-    olu = came_in(operator)
+    olu = signed_in(operator)
 
     me = olu.get("/api/v1/me/").json()
     named = olu.get(f"/api/v1/projects/{strict_project.id}/members/")
@@ -320,7 +320,7 @@ def test_a_token_is_shut_out_with_its_person(strict_project, operator):
 
 
 def test_a_stranger_learns_nothing_of_the_second_factor_rule(strict_project, stranger):
-    response = came_in(stranger).get(f"/api/v1/projects/{strict_project.id}/members/")
+    response = signed_in(stranger).get(f"/api/v1/projects/{strict_project.id}/members/")
 
     assert response.status_code == 404
 

@@ -94,7 +94,7 @@ class Server:
             self.received.append((await receive())["type"])
 
 
-async def turns():
+async def loop_iterations():
     """Let the event loop come round a few times."""
     for _ in range(8):
         await asyncio.sleep(0)
@@ -111,7 +111,7 @@ def channel():
 async def test_each_request_is_answered_and_the_next_one_read(channel):
     for body in (b"1st.", b"2nd."):
         channel.dataReceived(a_head() + body)
-        await turns()
+        await loop_iterations()
 
     assert channel.factory.server.received == [b"1st.", b"2nd."]
     answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"
@@ -122,7 +122,7 @@ async def test_each_request_is_answered_and_the_next_one_read(channel):
 async def test_a_body_may_come_after_its_head_in_pieces(channel):
     for piece in (a_head(), b"bo", b"dy"):
         channel.dataReceived(piece)
-        await turns()
+        await loop_iterations()
 
     assert channel.factory.server.received == [b"body"]
 
@@ -130,7 +130,7 @@ async def test_a_body_may_come_after_its_head_in_pieces(channel):
 async def test_an_empty_line_after_each_body_is_passed_over(channel):
     for piece in (a_head() + b"1st.", b"\r\n", a_head() + b"2nd.", b"\r\n", a_head() + b"3rd."):
         channel.dataReceived(piece)
-        await turns()
+        await loop_iterations()
 
     assert channel.factory.server.received == [b"1st.", b"2nd.", b"3rd."]
 
@@ -138,7 +138,7 @@ async def test_an_empty_line_after_each_body_is_passed_over(channel):
 async def test_text_in_a_head_that_looks_like_a_request_starts_none(channel):
     channel.dataReceived(b"GET / HTTP/1.1\r\nHost: x\r\nNote: ")
     channel.dataReceived(a_head() + b"body")
-    await turns()
+    await loop_iterations()
 
     assert channel.factory.server.received == []
 
@@ -146,10 +146,10 @@ async def test_text_in_a_head_that_looks_like_a_request_starts_none(channel):
 async def test_a_disconnect_while_waiting_is_noticed(channel):
     hook = ("POST /api/v1/hooks/claude-code/ HTTP/1.1", *LINES[1:])
     channel.dataReceived(a_head(lines=hook) + b"body")
-    await turns()
+    await loop_iterations()
 
     channel.connectionLost(None)
-    await turns()
+    await loop_iterations()
 
     assert channel.factory.server.received == [b"body", "http.disconnect"]
     assert channel.factory.server.connections == {}

@@ -22,7 +22,7 @@ def _keyed(settings):
     settings.VAPID_PRIVATE_KEY = vapid.new_private_key()
 
 
-def enter(client, user):
+def sign_in(client, user):
     minted = services.mint_login_link(user=user, at=clock.now(), on_get=False)
     client.post(f"/login/{minted.secret}/")
 
@@ -66,7 +66,7 @@ def bo(operator):
 def browser(ana):
     """Ana's: signed in, taking pushes."""
     client = Client()
-    enter(client, ana)
+    sign_in(client, ana)
     subscribe(client)
     return client
 
@@ -86,7 +86,7 @@ def test_a_signed_out_browser_receives_no_pushes(browser, project):
 def test_the_next_person_in_a_browser_gets_no_pushes_of_the_previous_one(browser, bo):
     end_session(browser)
 
-    enter(browser, bo)
+    sign_in(browser, bo)
 
     assert not Device.objects.exists()
     assert list(Browser.objects.values_list("user__username", flat=True)) == [bo.username]
@@ -96,7 +96,7 @@ def test_signing_in_after_an_expired_session_restores_browser_and_pushes(browser
     before = Device.objects.get()
     end_session(browser)
 
-    enter(browser, ana)
+    sign_in(browser, ana)
 
     assert Device.objects.get() == before
     assert Browser.objects.count() == 1
@@ -107,7 +107,7 @@ def test_signing_in_after_an_expired_session_restores_browser_and_pushes(browser
 def test_a_browser_signed_out_from_afar_begins_anew(browser, ana):
     sessions.sign_out_browser(Browser.objects.get().id)
 
-    enter(browser, ana)
+    sign_in(browser, ana)
 
     assert not Device.objects.exists()
     assert Browser.objects.count() == 1
@@ -118,7 +118,7 @@ def test_subscription_settings_do_not_pass_to_the_next_person(browser, bo):
     subscribe(browser, endpoint)
     Device.objects.update(show_details=False, enabled=False)
     other = Client()
-    enter(other, bo)
+    sign_in(other, bo)
 
     subscribe(other, endpoint)
 
@@ -131,7 +131,7 @@ def test_a_forged_browser_cookie_has_no_effect(browser, bo):
     other = Client()
     other.cookies[sessions.BROWSER_COOKIE] = f"{mine.id}:forged"
 
-    enter(other, bo)
+    sign_in(other, bo)
 
     assert Device.objects.filter(browser=mine).exists()
 

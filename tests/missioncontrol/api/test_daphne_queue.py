@@ -44,7 +44,7 @@ def request(body, *, key="", length=None):
     return (head + body).encode()
 
 
-async def turns(number):
+async def loop_iterations(number):
     for _ in range(number):
         await asyncio.sleep(0)
 
@@ -55,7 +55,7 @@ async def test_a_persons_request_is_read_before_waiting_agents(queue):
         recorder.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
 
     recorder.from_connection().dataReceived(request("person", key="mcu_ana"))
-    await turns(5)
+    await loop_iterations(5)
 
     assert recorder == ["person", "agent 0", "agent 1", "agent 2"]
 
@@ -65,9 +65,9 @@ async def test_a_few_agents_are_read_in_each_iteration_of_the_event_loop(queue):
     for number in range(3):
         recorder.from_connection().dataReceived(request(f"agent {number}", key="mc_1"))
 
-    await turns(1)
+    await loop_iterations(1)
     recorder.from_connection().dataReceived(request("person"))
-    await turns(5)
+    await loop_iterations(5)
 
     assert recorder == ["agent 0", "person", "agent 1", "agent 2"]
 
@@ -79,7 +79,7 @@ async def test_a_body_that_arrives_while_queued_waits_and_pauses_reading(queue):
     channel.dataReceived(request("first, ", key="mc_1", length=13))
     channel.dataReceived(b"second")
     assert channel.transport.producerState == "paused"
-    await turns(2)
+    await loop_iterations(2)
 
     assert recorder == ["first, second"]
     assert channel.transport.producerState == "producing"
@@ -92,7 +92,7 @@ async def test_the_next_request_of_a_connection_queues_again(queue):
     for number in range(2):
         channel.dataReceived(request(f"{number}", key="mc_1"))
         assert len(recorder) == number
-        await turns(2)
+        await loop_iterations(2)
 
     assert recorder == ["0", "1"]
 
@@ -103,7 +103,7 @@ async def test_a_disconnected_peer_is_not_read(queue):
     channel.dataReceived(request("gone", key="mc_1"))
 
     channel.connectionLost(None)
-    await turns(2)
+    await loop_iterations(2)
 
     assert recorder == []
 
@@ -139,7 +139,7 @@ async def test_an_unreadable_head_closes_only_its_own_connection(queue):
     broken.dataReceived(request("never", key="mc_1", length="9" * 5_000))
     recorder.from_connection().dataReceived(request("another", key="mc_1"))
 
-    await turns(5)
+    await loop_iterations(5)
 
     assert recorder == ["another"]
     assert broken.transport.disconnected
@@ -206,7 +206,7 @@ class SlowConnection(FileDescriptor):
         return "there"
 
 
-class Large(Request):
+class LargeResponse(Request):
     def process(self):
         self.write(b"x" * 10 * PROGRESS_BYTES)
         self.finish()
@@ -215,7 +215,11 @@ class Large(Request):
 @pytest.mark.parametrize(("takes", "is_given_up"), [(0, True), (PROGRESS_BYTES, False)])
 def test_a_large_response_continues_while_its_peer_reads(takes, is_given_up):
     channel, clock, connection = QueuedChannel(), Clock(), SlowConnection(MemoryReactor())
-    channel.requestFactory, channel.timeOut, channel.callLater = Large, MINUTE, clock.callLater
+    channel.requestFactory, channel.timeOut, channel.callLater = (
+        LargeResponse,
+        MINUTE,
+        clock.callLater,
+    )
     channel.abortTimeout = None
     channel.makeConnection(connection)
     channel.dataReceived(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -14,7 +14,7 @@ FULL_DISK = {
 
 
 @pytest.fixture
-def no_room(db, monkeypatch):
+def disk_full(db, monkeypatch):
     # Whoever asks in the next half minute would hear of it.
     monkeypatch.setattr(problems, "disk", Disk())
     if connection.vendor != "sqlite":
@@ -27,7 +27,7 @@ def no_room(db, monkeypatch):
         cursor.execute(f"PRAGMA max_page_count = {pages}")
 
 
-def test_a_full_disk_is_reported(no_room):
+def test_a_full_disk_is_reported(disk_full):
     with pytest.raises(OperationalError) as raised, connection.cursor() as cursor:
         cursor.execute(FULL_DISK[connection.vendor])
 

@@ -299,7 +299,7 @@ def test_signing_out_elsewhere_ends_pushes_to_a_browser_whose_session_is_over(me
 # --- on the record ---------------------------------------------------------------------
 
 
-def changes_noted(project):
+def recorded_changes(project):
     rows = JournalRow.objects.filter(type="access.changed", project=project).order_by("seq")
     return [json.loads(row.payload)["what"] for row in rows]
 
@@ -311,7 +311,7 @@ def test_signing_in_subscribing_and_signing_out_are_recorded(owner, project, as_
     browser.delete("/api/v1/devices/this/push/")
     browser.post("/logout/")
 
-    assert changes_noted(project) == [
+    assert recorded_changes(project) == [
         "signed in “Pixel 9” by a link",
         "had pushes sent to “Pixel 9”",
         "ended the pushes to “Pixel 9”",

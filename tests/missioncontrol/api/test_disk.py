@@ -23,13 +23,13 @@ def own_disk(clock, monkeypatch):
     return own
 
 
-class Full(Exception):
+class DiskFull(Exception):
     sqlite_errorname = "SQLITE_FULL"
 
 
-def refused_for_want_of_room():
+def refuse_a_write():
     fault = RuntimeError()
-    fault.__cause__ = Full()
+    fault.__cause__ = DiskFull()
     return problems.database_problem(fault)
 
 
@@ -38,13 +38,13 @@ def test_a_database_with_free_space_is_ready(db, own_disk):
 
 
 def test_a_database_that_refused_a_write_for_lack_of_space_is_not_ready(db, own_disk):
-    refused_for_want_of_room()
+    refuse_a_write()
 
     assert not instance.is_database_ready()
 
 
 def test_a_refused_write_is_forgotten_after_a_while(db, own_disk, clock):
-    refused_for_want_of_room()
+    refuse_a_write()
 
     clock[0] += FULL_REMEMBERED_S
 

@@ -31,7 +31,7 @@ def token(project):
     return accounts.mint_agent_key(project=project, name="test", at=NOON).secret
 
 
-async def ask_at_once(token):
+async def request_simultaneously(token):
     return await asyncio.gather(
         *(keys.holder_of(token) for _ in range(MANY)), return_exceptions=True
     )
@@ -43,7 +43,7 @@ async def test_simultaneous_requests_with_an_expired_cache_entry_share_one_looku
 ):
     for _ in range(2):
         keys.forget(digest(token))
-        holders = await ask_at_once(token)
+        holders = await request_simultaneously(token)
 
         assert {holder.project for holder in holders} == {project.id}
 
@@ -52,7 +52,7 @@ async def test_simultaneous_requests_with_an_expired_cache_entry_share_one_looku
 
 @pytest.mark.django_db(transaction=True)
 async def test_simultaneous_requests_with_an_unknown_key_share_one_lookup(lookups):
-    refused = await ask_at_once("mc_nobodys")
+    refused = await request_simultaneously("mc_nobodys")
 
     assert all(isinstance(one, NotSignedIn) for one in refused)
     assert len(lookups) == 1

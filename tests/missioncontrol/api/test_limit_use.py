@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def counted(monkeypatch):
+def strict_limiter(monkeypatch):
     few = RateLimiter({"runs": 2, "turns": 2}, {"runs": 0, "turns": 0})
     monkeypatch.setattr(limits, "rate_limiter", few)
     return few
@@ -34,14 +34,14 @@ def asks(secret, path="/api/v1/hooks/claude-code/", *, written="Bearer {}"):
     endpoint.apply_rate_limit({**scope, "headers": [(b"authorization", proof)]})
 
 
-def used_by(counted, project):
+def usage_rows(strict_limiter, project):
     return [
         (use.name, use.kind, use.a_minute, use.refused, use.open_runs)
-        for use in limits_row(projects=[project.id], counted=counted).users
+        for use in limits_row(projects=[project.id], strict_limiter=strict_limiter).users
     ]
 
 
-def test_refused_callers_are_listed_first_with_their_count(project, counted):
+def test_refused_callers_are_listed_first_with_their_count(project, strict_limiter):
     busy, quiet = a_key(project, "busy"), a_key(project, "quiet")
     asks(quiet.secret)
     for _ in range(2):
@@ -49,28 +49,33 @@ def test_refused_callers_are_listed_first_with_their_count(project, counted):
     with pytest.raises(TooManyRequests):
         asks(busy.secret)
 
-    assert used_by(counted, project) == [("busy", "turns", 2, 1, 0), ("quiet", "turns", 1, 0, 0)]
+    assert usage_rows(strict_limiter, project) == [
+        ("busy", "turns", 2, 1, 0),
+        ("quiet", "turns", 1, 0, 0),
+    ]
 
 
-def test_runs_that_a_key_has_open_are_counted(project, counted):
+def test_runs_that_a_key_has_open_are_counted(project, strict_limiter):
     key = a_key(project, "coder")
     for name in ("one", "two"):
         open_run(project, OpenRun(name=name), by="a", at=NOON, opener=holder_of(key.row))
     asks(key.secret)
 
-    assert used_by(counted, project) == [("coder", "turns", 1, 0, 2)]
+    assert usage_rows(strict_limiter, project) == [("coder", "turns", 1, 0, 2)]
 
 
 def test_a_project_as_a_whole_is_shown_beside_its_keys(project):
-    counted = RateLimiter({"turns": 9, "bytes": 999}, {"turns": 9}, {"turns": 1, "bytes": 999})
+    strict_limiter = RateLimiter(
+        {"turns": 9, "bytes": 999}, {"turns": 9}, {"turns": 1, "bytes": 999}
+    )
     key = a_key(project, "coder")
     open_run(project, OpenRun(name="one"), by="a", at=NOON, opener=holder_of(key.row))
     hashed = digest(key.secret)
-    counted.count_authenticated("turns", 7, key=hashed, project=str(project.id))
+    strict_limiter.count_authenticated("turns", 7, key=hashed, project=str(project.id))
     with pytest.raises(TooManyRequests):
-        counted.count_authenticated("turns", 7, key=hashed, project=str(project.id))
+        strict_limiter.count_authenticated("turns", 7, key=hashed, project=str(project.id))
 
-    assert used_by(counted, project) == [
+    assert usage_rows(strict_limiter, project) == [
         ("", "turns", 1, 1, 1),
         ("", "bytes", 14, 0, 1),
         ("coder", "bytes", 14, 0, 1),
@@ -92,20 +97,20 @@ def test_a_run_beyond_the_limit_is_refused_until_another_ends(project, settings,
     assert open_run(project, OpenRun(key="3"), by="a", at=NOON, opener=holder)[1]
 
 
-def test_keys_of_other_projects_are_not_shown(project, counted):
+def test_keys_of_other_projects_are_not_shown(project, strict_limiter):
     asks(a_key(a_project("elsewhere"), "theirs").secret)
     asks("mc_nobodys")
 
-    assert used_by(counted, project) == []
+    assert usage_rows(strict_limiter, project) == []
 
 
 @pytest.mark.parametrize("written", ["Bearer {}", "bearer  {} ", " BEARER {}"])
-def test_a_key_is_counted_as_itself_however_it_is_written(project, counted, written):
+def test_a_key_is_counted_as_itself_however_it_is_written(project, strict_limiter, written):
     key = a_key(project, "coder")
 
     asks(key.secret, written=written)
 
-    assert counted.usage() == {("turns", digest(key.secret)): 1}
+    assert strict_limiter.usage() == {("turns", digest(key.secret)): 1}
 
 
 def test_usage_is_zero_after_a_minute():

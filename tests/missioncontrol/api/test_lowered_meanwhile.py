@@ -16,22 +16,22 @@ from tests.build import NOON, a_run
 pytestmark = pytest.mark.django_db
 
 
-def asks(person):
+def client_of(person):
     return SimpleNamespace(user=person, auth=None)
 
 
-def lower(project, person, role="viewer"):
+def demote(project, person, role="viewer"):
     Membership.objects.filter(project=project, user=person).update(role=role)
 
 
 @pytest.fixture
-def lowered_at_the_lock(project, owner, monkeypatch):
+def demoted_at_the_lock(project, owner, monkeypatch):
     """The other owner's deed was first at the project's row."""
     real = journal.with_priority
 
     @contextmanager
     def waiting(ahead):
-        lower(project, owner)
+        demote(project, owner)
         with real(ahead):
             yield
 
@@ -39,9 +39,9 @@ def lowered_at_the_lock(project, owner, monkeypatch):
 
 
 def test_a_tap_is_refused(project, operator):
-    run, may = a_run(project), auth.writable_projects(asks(operator))
+    run, may = a_run(project), auth.writable_projects(client_of(operator))
     tap = interventions.Tap(key="k", action="pause")
-    lower(project, operator)
+    demote(project, operator)
 
     with pytest.raises(Forbidden):
         interventions.intervene(run.id, tap, projects=may, by="olu", at=NOON)
@@ -51,8 +51,8 @@ def test_a_tap_is_refused(project, operator):
 
 
 def test_a_mode_change_is_refused(project, operator):
-    run, may = a_run(project), auth.writable_projects(asks(operator))
-    lower(project, operator)
+    run, may = a_run(project), auth.writable_projects(client_of(operator))
+    demote(project, operator)
 
     with pytest.raises(Forbidden):
         interventions.set_mode(run.id, "warn", projects=may, by="olu", at=NOON)
@@ -61,8 +61,8 @@ def test_a_mode_change_is_refused(project, operator):
 @pytest.mark.parametrize("change", [access.revoke_agent_key, access.rotate_agent_key])
 def test_revoking_or_rotating_a_key_is_refused(project, owner, change):
     key = access.make_agent_key(project.id, access.NewAgentKey(name="k"), by="ana", at=NOON).row
-    may = auth.key_owner_projects(asks(owner))
-    lower(project, owner, "operator")
+    may = auth.key_owner_projects(client_of(owner))
+    demote(project, owner, "operator")
     more = {"overlap": access.OVERLAP} if change is access.rotate_agent_key else {}
 
     with pytest.raises(Forbidden):
@@ -76,11 +76,11 @@ def test_a_strangers_key_is_not_found(project, stranger):
 
     with pytest.raises(NotFound, match="The key"):
         access.revoke_agent_key(
-            key.id, projects=auth.key_owner_projects(asks(stranger)), by="s", at=NOON
+            key.id, projects=auth.key_owner_projects(client_of(stranger)), by="s", at=NOON
         )
 
 
-def test_making_a_key_is_refused(project, owner, as_person, lowered_at_the_lock):
+def test_making_a_key_is_refused(project, owner, as_person, demoted_at_the_lock):
     made = as_person(owner).post(
         f"/api/v1/projects/{project.id}/keys/", {"name": "k"}, format="json"
     )
@@ -88,7 +88,7 @@ def test_making_a_key_is_refused(project, owner, as_person, lowered_at_the_lock)
     assert (made.status_code, AgentKey.objects.count()) == (403, 0)
 
 
-def test_changing_a_rule_is_refused(project, owner, as_person, lowered_at_the_lock):
+def test_changing_a_rule_is_refused(project, owner, as_person, demoted_at_the_lock):
     response = as_person(owner).patch(
         f"/api/v1/projects/{project.id}/", {"mode": "warn"}, format="json"
     )

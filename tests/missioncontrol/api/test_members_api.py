@@ -39,7 +39,7 @@ def invite(client, project, **fields):
     return client.post(path_of(project, "invitations"), fields, format="json")
 
 
-def changes_noted():
+def recorded_changes():
     rows = JournalRow.objects.filter(type="access.changed").order_by("id")
     return [(row.by, json.loads(row.payload)["what"]) for row in rows]
 
@@ -74,13 +74,13 @@ def test_a_new_role_applies_from_the_next_request(as_person, owner, viewer, proj
     assert change(as_person(owner), project, viewer, "operator").json()["role"] == "operator"
 
     assert them.post(f"/api/v1/runs/{run.id}/interventions/", tap, "json").status_code == 201
-    assert changes_noted() == [("ana", "changed “vic” from viewer to operator")]
+    assert recorded_changes() == [("ana", "changed “vic” from viewer to operator")]
 
 
 def test_setting_the_same_role_again_records_nothing(as_person, owner, viewer, project):
     change(as_person(owner), project, viewer, "viewer")
 
-    assert changes_noted() == []
+    assert recorded_changes() == []
 
 
 def test_a_removed_member_finds_nothing(as_person, owner, operator, project):
@@ -93,7 +93,7 @@ def test_a_removed_member_finds_nothing(as_person, owner, operator, project):
         assert client.get("/api/v1/me/").json()["projects"] == []
         assert client.get(f"/api/v1/projects/{project.id}/").status_code == 404
         assert client.get(path_of(project)).status_code == 404
-    assert changes_noted() == [("ana", "removed “olu”, operator")]
+    assert recorded_changes() == [("ana", "removed “olu”, operator")]
 
 
 @pytest.mark.parametrize("who", ["operator", "viewer"])
@@ -103,7 +103,7 @@ def test_any_member_may_leave(who, as_person, project, owner, request):
     assert remove(as_person(user), project, user).status_code == 204
 
     assert not Membership.objects.filter(user=user).exists()
-    assert changes_noted() == [(user.username, f"left as {who}")]
+    assert recorded_changes() == [(user.username, f"left as {who}")]
 
 
 def test_the_last_owner_stays(as_person, owner, operator, project):
@@ -186,7 +186,7 @@ def test_an_owner_demoted_meanwhile_changes_and_removes_nobody(project, operator
         members.remove(project.id, owner.pk, by=operator, at=NOON)
 
     members.remove(project.id, operator.pk, by=operator, at=NOON)
-    assert changes_noted() == [("olu", "left as operator")]
+    assert recorded_changes() == [("olu", "left as operator")]
 
 
 # --- names ----------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_a_person_says_what_they_are_called(as_person, owner, project):
     assert (
         response.json()["name"] == client.get("/api/v1/me/").json()["user"]["name"] == "Ana María"
     )
-    assert changes_noted() == [("ana", "is called “Ana María” from now on")]
+    assert recorded_changes() == [("ana", "is called “Ana María” from now on")]
 
 
 @pytest.mark.parametrize("name", ["vic", "VIC", "guard", "you", "", "x" * 61, "a\u202eb", "\u2009"])
@@ -232,7 +232,7 @@ def test_an_invitation_is_shown_once_and_stored_as_a_hash(as_person, owner, proj
         "ana",
     )
     assert "url" not in row
-    assert changes_noted() == [("ana", "invited “Bea” as operator")]
+    assert recorded_changes() == [("ana", "invited “Bea” as operator")]
 
 
 def test_an_invitation_link_uses_the_public_address(as_person, owner, project, settings):
@@ -262,7 +262,7 @@ def test_revoking_an_invitation_is_recorded_once(as_person, owner, project):
         assert client.delete(path_of(project, "invitations", made)).status_code == 204
 
     assert listed(client, project, "invitations")[0]["status"] == "revoked"
-    assert changes_noted()[1:] == [("ana", "revoked the invitation somebody as viewer")]
+    assert recorded_changes()[1:] == [("ana", "revoked the invitation somebody as viewer")]
 
 
 @pytest.mark.parametrize("who", ["operator", "viewer"])

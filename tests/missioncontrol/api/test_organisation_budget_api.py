@@ -10,13 +10,13 @@ from tests.build import a_call, a_project, a_run, report
 pytestmark = pytest.mark.django_db
 
 
-def allow(client, dollars):
+def set_budget(client, dollars):
     return client.patch("/api/v1/instance/budget/", {"day_usd": dollars}, format="json")
 
 
 def test_an_owner_sets_it_and_sees_the_sum_of_all_projects(as_person, owner, project):
     client = as_person(owner)
-    body = allow(client, "100.50").json()
+    body = set_budget(client, "100.50").json()
     assert (body["day_usd"], body["extra_usd"], body["spent_usd"]) == ("100.50", "0", "0")
 
     body = client.get("/api/v1/instance/").json()["budget"]
@@ -25,22 +25,22 @@ def test_an_owner_sets_it_and_sees_the_sum_of_all_projects(as_person, owner, pro
 
 def test_an_owner_removes_it(as_person, owner, project):
     client = as_person(owner)
-    allow(client, "100")
+    set_budget(client, "100")
 
-    assert allow(client, None).json()["day_usd"] is None
+    assert set_budget(client, None).json()["day_usd"] is None
 
 
 @pytest.mark.parametrize("role", ["operator", "viewer"])
 def test_nobody_else_sets_it_or_sees_the_sum(role, as_person, request, owner, project):
     client = as_person(request.getfixturevalue(role))
 
-    assert allow(client, "100").status_code == 403
+    assert set_budget(client, "100").status_code == 403
     assert client.get("/api/v1/instance/").status_code == 403
 
 
 @pytest.mark.parametrize("dollars", ["0", "-5", "NaN", "1e20", "much"])
 def test_an_invalid_budget_is_refused(dollars, as_person, owner, project):
-    refused = allow(as_person(owner), dollars)
+    refused = set_budget(as_person(owner), dollars)
 
     assert refused.status_code == 400
     assert as_person(owner).get("/api/v1/instance/").json()["budget"]["day_usd"] is None
@@ -49,7 +49,7 @@ def test_an_invalid_budget_is_refused(dollars, as_person, owner, project):
 def test_every_projects_audit_log_names_who_set_the_budget(as_person, owner, project):
     other = a_project("elsewhere")
 
-    allow(as_person(owner), "100")
+    set_budget(as_person(owner), "100")
 
     rows = JournalRow.objects.filter(type="policy.changed", payload__contains="organisation_budget")
     assert {row.project_id for row in rows} == {project.id, other.id}
@@ -59,7 +59,7 @@ def test_every_projects_audit_log_names_who_set_the_budget(as_person, owner, pro
 def test_a_member_sees_the_budget_but_not_what_other_projects_spent(
     as_person, owner, operator, project
 ):
-    allow(as_person(owner), "10")
+    set_budget(as_person(owner), "10")
     report(a_run(a_project("elsewhere")), a_call("ls", cost_usd="9.87"))
     run = report(a_run(project), a_call("ls", cost_usd="1"))
 
@@ -74,7 +74,7 @@ def test_a_member_sees_the_budget_but_not_what_other_projects_spent(
 @pytest.fixture
 def held(as_person, owner, project):
     """A run that the ceiling of all projects holds."""
-    allow(as_person(owner), "10")
+    set_budget(as_person(owner), "10")
     return report(a_run(project), a_call("ls", cost_usd="10"))
 
 
@@ -84,18 +84,18 @@ def tap(client, run, action, **fields):
     return client.post(f"/api/v1/runs/{run.id}/interventions/", body, format="json")
 
 
-def raise_it(client, run):
+def raise_budget(client, run):
     return tap(client, run, "allow_budget", decision=str(run.open_decision), amount={"usd": "5"})
 
 
 def test_an_owners_tap_raises_it_for_today(as_person, owner, held):
-    assert raise_it(as_person(owner), held).status_code == 201
+    assert raise_budget(as_person(owner), held).status_code == 201
 
 
 def test_an_operator_neither_raises_it_nor_takes_a_raise_back(as_person, owner, operator, held):
     client = as_person(operator)
-    refused = raise_it(client, held)
-    raised = raise_it(as_person(owner), held).json()
+    refused = raise_budget(client, held)
+    raised = raise_budget(as_person(owner), held).json()
 
     undone = tap(client, held, "undo", undoes=raised["key"])
 
@@ -108,7 +108,7 @@ def test_an_operator_neither_raises_it_nor_takes_a_raise_back(as_person, owner, 
 def test_an_operator_who_owns_another_project_raises_it(as_person, operator, held):
     Membership.objects.create(project=a_project("theirs"), user=operator, role=Role.OWNER)
 
-    assert raise_it(as_person(operator), held).status_code == 201
+    assert raise_budget(as_person(operator), held).status_code == 201
 
 
 def test_an_operator_still_ends_what_it_holds(as_person, operator, held):

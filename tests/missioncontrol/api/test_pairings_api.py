@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 from missioncontrol.accounts.models import LoginLink
 from missioncontrol.accounts.sessions import BROWSER_ID
 from missioncontrol.clock import now
-from tests.missioncontrol.api.test_devices_api import PIXEL, by_link, changes_noted, devices_of
+from tests.missioncontrol.api.test_devices_api import PIXEL, by_link, devices_of, recorded_changes
 
 pytestmark = pytest.mark.django_db
 
@@ -228,7 +228,7 @@ def test_the_qr_code_is_shown_once_and_not_stored(me):
 def test_pairing_a_phone_is_recorded(me, project):
     Client(headers={"User-Agent": PIXEL}).post("/pair/", {"code": offer(me)["code"]})
 
-    assert changes_noted(project) == ["paired “Pixel 9”"]
+    assert recorded_changes(project) == ["paired “Pixel 9”"]
 
 
 @pytest.mark.parametrize("which", ["sessions/", "devices/{}/"])

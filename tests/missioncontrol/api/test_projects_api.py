@@ -27,7 +27,7 @@ def make(client, **fields):
     return client.post("/api/v1/projects/", fields, format="json")
 
 
-def changes_noted(project):
+def recorded_changes(project):
     rows = JournalRow.objects.filter(project=project, run=None).order_by("seq")
     return [(row.by, json.loads(row.payload).get("what")) for row in rows]
 
@@ -38,7 +38,7 @@ def test_a_project_owner_can_make_another_project(as_person, owner):
     assert made.status_code == 201
     assert (made.json()["name"], made.json()["role"]) == ("second project", "owner")
     project = Project.objects.get(pk=made.json()["id"])
-    assert changes_noted(project) == [("ana", "made the project “second project”")]
+    assert recorded_changes(project) == [("ana", "made the project “second project”")]
     assert anchors.verify(projects=[project.id]).ok
 
 
@@ -79,7 +79,7 @@ def test_an_owner_archives_and_restores_a_project(as_person, owner, project):
     back = patch(client, project, archived=False, mode="warn")
 
     assert (back.json()["archived_at"], back.json()["mode"]) == (None, "warn")
-    assert changes_noted(project)[:2] == [
+    assert recorded_changes(project)[:2] == [
         ("ana", "archived the project"),
         ("ana", "brought the project back"),
     ]
@@ -89,7 +89,7 @@ def test_archiving_twice_is_recorded_once(as_person, owner, project):
     patch(as_person(owner), project, archived=True)
     patch(as_person(owner), project, archived=True)
 
-    assert changes_noted(project) == [("ana", "archived the project")]
+    assert recorded_changes(project) == [("ana", "archived the project")]
 
 
 def test_a_key_of_an_archived_project_is_refused_with_a_reason(as_agent, as_person, owner, project):

@@ -20,7 +20,7 @@ CUSTOMER = "K-123456"
 MARK = re.compile(r"\[masked [a-p]{6}\]")
 
 
-def ruled(project, *rules):
+def with_rules(project, *rules):
     project.redact_rules = list(rules or ["K-######"])
     project.save(update_fields=["redact_rules"])
     keys.forget_all()
@@ -77,7 +77,7 @@ def test_a_preview_shows_the_places_of_recorded_turns(project, as_person, owner,
 
 
 def test_turns_and_the_runs_own_words_are_masked_before_they_are_stored(project, as_agent):
-    ruled(project)
+    with_rules(project)
     opened = as_agent.post(
         "/api/v1/runs/",
         {"name": f"for {CUSTOMER}", "goal": f"help {CUSTOMER}", "metadata": {"of": CUSTOMER}},
@@ -92,7 +92,7 @@ def test_turns_and_the_runs_own_words_are_masked_before_they_are_stored(project,
 
 
 def test_a_call_that_was_allowed_under_its_mask_is_permitted_and_another_is_not(project):
-    run, own = a_run(ruled(project), agent="claude-code"), project.redaction
+    run, own = a_run(with_rules(project), agent="claude-code"), project.redaction
     allowed = call_text(
         replace(a_proposal(f"refund {CUSTOMER}"), args=own.mask_json(args_of(CUSTOMER)))
     )
@@ -112,7 +112,7 @@ def args_of(customer):
 
 
 def test_stored_telemetry_is_masked_before_it_is_shortened(project):
-    own = ruled(project).redaction
+    own = with_rules(project).redaction
 
     text = stored_attributes({"acme.note": "x" * (MAX_STORED_CHARS - 5) + " " + CUSTOMER}, own)[
         "acme.note"

@@ -32,7 +32,7 @@ PAGE = "<html><head><title>Mission Control</title></head><body></body></html>"
 
 
 @pytest.fixture
-def built(tmp_path, settings):
+def built_frontend(tmp_path, settings):
     (tmp_path / "index.html").write_text(PAGE)
     (tmp_path / ".vite").mkdir()
     (tmp_path / ".vite/preloads.json").write_text(json.dumps(PRELOADS))
@@ -47,7 +47,7 @@ def links(client, path, language="en-GB,en;q=0.9"):
     return re.findall(r'<link rel="([^"]+)".*? media="([^"]+)" crossorigin href="([^"]+)">', text)
 
 
-def test_the_page_preloads_a_screens_code_styles_and_texts(built, client):
+def test_the_page_preloads_a_screens_code_styles_and_texts(built_frontend, client):
     assert links(client, "/history") == [
         ("modulepreload", "all", "/assets/History-1.js"),
         ("preload", "all", "/assets/History-1.css"),
@@ -55,12 +55,12 @@ def test_the_page_preloads_a_screens_code_styles_and_texts(built, client):
     ]
 
 
-def test_preloaded_texts_are_in_the_first_accepted_language_that_exists(built, client):
+def test_preloaded_texts_are_in_the_first_accepted_language_that_exists(built_frontend, client):
     named = [address for _, _, address in links(client, "/history", "fr, de-CH;q=0.8, en;q=0.5")]
     assert named == ["/assets/History-1.js", "/assets/history-de.js"]
 
 
-def test_a_screen_with_a_phone_layout_is_chosen_by_media_query(built, client):
+def test_a_screen_with_a_phone_layout_is_chosen_by_media_query(built_frontend, client):
     assert links(client, "/runs/01a213b8/turns/4", "de") == [
         ("modulepreload", DESKTOP_MEDIA, "/assets/Run-1.js"),
         ("modulepreload", PHONE_MEDIA, "/assets/RunOnPhone-1.js"),
@@ -68,7 +68,7 @@ def test_a_screen_with_a_phone_layout_is_chosen_by_media_query(built, client):
     ]
 
 
-def asked_ahead(client, path, **headers):
+def preloaded(client, path, **headers):
     page = client.get(path, headers=headers).content.decode()
     return re.findall(r'<link rel="preload" as="fetch" crossorigin href="([^"]+)">', page)
 
@@ -84,24 +84,26 @@ def asked_ahead(client, path, **headers):
         ("/costs", "costs/account/?range=day&amp;group_by=agent"),
     ],
 )
-def test_a_screens_first_api_request_is_preloaded_with_the_page(path, answer, built, client):
-    assert asked_ahead(client, path) == [f"/api/v1/{answer}"]
+def test_a_screens_first_api_request_is_preloaded_with_the_page(
+    path, answer, built_frontend, client
+):
+    assert preloaded(client, path) == [f"/api/v1/{answer}"]
 
 
 @pytest.mark.parametrize("path", ["/history", "/costs?range=week", "/runs/x", '/runs/"><script>'])
-def test_nothing_is_preloaded_that_the_address_does_not_name(path, built, client):
-    assert asked_ahead(client, path) == []
+def test_nothing_is_preloaded_that_the_address_does_not_name(path, built_frontend, client):
+    assert preloaded(client, path) == []
 
 
-def test_the_service_workers_copy_preloads_nothing(built, client):
+def test_the_service_workers_copy_preloads_nothing(built_frontend, client):
     of_history = client.get("/history", headers={"Sec-Fetch-Dest": "empty"})
 
     assert of_history.content.decode() == PAGE
-    assert asked_ahead(client, "/", **{"Sec-Fetch-Dest": "empty"}) == []
-    assert asked_ahead(client, "/", **{"Sec-Fetch-Dest": "document"}) == ["/api/v1/boards/"]
+    assert preloaded(client, "/", **{"Sec-Fetch-Dest": "empty"}) == []
+    assert preloaded(client, "/", **{"Sec-Fetch-Dest": "document"}) == ["/api/v1/boards/"]
 
 
-def test_the_page_is_compressed_for_a_browser_that_accepts_gzip(built, client):
+def test_the_page_is_compressed_for_a_browser_that_accepts_gzip(built_frontend, client):
     plain = client.get("/history").content
 
     packed = client.get("/history", headers={"Accept-Encoding": "gzip, deflate, br"})
@@ -111,18 +113,18 @@ def test_the_page_is_compressed_for_a_browser_that_accepts_gzip(built, client):
 
 
 @pytest.mark.parametrize("path", ["/no-such-screen", '/"><script>'])
-def test_an_address_without_a_screen_gets_the_page_alone(built, client, path):
+def test_an_address_without_a_screen_gets_the_page_alone(built_frontend, client, path):
     assert client.get(path).content.decode() == PAGE
 
 
-def test_a_build_without_preload_tables_still_serves_its_page(built, client):
-    (built / ".vite/preloads.json").unlink()
-    (built / ".vite/answers.json").unlink()
+def test_a_build_without_preload_tables_still_serves_its_page(built_frontend, client):
+    (built_frontend / ".vite/preloads.json").unlink()
+    (built_frontend / ".vite/answers.json").unlink()
     assert client.get("/history").content.decode() == PAGE
     assert client.get("/").content.decode() == PAGE
 
 
-def test_the_page_is_served_as_built(built, client):
+def test_the_page_is_served_as_built(built_frontend, client):
     page = PAGE.replace("Mission", "Mißion\r\n").encode()
-    (built / "index.html").write_bytes(page)
+    (built_frontend / "index.html").write_bytes(page)
     assert client.get("/no-such-screen").content == page

@@ -13,13 +13,13 @@ from missioncontrol.api import keys
 from missioncontrol.clock import now
 from missioncontrol.projects import access
 from tests.build import NOON, a_person, a_project
-from tests.missioncontrol.api.test_access_api import changes_noted, listed, post
+from tests.missioncontrol.api.test_access_api import listed, post, recorded_changes
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def nothing_noted():
+def no_recorded_uses():
     """Another test's key may have been used a moment ago."""
     keys._recorded_at.clear()
 
@@ -141,10 +141,10 @@ def test_an_overlap_is_a_month_at_most(hours, as_person, owner, key):
 def test_the_journal_names_who_rotated_a_key_without_the_secrets(as_person, owner, key):
     new = post(as_person(owner), f"keys/{key['id']}/rotate/").json()
 
-    assert changes_noted()[-1].startswith(
+    assert recorded_changes()[-1].startswith(
         f"rotated the agent key “ci” ({key['prefix']}…) to “ci” ("
     )
-    assert new["secret"] not in str(changes_noted())
+    assert new["secret"] not in str(recorded_changes())
 
 
 def test_a_token_makes_no_key_and_no_set_up_code(as_person, owner, key):
@@ -158,7 +158,7 @@ def test_a_token_makes_no_key_and_no_set_up_code(as_person, owner, key):
 # --- used -----------------------------------------------------------------------
 
 
-def told_uses(client, path):
+def listed_uses(client, path):
     answer = client.get(f"/api/v1/{path}uses/").json()
     places = [(place["address"], place["program"]) for place in answer["places"]]
     return places, {used["name"]: used["is_its_own"] for used in answer["runs"]}
@@ -169,7 +169,7 @@ def test_a_keys_uses_show_addresses_programs_and_runs(as_person, owner, key, pro
     run = post(sending(key["secret"], "curl/8.5", "203.0.113.9"), "runs/", name="theirs").json()
     sending(key["secret"], "curl/8.5", "203.0.113.9").get(f"/api/v1/runs/{run['id']}/")
 
-    places, runs = told_uses(as_person(owner), f"keys/{key['id']}/")
+    places, runs = listed_uses(as_person(owner), f"keys/{key['id']}/")
 
     assert set(places) == {("203.0.113.9", "curl/8.5"), ("198.51.100.7", "guard/1.0")}
     assert runs == {"ours": True, "theirs": True}
@@ -181,7 +181,7 @@ def test_a_run_that_another_key_opened_is_told_apart(as_person, owner, key, proj
     run = post(sending(key["secret"]), "runs/", name="its").json()["id"]
     sending(wide.secret).patch(f"/api/v1/runs/{run}/", {"status": "completed"}, format="json")
 
-    assert told_uses(as_person(owner), f"keys/{wide.row.id}/")[1] == {"its": False}
+    assert listed_uses(as_person(owner), f"keys/{wide.row.id}/")[1] == {"its": False}
 
 
 def test_a_run_out_of_a_keys_reach_is_not_listed_as_used(as_person, owner, key):
@@ -189,14 +189,14 @@ def test_a_run_out_of_a_keys_reach_is_not_listed_as_used(as_person, owner, key):
     run = post(sending(key["secret"]), "runs/", name="its").json()["id"]
     assert sending(other["secret"]).get(f"/api/v1/runs/{run}/").status_code == 404
 
-    assert told_uses(as_person(owner), f"keys/{other['id']}/")[1] == {}
+    assert listed_uses(as_person(owner), f"keys/{other['id']}/")[1] == {}
 
 
 def test_a_tokens_uses_are_shown_only_to_its_person(as_person, owner, operator):
     made = post(as_person(owner), "tokens/", name="bot").json()
     sending(made["secret"], "report.py").get("/api/v1/me/")
 
-    assert told_uses(as_person(owner), f"tokens/{made['id']}/")[0] == [
+    assert listed_uses(as_person(owner), f"tokens/{made['id']}/")[0] == [
         ("198.51.100.7", "report.py")
     ]
     assert as_person(operator).get(f"/api/v1/tokens/{made['id']}/uses/").status_code == 404

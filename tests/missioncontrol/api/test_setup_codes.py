@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def pace(monkeypatch):
+def strict_limits(monkeypatch):
     monkeypatch.setattr(access, "CODE_OFFER_LIMIT", RateLimit("offers", per_caller=5, total=5))
     monkeypatch.setattr(access, "CODE_EXCHANGE_LIMIT", RateLimit("tries", per_caller=5, total=5))
 

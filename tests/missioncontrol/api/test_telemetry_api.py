@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.otlp.build import a_span, spans, take
+from tests.otlp.build import a_span, receive, spans
 
 
 @pytest.fixture
 def address(project):
     span = a_span("execute_tool", {"gen_ai.operation.name": "execute_tool", "acme.tenant": "north"})
-    (run,) = take(project, spans(span))
+    (run,) = receive(project, spans(span))
     return f"/api/v1/runs/{run.id}/telemetry/"
 
 
