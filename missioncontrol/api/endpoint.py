@@ -49,7 +49,7 @@ MAX_WAIT_S = 60.0
 CLIENT_DISCONNECTED = "the caller hung up"
 PROTOBUF = "application/x-protobuf"
 GZIP_MAGIC = b"\x1f\x8b"
-_AGENT_BEARER = f"bearer {AGENT_PREFIX}"
+_AGENT_KEY_START = f"bearer {AGENT_PREFIX}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,7 +361,7 @@ def bearer_token(scope: Scope) -> str:
 def sends_agent_key(scope: Scope) -> bool:
     """Say whether the caller presents itself as an agent; its key is not checked yet."""
     # By its beginning alone: this is asked of every request before anything is looked up.
-    return header(scope, b"authorization")[: len(_AGENT_BEARER)].lower() == _AGENT_BEARER
+    return header(scope, b"authorization")[: len(_AGENT_KEY_START)].lower() == _AGENT_KEY_START
 
 
 def may_send_large_body(scope: Scope) -> bool:

@@ -67,7 +67,7 @@ def looked_up(source):
 
 
 def is_hashed(value):
-    return isinstance(value, ast.Call) and getattr(value.func, "id", "") in {"hashed", "digest"}
+    return isinstance(value, ast.Call) and getattr(value.func, "id", "") in {"hash_key", "digest"}
 
 
 def test_every_secret_is_compared_in_constant_time():
