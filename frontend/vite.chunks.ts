@@ -25,7 +25,7 @@ function textsOf(id: string): string | null {
  * icons of channels, which come with the one component that draws them.
  */
 const SHARED =
-  /src.(ui|format|sync|views.shell).(?!attempt|submits|turn|matches|runTimeline|ranges|score|scrolled|baseline|ShareList|More|WhichProject|rowWindow|[cC]hart|typedNumber|keepFocus)|src.messages.\w+.ts|lucide(?!.*(?:smartphone|webhook|hash|bell|send)\.svelte)|AnswerIcon|CardSteps|Output|icons.(pencil|list-filter|chevron-down|arrow-up|plus)|TapeLegend|history.why/;
+  /src.(ui|format|sync|views.shell).(?!mutation|submitHandler|turn|matches|runTimeline|ranges|score|scrollPosition|baseline|ShareList|LoadMore|ChooseProject|rowWindow|[cC]hart|typedNumber|keepFocus)|src.messages.\w+.ts|lucide(?!.*(?:smartphone|webhook|hash|bell|send)\.svelte)|AnswerIcon|CardSteps|Output|icons.(pencil|list-filter|chevron-down|arrow-up|plus)|TapeLegend|history.stateReason/;
 
 /** The files of every visit, which are here before a screen is asked for. */
 export const BEGINNING = /\/(svelte|state|index|shared|styles)-/;
@@ -34,7 +34,7 @@ export const groups: Rolldown.CodeSplittingGroup[] = [
   // Of what every visit begins with, also the styles: eight small sheets are eight requests.
   {
     name: "styles",
-    test: /src.(App|ui|card|views.(shell(?!.Palette)|now|decisions|run.(RunFrame|RunState|RunPhone|RunSummary|Restart|VirtualList|TurnPin|TurnResult|FixPin|Pin|Meters|ModeSwitch))).*type=style|app\.css/,
+    test: /src.(App|ui|card|views.(shell(?!.Palette)|now|decisions|run.(RunFrame|RunState|RunPhone\.|RunSummary|Restart|VirtualList|TurnPin|TurnResult|AutofixPin|Pin|Meters|ModeSwitch))).*type=style|app\.css/,
     priority: 6,
   },
   // What every visit runs first, in parts of one size: asked for at once, they share the line with
@@ -46,20 +46,22 @@ export const groups: Rolldown.CodeSplittingGroup[] = [
   { name: "shared", test: SHARED, minShareCount: 2, priority: 3 },
   {
     name: "run",
-    test: /views.run.(RunFrame|RunState|Meters|ModeSwitch|latePart|RunSummary|Restart)|sync.(turns|matches|runTimeline)/,
+    test: /views.run.(RunFrame|RunState|Meters|ModeSwitch|lazyRef|RunSummary|Restart)|sync.(turns|matches|runTimeline)/,
     priority: 2,
   },
   {
     name: "turns",
-    test: /views.run.(VirtualList|TurnPin|TurnResult|FixPin)/,
+    test: /views.run.(VirtualList|TurnPin|TurnResult|AutofixPin)/,
     priority: 1,
   },
   // By itself: *Autofixes* says what a turn did and draws no run.
   { name: "turnWords", test: /format.turnWords/, priority: 2 },
-  { name: "card", test: /src.card.Card(Head|Judge|Answers|Asked)/, priority: 2 },
+  // What the screens of a project's settings share, small enough to come as one file.
+  { name: "forms", test: /shell.ChooseProject|format.typedNumber/, priority: 2 },
+  { name: "card", test: /src.card.Card(Head|Judge|Answers|Permission)/, priority: 2 },
   {
     name: "decisions",
-    test: /src.card.(Card(?!Evidence)|SelectBar)/,
+    test: /src.card.(Card(?!Evidence)|SelectionBar|selectable)/,
     minShareCount: 2,
     priority: 1,
   },

@@ -3,7 +3,7 @@ import "./app.css";
 import "./theme.svelte";
 import App from "./App.svelte";
 import { speech } from "./messages/speech.svelte";
-import { installation } from "./push/register.svelte";
+import { serviceWorker } from "./push/serviceWorker.svelte";
 import { router } from "./router.svelte";
 import { appState } from "./sync/appState.svelte";
 import { media } from "./ui/media.svelte";
@@ -18,7 +18,7 @@ if (!target) throw new Error("index.html has no #app");
 askAhead(["me/", ...firstAnswers(router.route, location.search, appState.chosen)]);
 void appState.enter();
 // At once, because the worker of an earlier visit may report a tap on a notification.
-installation.hear();
+serviceWorker.followClicks();
 // Nothing is drawn before its texts are loaded.
 const spoken = speech.begin();
 // The screen itself reports a chunk that cannot be loaded.
@@ -32,5 +32,5 @@ void screen
   );
 // Last, because the service worker fetches every file, which keeps a small server busy.
 if (import.meta.env.PROD)
-  void screen.then(() => setTimeout(() => void installation.begin(), DRAWN_MS));
+  void screen.then(() => setTimeout(() => void serviceWorker.register(), DRAWN_MS));
 void spoken.then(() => mount(App, { target }));

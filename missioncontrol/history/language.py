@@ -157,7 +157,7 @@ def _refused(key: str, expected: str, value: str) -> InvalidRequest:
     return InvalidRequest(f"{key}: expected {expected}, got {value[:60]!r}.", field="q")
 
 
-# Token -> the parser of its value. `frontend/src/views/history/tokens.ts` has the same list.
+# Token -> the parser of its value. `frontend/src/views/history/searchTokens.ts` has the same list.
 READERS: dict[str, Callable[[str, datetime, tzinfo], Any]] = {
     "agent": _name,
     "tool": _name,

@@ -3,7 +3,7 @@
 Chromium here has no push service of Google's. The page is given a subscription of ours;
 what our server pushes there, encrypted and signed, is checked and decrypted as a browser
 would, and handed to the real service worker by the same door a browser uses (CDP). Notifications
-are looked at in turn with our page and worker: see frontend/src/push/shown.ts.
+are looked at in turn with our page and worker: see frontend/src/push/notifications.ts.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { firstToldAt } from "./answerers";
+import { firstNotifiedAt } from "./answerers";
 
 it("is the first notice of the card that left, not what withdrew it or still waits", () => {
   const told = (sent_at: string | null, what: "decision" | "withdrawal" = "decision") => ({
@@ -8,12 +8,12 @@ it("is the first notice of the card that left, not what withdrew it or still wai
   });
 
   expect(
-    firstToldAt([
+    firstNotifiedAt([
       told("2026-11-21T14:45:00+00:00"),
       told("2026-11-21T14:39:00.5Z"),
       told("2026-11-21T14:30:00Z", "withdrawal"),
       told(null),
     ]),
   ).toBe("2026-11-21T14:39:00.5Z");
-  expect(firstToldAt([told(null)])).toBeNull();
+  expect(firstNotifiedAt([told(null)])).toBeNull();
 });

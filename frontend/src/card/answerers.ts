@@ -2,7 +2,7 @@
 import type { DeliveryRow } from "../wire/types";
 
 /** Return when the first notice was sent; null: none was. */
-export function firstToldAt(
+export function firstNotifiedAt(
   deliveries: readonly Pick<DeliveryRow, "what" | "sent_at">[],
 ): string | null {
   const times = deliveries.flatMap(({ what, sent_at }) =>

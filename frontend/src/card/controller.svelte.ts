@@ -5,13 +5,13 @@
 import type { Action, DecisionRow, RunRow, Scope } from "../wire/types";
 import { router } from "../router.svelte";
 import { decisionPath } from "../route";
-import { canUndo } from "../sync/afterTap";
+import { canUndo } from "../sync/tapProgress";
 import type { Tap, Wish } from "../sync/taps.svelte";
 import { isOpen } from "../sync/reduce";
 import { appState } from "../sync/appState.svelte";
-import { freshKey } from "../sync/key";
+import { newKey } from "../sync/idempotencyKey";
 import { fixOf, runWish, wishOf } from "./answers";
-import { shareOf, type Together } from "./several";
+import { splitByAction, type BulkAction } from "./bulkAnswers";
 
 /** A key pressed just as a card closes must not answer the next card. */
 const SETTLE_MS = 600;
@@ -149,9 +149,9 @@ class CardController {
   }
 
   /** Give the same answer to every selected card that offers it, each with its own version. */
-  answerSelected(action: Together): void {
-    const { can } = shareOf(this.selected, action);
-    const together = can.length > 1 ? freshKey() : undefined;
+  answerSelected(action: BulkAction): void {
+    const { can } = splitByAction(this.selected, action);
+    const together = can.length > 1 ? newKey() : undefined;
     for (const card of can) this.answer(card, action, { together });
     if (action === "continue") this.leaveSelection();
   }

@@ -7,7 +7,7 @@
 import { speech } from "../messages/speech.svelte";
 import { read, write } from "../wire/api";
 import type { DeviceRow, Page } from "../wire/types";
-import { installation } from "./register.svelte";
+import { serviceWorker } from "./serviceWorker.svelte";
 
 export type PushState =
   | "insecure" // plain HTTP: no browser offers it
@@ -18,22 +18,22 @@ export type PushState =
   | "off"
   | "on";
 
-export function pushState(subscribed: boolean): PushState {
+export function pushState(subscribeWith: boolean): PushState {
   if (!isSecureContext) return "insecure";
   if (!("PushManager" in window)) return isApple() ? "home-screen" : "unsupported";
-  if (installation.isRefused) return "no-worker";
+  if (serviceWorker.isRefused) return "no-worker";
   if (Notification.permission === "denied") return "denied";
-  return subscribed && Notification.permission === "granted" ? "on" : "off";
+  return subscribeWith && Notification.permission === "granted" ? "on" : "off";
 }
 
 /** Ask the person, subscribe with this installation's key, and tell the server. */
-export async function takePushes(key: string): Promise<boolean> {
+export async function subscribeToPushes(key: string): Promise<boolean> {
   if ((await Notification.requestPermission()) !== "granted") return false;
   const registration = await navigator.serviceWorker.ready;
-  const made = await subscribed(registration.pushManager, key);
+  const made = await subscribeWith(registration.pushManager, key);
   const { endpoint, keys } = made.toJSON();
   const time_zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const name = await ownName();
+  const name = await deviceModel();
   const body = {
     endpoint,
     keys,
@@ -47,13 +47,13 @@ export async function takePushes(key: string): Promise<boolean> {
 }
 
 /** Tell the server the language for pushes to this browser, if it receives any. */
-export async function tellPushLanguage(language: string): Promise<void> {
+export async function savePushLanguage(language: string): Promise<void> {
   const here = (await read<Page<DeviceRow>>("devices/")).results.find(({ is_this }) => is_this);
   if (here?.push && here.push.language !== language)
     await write("PATCH", `devices/${here.id}/`, { language });
 }
 
-export async function takeNoPushes(): Promise<void> {
+export async function unsubscribeFromPushes(): Promise<void> {
   const registration = await navigator.serviceWorker.getRegistration();
   const made = await registration?.pushManager.getSubscription();
   await made?.unsubscribe();
@@ -61,7 +61,7 @@ export async function takeNoPushes(): Promise<void> {
 }
 
 /** Return a subscription with this key; one with another key is removed first. */
-async function subscribed(manager: PushManager, key: string): Promise<PushSubscription> {
+async function subscribeWith(manager: PushManager, key: string): Promise<PushSubscription> {
   const asked = { userVisibleOnly: true, applicationServerKey: key };
   try {
     return await manager.subscribe(asked);
@@ -74,9 +74,9 @@ async function subscribed(manager: PushManager, key: string): Promise<PushSubscr
 }
 
 /** Return the model, such as "Pixel 9", if the browser reports it; User-Agents no longer do. */
-async function ownName(): Promise<string> {
+async function deviceModel(): Promise<string> {
   const hints: unknown = Reflect.get(navigator, "userAgentData");
-  if (!canTell(hints)) return "";
+  if (!hasHints(hints)) return "";
   const { model } = await hints.getHighEntropyValues(["model"]).catch(() => ({ model: "" }));
   return model ?? "";
 }
@@ -85,7 +85,7 @@ interface Hints {
   getHighEntropyValues: (names: string[]) => Promise<{ model?: string }>;
 }
 
-function canTell(hints: unknown): hints is Hints {
+function hasHints(hints: unknown): hints is Hints {
   return typeof hints === "object" && hints !== null && "getHighEntropyValues" in hints;
 }
 

@@ -5,7 +5,7 @@
  * two builds; data always comes from the server. A newer build waits until the page asks
  * for it.
  */
-import { inTurn } from "../push/shown";
+import { withNotificationLock } from "../push/notifications";
 import { acted, sendKept } from "./answering";
 import { question, readPush, tapOf, type About, type Shown } from "./notices";
 import { answerTo, outdated, PREFIX } from "./shell";
@@ -82,11 +82,13 @@ async function hear(data: PushMessageData | null): Promise<void> {
  * silently replaced by who answered; if the app itself is visible, it is removed.
  */
 async function show({ title, options }: Shown): Promise<void> {
-  await inTurn(() => self.registration.showNotification(title, options));
+  await withNotificationLock(() => self.registration.showNotification(title, options));
 }
 
 async function close(tag: string | undefined): Promise<void> {
-  const mine = await inTurn(() => self.registration.getNotifications(tag ? { tag } : {}));
+  const mine = await withNotificationLock(() =>
+    self.registration.getNotifications(tag ? { tag } : {}),
+  );
   for (const notification of mine) notification.close();
 }
 

@@ -3,7 +3,7 @@
  *
  * There is one board socket per project, and one more for the run that is open.
  */
-import { clearScreen, handOver, hush } from "../push/handover";
+import { clearNotifications, claimPushes, stopPushes } from "../push/pushOwner";
 import {
   csrfToken,
   forgetAhead,
@@ -30,12 +30,12 @@ import { actorName, asksFor, hasEnded } from "../format/words";
 import { words } from "../messages/texts";
 import { clock } from "./clock.svelte";
 import { Feed, type Link } from "./feed.svelte";
-import { lookOnly, projectsLost, withoutEverybodysRaise } from "./lookOnly";
+import { disableAnswers, lostProjects, disableOrganisationRaise } from "./unavailable";
 import { isOpen, type LiveState } from "./reduce";
-import { freshKey } from "./key";
-import { Memory, type Kept } from "./memory";
+import { newKey } from "./idempotencyKey";
+import { BoardCache, type CachedBoard } from "./boardCache";
 import { storage } from "./storage";
-import { emptyTab } from "./tab";
+import { clearTab } from "./tabStorage";
 import { bodyOf, pathOfTap, TAP } from "./tapBody";
 import { TapQueue, type Tap } from "./taps.svelte";
 
@@ -60,7 +60,7 @@ class AppState {
   #lost = $state.raw<readonly string[]>([]);
   #losses = $state.raw(0);
   readonly taps: TapQueue;
-  readonly #memory = new Memory(storage);
+  readonly #boardCache = new BoardCache(storage);
   #again: ReturnType<typeof setTimeout> | undefined;
 
   readonly #live = $derived(this.#me?.projects.filter((one) => !isArchived(one)) ?? []);
@@ -83,7 +83,7 @@ class AppState {
   constructor() {
     this.taps = new TapQueue({
       post: (tap, keepalive) => this.#post(tap, keepalive),
-      freshKey: () => freshKey(),
+      newKey: () => newKey(),
       now: () => Date.now(),
       onStale: () => this.resync(),
       keep: ({ problem: _, ...tap }) => void storage.put(TAP + tap.key, { ...tap, problem: null }),
@@ -228,23 +228,23 @@ class AppState {
 
   /** Fetch who is signed in, and open or close sockets accordingly. */
   async enter(): Promise<void> {
-    const late = setTimeout(() => void this.#recall(), RECALL_MS);
+    const late = setTimeout(() => void this.#showCachedBoards(), RECALL_MS);
     try {
       await settled();
       // If this fails, the sockets bring the boards.
       const boards = readAhead<Page<Board>>("boards/")?.catch(() => null);
       const me = await read<Me>("me/");
-      const lost = projectsLost(this.#me, me);
+      const lost = lostProjects(this.#me, me);
       if (lost.length > 0) this.#losses += 1;
       this.#lost = [...this.#lost, ...lost];
       this.#me = me;
       this.#access = "in";
       // Not awaited before opening sockets: a first visit creates its database now.
-      const isAnother = this.#memory.enter(this.#me);
+      const isAnother = this.#boardCache.beginSession(this.#me);
       this.#openFeeds();
       void boards?.then((page) => this.#begin(page?.results ?? []));
       if (await isAnother) this.taps.forgetAll();
-      void handOver(this.#me.user.id);
+      void claimPushes(this.#me.user.id);
       await storage.put("csrf", csrfToken());
       await this.#restoreTaps();
       this.taps.retryKept();
@@ -259,7 +259,7 @@ class AppState {
   /** End the session, and remove everything it stored in this browser. */
   async signOut(): Promise<void> {
     await signOut();
-    await hush();
+    await stopPushes();
     this.#leave();
   }
 
@@ -317,7 +317,7 @@ class AppState {
     return [...this.#feeds.values()].map(({ state }) => state).find(({ runs }) => runs.has(run));
   }
 
-  #openFeeds(kept: ReadonlyMap<string, Kept> = new Map()): void {
+  #openFeeds(kept: ReadonlyMap<string, CachedBoard> = new Map()): void {
     const wanted = new Set(this.projects.map(({ id }) => id));
     const feeds = new Map(this.#feeds);
     for (const [id, feed] of feeds) {
@@ -342,12 +342,13 @@ class AppState {
 
   #raisable(state: LiveState): LiveState {
     const ownsOne = this.#me?.projects.some(({ role }) => role === "owner") ?? true;
-    return ownsOne ? state : withoutEverybodysRaise(state, words.ownersRaise);
+    return ownsOne ? state : disableOrganisationRaise(state, words.ownersRaise);
   }
 
   #listeners(onForbidden: () => void) {
     return {
-      shown: (state: LiveState) => lookOnly(this.#raisable(state), this.#looksAt, words.looksOnly),
+      shown: (state: LiveState) =>
+        disableAnswers(this.#raisable(state), this.#looksAt, words.looksOnly),
       arrived: () => this.#sendKept(),
       refused: (code: number) => (code === 4401 ? void this.#comeBack() : onForbidden()),
     };
@@ -375,9 +376,9 @@ class AppState {
     this.#me = null;
     this.#lost = [];
     this.taps.forgetAll();
-    void clearScreen();
-    void this.#memory.forget();
-    emptyTab();
+    void clearNotifications();
+    void this.#boardCache.clear();
+    clearTab();
     this.unwatch();
     for (const feed of this.#feeds.values()) feed.close();
     this.#feeds = new Map();
@@ -385,19 +386,19 @@ class AppState {
 
   /** Show the last visit's state until the server first answers; afterwards keep the last one. */
   async #waitForServer(): Promise<void> {
-    await this.#recall();
+    await this.#showCachedBoards();
     if (this.#me === null) this.#access = "unreachable";
     clearTimeout(this.#again);
     this.#again = setTimeout(() => void this.enter(), ASK_AGAIN_MS);
   }
 
-  async #recall(): Promise<void> {
+  async #showCachedBoards(): Promise<void> {
     if (this.#me !== null) return;
-    const recalled = await this.#memory.recall();
-    if (!recalled || this.#me !== null) return;
-    this.#me = recalled.me;
+    const cached = await this.#boardCache.load();
+    if (!cached || this.#me !== null) return;
+    this.#me = cached.me;
     this.#access = "in";
-    this.#openFeeds(recalled.boards);
+    this.#openFeeds(cached.boards);
     await this.#restoreTaps();
   }
 
@@ -408,7 +409,7 @@ class AppState {
   #keepBoards(): void {
     if (this.#access !== "in") return;
     for (const [project, feed] of this.#feeds) {
-      if (feed.isLive) void this.#memory.keep(project, feed.serverState, new Date());
+      if (feed.isLive) void this.#boardCache.save(project, feed.serverState, new Date());
     }
   }
 

@@ -14,7 +14,7 @@ export function draftOf(run: string): Draft {
   return drafts.get(keyOf(run)) ?? { text: "", to: null };
 }
 
-export function keepDraft(run: string, change: Partial<Draft>): void {
+export function saveDraft(run: string, change: Partial<Draft>): void {
   drafts = new Map(drafts).set(keyOf(run), { ...draftOf(run), ...change });
 }
 

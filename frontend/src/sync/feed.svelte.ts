@@ -7,7 +7,7 @@
 import { waitBefore } from "./backoff";
 import { clock } from "./clock.svelte";
 import { GAP_MS, Gaps } from "./gaps";
-import { canWait, GATHER_MS } from "./gather";
+import { isBatchable, BATCH_MS } from "./batching";
 import type { Snapshot } from "../wire/types";
 import { EMPTY, reduce, type Frame, type LiveState } from "./reduce";
 
@@ -49,8 +49,8 @@ export class Feed {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempt = 0;
   #heardAt = Date.now();
-  #gathered: Frame[] = [];
-  #gathering: ReturnType<typeof setTimeout> | undefined;
+  #batch: Frame[] = [];
+  #batchTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #gaps = new Gaps();
   #waiting: ReturnType<typeof setTimeout> | undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
@@ -112,16 +112,16 @@ export class Feed {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#silence);
-    this.#forgetGathered();
+    this.#dropBatch();
     removeEventListener("online", this.#wake);
     document.removeEventListener("visibilitychange", this.#wake);
     this.#drop();
   }
 
-  #forgetGathered(): void {
-    clearTimeout(this.#gathering);
-    this.#gathering = undefined;
-    this.#gathered = [];
+  #dropBatch(): void {
+    clearTimeout(this.#batchTimer);
+    this.#batchTimer = undefined;
+    this.#batch = [];
     this.#stopWaiting();
   }
 
@@ -148,19 +148,19 @@ export class Feed {
     const frame: Frame = JSON.parse(text);
     this.#heardAt = Date.now();
     this.#watch(socket, SILENT_MS);
-    this.#gathered.push(frame);
-    if (!canWait(frame)) this.#show();
-    else this.#gathering ??= setTimeout(() => this.#show(), GATHER_MS);
+    this.#batch.push(frame);
+    if (!isBatchable(frame)) this.#show();
+    else this.#batchTimer ??= setTimeout(() => this.#show(), BATCH_MS);
     if (frame.type === "snapshot") this.#arrive(frame.at);
     if (concernsProject(frame)) this.#on.projectChanged?.();
   }
 
   /** Apply the gathered frames, in the order they arrived. */
   #show(): void {
-    clearTimeout(this.#gathering);
-    this.#gathering = undefined;
-    this.#state = this.#gathered.reduce(reduce, this.#state);
-    this.#gathered = [];
+    clearTimeout(this.#batchTimer);
+    this.#batchTimer = undefined;
+    this.#state = this.#batch.reduce(reduce, this.#state);
+    this.#batch = [];
     this.#giveUpGaps();
     this.#mendGaps();
   }
@@ -219,7 +219,7 @@ export class Feed {
 
   #refuse(code: number): void {
     this.#link = { kind: "refused", code };
-    this.#forgetGathered();
+    this.#dropBatch();
     this.#state = EMPTY; // whoever may no longer see it no longer does
     this.#on.refused(code);
   }

@@ -9,7 +9,7 @@
 import { version as t } from "../messages/texts";
 import { ProblemError, UnreachableError } from "../wire/api";
 import type { Action, InterventionRow, Scope } from "../wire/types";
-import { isMessage } from "./afterTap";
+import { isMessage } from "./tapProgress";
 import { isFresh } from "./tapBody";
 
 export interface Wish {
@@ -49,7 +49,7 @@ export interface Tap extends Wish {
 
 export interface Wires {
   post: (tap: Tap, keepalive: boolean) => Promise<InterventionRow>;
-  freshKey: () => string;
+  newKey: () => string;
   now: () => number;
   /** Called if the server answers that the card had changed. */
   onStale: (tap: Tap) => void;
@@ -163,7 +163,7 @@ export class TapQueue {
 
   #add(wish: Wish, phase: Phase, leavesAt: number | null): Tap {
     const now = this.#wires.now();
-    const key = this.#wires.freshKey();
+    const key = this.#wires.newKey();
     const tap: Tap = { ...wish, key, phase, leavesAt, tries: 0, madeAt: now, problem: null };
     const recent = this.#taps.filter(
       (one) =>

@@ -43,7 +43,7 @@ function queueAnswering(...answers: (InterventionRow | Error | Promise<never>)[]
       if (answer instanceof Error || !answer) throw answer ?? new Error("no answer");
       return await Promise.resolve(answer);
     },
-    freshKey: () => `key-${String(++keys)}`,
+    newKey: () => `key-${String(++keys)}`,
     now: () => Date.now(),
     onStale: (tap) => stale.push(tap),
     keep: (tap) => storage.set(tap.key, tap),

@@ -132,12 +132,12 @@ export function readsIn(language: string): void {
 }
 
 /** Asks a person to confirm their identity by one of these methods; returns whether they did. */
-export type Prove = (ways: readonly string[]) => Promise<boolean>;
-let prove: Prove | null = null;
+export type Reauthenticate = (ways: readonly string[]) => Promise<boolean>;
+let reauthenticate: Reauthenticate | null = null;
 
 /** Set the function that is called when the server requires an identity confirmation. */
-export function onSignInAgain(asks: Prove): void {
-  prove = asks;
+export function onReauthenticate(asks: Reauthenticate): void {
+  reauthenticate = asks;
 }
 
 /** Send a request; if it needs an identity confirmation, send it again after that. */
@@ -146,7 +146,7 @@ async function call<T>(path: string, init: RequestInit): Promise<T> {
     return await send<T>(path, init);
   } catch (error) {
     const isStale = error instanceof ProblemError && error.code === "sign_in_again";
-    if (!isStale || !(await prove?.(listOf(error.body.ways)))) throw error;
+    if (!isStale || !(await reauthenticate?.(listOf(error.body.ways)))) throw error;
     return send<T>(path, init);
   }
 }

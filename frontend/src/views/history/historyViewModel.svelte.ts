@@ -1,10 +1,10 @@
 /** What History shows for a search: a page of runs, totals, saved views. */
-import { Lister } from "../../sync/lister.svelte";
+import { PagedList } from "../../sync/pagedList.svelte";
 import { query, read, write } from "../../wire/api";
 import type { HistoryRow, HistoryTotals, Page, SavedView } from "../../wire/types";
 
 export class HistoryViewModel {
-  readonly lister = new Lister<HistoryRow>();
+  readonly list = new PagedList<HistoryRow>();
   #totals = $state.raw<HistoryTotals | null>(null);
   #views = $state.raw<readonly SavedView[]>([]);
   #asked = 0;
@@ -23,7 +23,7 @@ export class HistoryViewModel {
     const asked = ++this.#asked;
     const [totals] = await Promise.all([
       read<HistoryTotals>(`runs/totals/${filters}`).catch(() => null),
-      this.lister.load(`runs/${filtersOf(q, project, sort === "" ? {} : { sort })}`),
+      this.list.load(`runs/${filtersOf(q, project, sort === "" ? {} : { sort })}`),
     ]);
     if (asked === this.#asked) this.#totals = totals;
   }

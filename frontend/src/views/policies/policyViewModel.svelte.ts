@@ -21,7 +21,7 @@ import {
   type Tables,
 } from "./policies";
 import { clock } from "../../sync/clock.svelte";
-import { keepInTab, keptInTab } from "../../sync/tab";
+import { saveInTab, readFromTab } from "../../sync/tabStorage";
 import { heightOf, patienceOf, sensitivityAt } from "./policyLine";
 
 const TYPING_MS = 250;
@@ -178,7 +178,7 @@ export class PolicyViewModel {
       this.changed || mode
         ? { draft: this.#draft, saved: this.#saved, number: this.#number, mode, note: this.note }
         : null;
-    if (this.#loaded) keepInTab(this.#mine, unsaved);
+    if (this.#loaded) saveInTab(this.#mine, unsaved);
   }
 
   leave(): void {
@@ -242,7 +242,7 @@ export class PolicyViewModel {
         policy_note: this.note,
         policy_version: this.#number,
       });
-      keepInTab(this.#mine, null);
+      saveInTab(this.#mine, null);
       await this.load();
       this.note = "";
     } catch (error) {
@@ -279,7 +279,7 @@ export class PolicyViewModel {
 
   /** Restore the draft that this person left for this project. */
   #takeUp(project: ProjectRow): void {
-    const left = keptInTab<Unsaved>(this.#mine);
+    const left = readFromTab<Unsaved>(this.#mine);
     if (!left) return;
     let message = t.restored;
     // Somebody may have saved meanwhile: their changes must not be silently undone.

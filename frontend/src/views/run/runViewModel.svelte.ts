@@ -12,9 +12,9 @@ import { TurnPages } from "../../sync/turns.svelte";
 import { appState } from "../../sync/appState.svelte";
 import { query } from "../../wire/api";
 import type { RunRow, TurnRow } from "../../wire/types";
-import { Plan, type Placed } from "./plan";
+import { Plan, type Placed } from "./turnRows";
 import { loopsOf, pinsOf, type Pin } from "./timeline";
-import type { Anchor } from "./virtual";
+import type { Anchor } from "./virtualRows";
 
 export class RunViewModel {
   readonly id: string;

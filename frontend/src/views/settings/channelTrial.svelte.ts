@@ -1,7 +1,7 @@
 /** A test message to a channel, followed until there is a result. */
 import { exactTime } from "../../format/time";
 import { channels as t, failures } from "../../messages/texts";
-import { Attempt } from "../../sync/attempt.svelte";
+import { Mutation } from "../../sync/mutation.svelte";
 import { read, write } from "../../wire/api";
 import type { DeliveryRow } from "../../wire/types";
 
@@ -10,21 +10,21 @@ const MOST_ASKS = 50;
 
 export class ChannelTrial {
   #row = $state.raw<DeliveryRow | null>(null);
-  readonly #attempt = new Attempt(() => t.unreachable);
+  readonly #mutation = new Mutation(() => t.unreachable);
   #slow = $state.raw(false);
 
   get busy(): boolean {
-    return this.#attempt.busy;
+    return this.#mutation.busy;
   }
 
   get failed(): boolean {
-    return this.#attempt.wrong !== "" || this.#row?.status === "failed";
+    return this.#mutation.error !== "" || this.#row?.status === "failed";
   }
 
   /** The result in words; "" before there is one. */
   get words(): string {
     const row = this.#row;
-    if (this.#attempt.wrong) return this.#attempt.wrong;
+    if (this.#mutation.error) return this.#mutation.error;
     if (row?.status === "sent" && row.sent_at) return t.tested(exactTime(row.sent_at));
     if (row?.status === "waiting" && row.error && row.due_at)
       return t.testAgain(failures.sentence(row.error), exactTime(row.due_at));
@@ -38,7 +38,7 @@ export class ChannelTrial {
   async send(channel: string): Promise<void> {
     this.#row = null;
     this.#slow = false;
-    await this.#attempt.make(async () => {
+    await this.#mutation.run(async () => {
       this.#row = await write<DeliveryRow>("POST", `channels/${channel}/test/`, {});
       await this.#follow(this.#row.id);
     });

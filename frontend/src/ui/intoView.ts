@@ -1,4 +1,0 @@
-/** Scroll the selected element of a horizontal row into view: `{@attach chosen && intoView}`. */
-export function intoView(element: Element): void {
-  element.scrollIntoView({ block: "nearest", inline: "center" });
-}

@@ -1,7 +1,0 @@
-/** Return a submit handler that calls `send` instead of the browser's own request. */
-export function submits(send: () => unknown): (event: SubmitEvent) => void {
-  return (event) => {
-    event.preventDefault();
-    void send();
-  };
-}

@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import type { Range } from "../../format/ranges";
+import { Plan, type Parts } from "./turnRows";
+import type { Loop, Pin } from "./timeline";
+
+const loop = (decision: string, from: number, to: number): Loop => ({
+  decision,
+  kind: "exact_repeat",
+  from,
+  to,
+  open: true,
+  title: "",
+  detail: "",
+});
+const fix = {
+  id: "fix-1",
+  project: "p",
+  run: "run-1",
+  run_name: "r",
+  decision: "d",
+  text: "t",
+  applied_at: "",
+  delivered_at: null,
+  recovered: null,
+  judged_at: null,
+  turns_after: 1,
+  seq: null,
+  kind: "same_error",
+};
+const pin = (key: string): Pin => ({ kind: "fix", key, at: "", fix });
+const lines = (parts: Parts) => {
+  const plan = new Plan(parts);
+  return Array.from({ length: plan.count }, (_, i) => {
+    const slot = plan.at(i);
+    return slot?.kind === "turn" ? slot.seq : slot?.key;
+  });
+};
+
+describe("Plan", () => {
+  it("is the turns in order", () => {
+    expect(lines({ ranges: [[0, 3]] })).toEqual([0, 1, 2, 3]);
+  });
+
+  it("titles a loop before its first turn and keeps pins at their turn", () => {
+    const ranges: Range[] = [[0, 4]];
+    const parts = {
+      ranges,
+      loops: [loop("a", 2, 3)],
+      pins: [
+        { seq: 2, pin: pin("p") },
+        { seq: 9, pin: pin("late") },
+      ],
+    };
+
+    expect(lines(parts)).toEqual([0, 1, "p", "a", 2, 3, 4, "late"]);
+  });
+
+  it("leaves only the title of a folded loop", () => {
+    expect(lines({ ranges: [[0, 4]], loops: [loop("a", 2, 3)], folded: new Set(["a"]) })).toEqual([
+      0,
+      1,
+      "a",
+      4,
+    ]);
+    expect(lines({ ranges: [[0, 4]], loops: [loop("a", 0, 4)], folded: new Set(["a"]) })).toEqual([
+      "a",
+    ]);
+  });
+
+  it("is newest first on a phone, without titles", () => {
+    expect(
+      lines({ ranges: [[0, 2]], loops: [loop("a", 1, 2)], titled: false, newestFirst: true }),
+    ).toEqual([2, 1, 0]);
+  });
+
+  it("says to which loop a turn belongs", () => {
+    const plan = new Plan({ ranges: [[0, 4]], loops: [loop("a", 1, 3), loop("b", 3, 3)] });
+
+    expect(
+      [0, 1, 3].map((seq) => {
+        const slot = plan.at(plan.indexOf(seq));
+        return slot?.kind === "turn" ? slot.loop?.decision : null;
+      }),
+    ).toEqual([undefined, "a", "b"]);
+  });
+
+  it("finds the line of each turn, or of the next that is here", () => {
+    const plan = new Plan({
+      ranges: [
+        [2, 3],
+        [7, 8],
+      ],
+      pins: [{ seq: 7, pin: pin("p") }],
+    });
+
+    expect([0, 2, 3, 5, 7, 8].map((seq) => plan.indexOf(seq))).toEqual([0, 0, 1, 3, 3, 4]);
+    expect([plan.indexOf(9), plan.keyNear(5), plan.keyNear(9)]).toEqual([-1, "turn-7", "turn-9"]);
+  });
+
+  it("finds what has a key, in either order", () => {
+    for (const newestFirst of [false, true]) {
+      const plan = new Plan({ ranges: [[0, 5]], pins: [{ seq: 3, pin: pin("p") }], newestFirst });
+      for (let i = 0; i < plan.count; i++) expect(plan.indexOfKey(plan.at(i)?.key ?? "")).toBe(i);
+    }
+    expect(new Plan({ ranges: [[0, 5]] }).indexOfKey("turn-9")).toBe(-1);
+    expect(new Plan({ ranges: [[0, 5]] }).indexOfKey("gone")).toBe(-1);
+  });
+
+  it("has no line outside", () => {
+    const plan = new Plan({ ranges: [[0, 1]] });
+
+    expect([plan.at(-1), plan.at(2), new Plan({ ranges: [] }).at(0)]).toEqual([null, null, null]);
+  });
+
+  it("steps from turn to turn over what stands between", () => {
+    const plan = new Plan({ ranges: [[0, 1]], pins: [{ seq: 1, pin: pin("p") }] });
+
+    expect([plan.turnFrom(1, 1), plan.turnFrom(1, -1), plan.turnFrom(3, 1)]).toEqual([1, 0, null]);
+  });
+
+  it("holds a hundred thousand turns in a few pieces", () => {
+    const ranges = Array.from({ length: 20_000 }, (_, i) => [i * 5, i * 5] as const);
+    const plan = new Plan({ ranges });
+
+    expect([plan.count, plan.indexOf(50_000), plan.at(10_000)]).toMatchObject([
+      20_000,
+      10_000,
+      { seq: 50_000 },
+    ]);
+  });
+});
