@@ -5,7 +5,7 @@ export type Theme = "dark" | "light";
 const STORED = "missioncontrol.theme";
 const SYSTEM = matchMedia("(prefers-color-scheme: light)");
 
-class Look {
+class ThemeChoice {
   #chosen = $state.raw<Theme | null>(storedTheme());
   #system = $state.raw<Theme>(SYSTEM.matches ? "light" : "dark");
 
@@ -63,4 +63,4 @@ function store(theme: Theme | null): void {
   }
 }
 
-export const look = new Look();
+export const look = new ThemeChoice();

@@ -11,15 +11,15 @@ export function canUsePasskeys(): boolean {
 }
 
 /** Let the browser create a passkey, and return what to send to the server. */
-export async function makePasskey(asked: Record<string, unknown>): Promise<unknown> {
-  const options: PublicKeyCredentialCreationOptionsJSON = plain(asked.publicKey);
+export async function createPasskey(asked: Record<string, unknown>): Promise<unknown> {
+  const options: PublicKeyCredentialCreationOptionsJSON = plainCopy(asked.publicKey);
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
   return asJson(await navigator.credentials.create({ publicKey }));
 }
 
 /** Let the browser use a passkey, and return what to send to the server. */
-export async function showPasskey(asked: Record<string, unknown>): Promise<unknown> {
-  const options: PublicKeyCredentialRequestOptionsJSON = plain(asked.publicKey);
+export async function usePasskey(asked: Record<string, unknown>): Promise<unknown> {
+  const options: PublicKeyCredentialRequestOptionsJSON = plainCopy(asked.publicKey);
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
   return asJson(await navigator.credentials.get({ publicKey }));
 }
@@ -29,6 +29,6 @@ function asJson(credential: Credential | null): unknown {
   return credential.toJSON();
 }
 
-function plain<T>(value: unknown): T {
+function plainCopy<T>(value: unknown): T {
   return JSON.parse(JSON.stringify(value));
 }

@@ -17,14 +17,14 @@ export interface ListedSecret extends Secret {
 }
 
 /** Which runs of its project an agent key gives access to. */
-export type Reach = "own" | "agent" | "project";
+export type KeyScope = "own" | "agent" | "project";
 
-export const REACHES: readonly Reach[] = ["own", "agent", "project"];
+export const KEY_SCOPES: readonly KeyScope[] = ["own", "agent", "project"];
 
-export type Life = "week" | "month" | "year" | "good";
+export type Lifetime = "week" | "month" | "year" | "good";
 
-export const LIVES: readonly Life[] = ["week", "month", "year", "good"];
-const DAYS: Record<Life, number | null> = { week: 7, month: 30, year: 365, good: null };
+export const LIFETIMES: readonly Lifetime[] = ["week", "month", "year", "good"];
+const DAYS: Record<Lifetime, number | null> = { week: 7, month: 30, year: 365, good: null };
 
 /** How many hours an old key still works after its replacement was made. */
 export const OVERLAPS = ["0", "24", "168"] as const;
@@ -42,7 +42,7 @@ export function isLive(secret: Secret, now: Date): boolean {
 }
 
 /** Return when a token made now expires; null: never. */
-export function expiryOf(life: Life, now: Date): string | null {
+export function expiryOf(life: Lifetime, now: Date): string | null {
   const days = DAYS[life];
   return days === null ? null : new Date(now.getTime() + days * 86_400_000).toISOString();
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aDecision, aPermission, aRun } from "../fixtures/rows";
 import type { DecisionRow } from "../wire/types";
-import { answersOf, beginningOf, fixOf, runWish, wishOf } from "./answers";
+import { answersOf, shortFix, fixOf, runTapRequest, tapRequestOf } from "./answers";
 
 const budget = aDecision({
   kind: "budget",
@@ -51,10 +51,10 @@ describe("answersOf", () => {
         ["Deny", "D", false],
       ],
     );
-    expect(wishOf(asking, "deny", { fix: "Use make clean." })).toMatchObject({
+    expect(tapRequestOf(asking, "deny", { fix: "Use make clean." })).toMatchObject({
       message: "Use make clean.",
     });
-    expect(wishOf(asking, "allow_once", { fix: "Use make clean." }).message).toBeUndefined();
+    expect(tapRequestOf(asking, "allow_once", { fix: "Use make clean." }).message).toBeUndefined();
   });
 
   it("says for whom a ceiling is raised", () => {
@@ -101,21 +101,23 @@ describe("answersOf", () => {
   });
 });
 
-describe("wishOf", () => {
+describe("tapRequestOf", () => {
   it("carries the version the person saw, and the text as it stands", () => {
-    expect(wishOf(aDecision({ version: 7 }), "inject", { fix: "look in lib" })).toMatchObject({
-      decision: "decision-1",
-      version: 7,
-      message: "look in lib",
-      scope: undefined,
-    });
+    expect(tapRequestOf(aDecision({ version: 7 }), "inject", { fix: "look in lib" })).toMatchObject(
+      {
+        decision: "decision-1",
+        version: 7,
+        message: "look in lib",
+        scope: undefined,
+      },
+    );
   });
 
   it("allows more of the unit that ran out", () => {
     const turns = { ...budget, evidence: { ...budget.evidence, unit: "turns", ceiling: "25" } };
 
-    expect(wishOf(budget, "allow_budget").amount).toEqual({ usd: "4.00" });
-    expect(wishOf(turns, "allow_budget").amount).toEqual({ turns: 13 });
+    expect(tapRequestOf(budget, "allow_budget").amount).toEqual({ usd: "4.00" });
+    expect(tapRequestOf(turns, "allow_budget").amount).toEqual({ turns: 13 });
   });
 
   it("says what an end takes along", () => {
@@ -126,14 +128,14 @@ describe("wishOf", () => {
   });
 
   it("sends a scope only with an allowlist entry", () => {
-    expect(wishOf(aDecision(), "allowlist", { scope: "agent" }).scope).toBe("agent");
-    expect(wishOf(aDecision(), "continue", { scope: "agent" }).scope).toBeUndefined();
+    expect(tapRequestOf(aDecision(), "allowlist", { scope: "agent" }).scope).toBe("agent");
+    expect(tapRequestOf(aDecision(), "continue", { scope: "agent" }).scope).toBeUndefined();
   });
 });
 
 it("always lets a run be stopped, whatever its version", () => {
-  expect(runWish(aRun(), "terminate").version).toBeNull();
-  expect(runWish(aRun({ version: 4 }), "continue").version).toBe(4);
+  expect(runTapRequest(aRun(), "terminate").version).toBeNull();
+  expect(runTapRequest(aRun({ version: 4 }), "continue").version).toBe(4);
 });
 
 it("takes the person's words over the judge's", () => {
@@ -151,20 +153,20 @@ it("takes the person's words over the judge's", () => {
   expect(fixOf(aDecision({ verdict }), "")).toBe("");
 });
 
-describe("beginningOf", () => {
+describe("shortFix", () => {
   it("leaves a short fix as it is", () => {
-    expect(beginningOf("Read lib/auth.py first.")).toBe("Read lib/auth.py first.");
+    expect(shortFix("Read lib/auth.py first.")).toBe("Read lib/auth.py first.");
   });
 
   it("cuts between words, and leaves no stop before the dots", () => {
-    expect(beginningOf(`${"a".repeat(110)} first, then change`)).toBe(`${"a".repeat(110)} first…`);
+    expect(shortFix(`${"a".repeat(110)} first, then change`)).toBe(`${"a".repeat(110)} first…`);
   });
 
   it("keeps a word that ends where it is cut", () => {
-    expect(beginningOf(`${"a".repeat(114)} begin then`)).toBe(`${"a".repeat(114)} begin…`);
+    expect(shortFix(`${"a".repeat(114)} begin then`)).toBe(`${"a".repeat(114)} begin…`);
   });
 
   it("halves no emoji", () => {
-    expect(beginningOf("🦀".repeat(130))).toBe(`${"🦀".repeat(120)}…`);
+    expect(shortFix("🦀".repeat(130))).toBe(`${"🦀".repeat(120)}…`);
   });
 });

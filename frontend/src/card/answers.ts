@@ -1,6 +1,6 @@
 /** Which answers a card offers, their texts, and what a tap on one sends. Pure. */
 import type { Action, DecisionRow, Evidence, RunRow, Scope } from "../wire/types";
-import type { Wish } from "../sync/taps.svelte";
+import type { TapRequest } from "../sync/taps.svelte";
 import { arrivalWords, budgetStep } from "../format/words";
 import { keyOf, type Command } from "../keys/keymap";
 import { card as t } from "../messages/texts";
@@ -21,18 +21,18 @@ export interface Answer {
 }
 
 /** Longer fixes can be injected only where they are shown in full. */
-export const LONGEST_FIX_ON_A_BUTTON = 120;
+export const MAX_BUTTON_FIX = 120;
 
 /** Return the beginning of a fix that is shown in full elsewhere, cut between words. */
-export function beginningOf(fix: string): string {
+export function shortFix(fix: string): string {
   const signs = [...fix];
-  if (signs.length <= LONGEST_FIX_ON_A_BUTTON) return fix;
+  if (signs.length <= MAX_BUTTON_FIX) return fix;
   // One more character, to see whether the last word ends at the limit.
   const words = signs
-    .slice(0, LONGEST_FIX_ON_A_BUTTON + 1)
+    .slice(0, MAX_BUTTON_FIX + 1)
     .join("")
     .replace(/[.,;:]?\s+\S*$/, "");
-  return `${[...words].slice(0, LONGEST_FIX_ON_A_BUTTON).join("")}…`;
+  return `${[...words].slice(0, MAX_BUTTON_FIX).join("")}…`;
 }
 
 const ORDER: readonly Action[] = [
@@ -71,7 +71,7 @@ export function answersOf(
   decision: DecisionRow,
   fix: string,
   run: RunRow | null = null,
-  along = 0,
+  linked = 0,
 ): Answer[] {
   const offered = ORDER.filter(
     (action) => decision.actions.includes(action) || action in decision.unavailable,
@@ -79,9 +79,9 @@ export function answersOf(
   return offered.map((action) => ({
     action,
     label: labelOf(action, decision, fix),
-    second: secondOf(action, decision, run, along),
-    brief: briefOf(action) ?? secondOf(action, decision, run, along),
-    key: keyFor(action),
+    second: effectOf(action, decision, run, linked),
+    brief: shortTextOf(action) ?? effectOf(action, decision, run, linked),
+    key: keyOfAction(action),
     promoted:
       action === "allow_once" ||
       action === "allow_budget" ||
@@ -90,12 +90,12 @@ export function answersOf(
   }));
 }
 
-function keyFor(action: Action): string {
+function keyOfAction(action: Action): string {
   const command = COMMANDS[action];
   return command === null ? "" : keyOf(command);
 }
 
-function briefOf(action: Action): string | undefined {
+function shortTextOf(action: Action): string | undefined {
   const { brief }: { brief: Partial<Record<Action, string>> } = t;
   return brief[action];
 }
@@ -113,11 +113,11 @@ function labelOf(action: Action, decision: DecisionRow, fix: string): string {
   }
 }
 
-function secondOf(
+function effectOf(
   action: Action,
   decision: DecisionRow,
   run: RunRow | null,
-  along: number,
+  linked: number,
 ): string {
   switch (action) {
     case "inject":
@@ -126,9 +126,9 @@ function secondOf(
         ? t.second.skipped
         : t.second.reads(arrivalWords(run, false));
     case "allow_budget":
-      return raises(decision.evidence);
+      return raiseText(decision.evidence);
     case "terminate":
-      return along > 0 ? t.second.endsAlong(along) : t.second.ends;
+      return linked > 0 ? t.second.endsAlong(linked) : t.second.ends;
     case "pause":
       return t.second.waits;
     case "continue":
@@ -149,7 +149,7 @@ function secondOf(
 }
 
 /** A shared ceiling is raised for all its runs; a day's or the organisation's, for that day. */
-function raises({ scope }: Evidence): string {
+function raiseText({ scope }: Evidence): string {
   if (scope === "day") return t.second.today;
   if (scope === "organisation") return t.second.everywhere;
   return scope === null || scope === "run" ? t.second.ceiling : t.second.shared;
@@ -160,11 +160,11 @@ export function fixOf(decision: DecisionRow, draft: string | undefined): string 
   return (draft ?? decision.verdict?.fix ?? "").trim();
 }
 
-export function wishOf(
+export function tapRequestOf(
   decision: DecisionRow,
   action: Action,
   extra: { fix?: string; scope?: Scope } = {},
-): Wish {
+): TapRequest {
   return {
     run: decision.run,
     runName: decision.run_name,
@@ -178,7 +178,7 @@ export function wishOf(
 }
 
 /** A tap on the run itself. It needs no version, so that the stop button always works. */
-export function runWish(run: RunRow, action: Action): Wish {
+export function runTapRequest(run: RunRow, action: Action): TapRequest {
   const free = action === "pause" || action === "terminate" || action === "restart";
   const { id, name, version } = run;
   return { run: id, runName: name, action, decision: null, version: free ? null : version };

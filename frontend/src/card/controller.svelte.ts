@@ -6,11 +6,11 @@ import type { Action, DecisionRow, RunRow, Scope } from "../wire/types";
 import { router } from "../router.svelte";
 import { decisionPath } from "../route";
 import { canUndo } from "../sync/tapProgress";
-import type { Tap, Wish } from "../sync/taps.svelte";
+import type { Tap, TapRequest } from "../sync/taps.svelte";
 import { isOpen } from "../sync/reduce";
 import { appState } from "../sync/appState.svelte";
 import { newKey } from "../sync/idempotencyKey";
-import { fixOf, runWish, wishOf } from "./answers";
+import { fixOf, runTapRequest, tapRequestOf } from "./answers";
 import { splitByAction, type BulkAction } from "./bulkAnswers";
 
 /** A key pressed just as a card closes must not answer the next card. */
@@ -156,35 +156,35 @@ class CardController {
     if (action === "continue") this.leaveSelection();
   }
 
-  answer(decision: DecisionRow, action: Action, more: Partial<Wish> = {}): void {
+  answer(decision: DecisionRow, action: Action, more: Partial<TapRequest> = {}): void {
     if (!decision.actions.includes(action) || this.underWay(decision)) return;
     if (action === "inject" && this.fix(decision) === "") return this.#askForFix(decision);
     if (action === "terminate") this.#holdMeanwhile(appState.run(decision.run));
     const extra = { fix: this.fix(decision), scope: this.scope(decision) };
-    appState.taps.tap({ ...wishOf(decision, action, extra), ...more });
+    appState.taps.tap({ ...tapRequestOf(decision, action, extra), ...more });
     this.stopEditing();
   }
 
   /** Terminate without a countdown: the long press was the confirmation. */
   endNow(decision: DecisionRow): void {
     if (!decision.actions.includes("terminate") || this.underWay(decision)) return;
-    appState.taps.sendNow(appState.taps.tap(wishOf(decision, "terminate")).key);
+    appState.taps.sendNow(appState.taps.tap(tapRequestOf(decision, "terminate")).key);
   }
 
   /** Act on a run that has no card. */
   act(run: RunRow, action: Action): void {
     if (action === "terminate") this.#holdMeanwhile(run);
-    appState.taps.tap(runWish(run, action));
+    appState.taps.tap(runTapRequest(run, action));
   }
 
   /** Send a message to a run without a holding card, or to one of its agents only. */
   tell(run: RunRow, message: string, agent?: string): void {
-    if (message !== "") appState.taps.tap({ ...runWish(run, "inject"), message, agent });
+    if (message !== "") appState.taps.tap({ ...runTapRequest(run, "inject"), message, agent });
   }
 
   /** Start a new run with the same goal, beginning with the text. */
   restart(run: RunRow, message: string): void {
-    appState.taps.tap({ ...runWish(run, "restart"), message });
+    appState.taps.tap({ ...runTapRequest(run, "restart"), message });
   }
 
   /** Return whether a tap can be undone. */
@@ -213,7 +213,7 @@ class CardController {
     const run = appState.run(tap.run);
     const held = run && (run.status === "holding" || run.status === "held");
     if (held && run.open_decisions === 0 && this.#heldForTap.delete(tap.run)) {
-      appState.taps.tap(runWish(run, "continue"));
+      appState.taps.tap(runTapRequest(run, "continue"));
     }
   }
 
@@ -224,7 +224,7 @@ class CardController {
     if (run?.status !== "running" || "pause" in run.unavailable) return;
     if (appState.taps.ofRun(run.id, "terminate")?.phase === "counting") return;
     this.#heldForTap.add(run.id);
-    appState.taps.tap(runWish(run, "pause"));
+    appState.taps.tap(runTapRequest(run, "pause"));
   }
 
   #askForFix(decision: DecisionRow): void {

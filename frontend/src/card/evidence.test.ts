@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aDecision, anItem } from "../fixtures/rows";
 import type { EvidenceTurn } from "../wire/types";
-import { lastOf, pairOf, sameCalls, shortText, tellingLines, tellsError } from "./evidence";
+import { lastOf, pairOf, sameCalls, shortText, errorLines, isErrorLine } from "./evidence";
 
 const evidence = (items: EvidenceTurn[]) => ({ ...aDecision().evidence, items });
 const ran = (seq: number, call = "Bash ls") =>
@@ -46,7 +46,7 @@ it("keeps the head and the end of a long text", () => {
 });
 
 it("finds the lines that say what went wrong", () => {
-  const linesOf = (result: string) => tellingLines(anItem({ result }));
+  const linesOf = (result: string) => errorLines(anItem({ result }));
 
   expect(
     linesOf("ImportError while importing\nE   ModuleNotFoundError: x\n1 error in 0.4s"),
@@ -60,7 +60,7 @@ it("names the other turns of the same call", () => {
 });
 
 it("knows a line that tells of an error", () => {
-  expect(["E   AssertionError", "cat: x: No such file", "3 passed"].map(tellsError)).toEqual([
+  expect(["E   AssertionError", "cat: x: No such file", "3 passed"].map(isErrorLine)).toEqual([
     true,
     true,
     false,

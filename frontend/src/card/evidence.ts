@@ -1,7 +1,7 @@
 /** Which two turns a card shows side by side, and which of their lines. Pure. */
 import type { DecisionRow, Evidence, EvidenceTurn } from "../wire/types";
 
-const MOST_LINES = 9;
+const MAX_LINES = 9;
 
 export interface Pair {
   left: EvidenceTurn;
@@ -30,7 +30,7 @@ export function textOf(item: EvidenceTurn): string {
 }
 
 /** Return what a person reads first: from pytest's `E` lines on, without a long middle. */
-export function shortText(item: EvidenceTurn, most = MOST_LINES): string {
+export function shortText(item: EvidenceTurn, maxLines = MAX_LINES): string {
   const all = textOf(item)
     .split("\n")
     .filter((line) => line.trim() !== "")
@@ -41,20 +41,20 @@ export function shortText(item: EvidenceTurn, most = MOST_LINES): string {
       all.findIndex((line) => /^E\s/.test(line)),
     ),
   );
-  if (lines.length <= most) return lines.join("\n");
-  const head = lines.slice(0, Math.ceil(most / 3));
-  return [...head, "…", ...lines.slice(-(most - head.length - 1))].join("\n");
+  if (lines.length <= maxLines) return lines.join("\n");
+  const head = lines.slice(0, Math.ceil(maxLines / 3));
+  return [...head, "…", ...lines.slice(-(maxLines - head.length - 1))].join("\n");
 }
 
-/** Return the lines that say what went wrong, or else the last ones; at most `most`. */
-export function tellingLines(item: EvidenceTurn, most = 2): string[] {
+/** Return the lines that say what went wrong, or else the last ones; at most `maxLines`. */
+export function errorLines(item: EvidenceTurn, maxLines = 2): string[] {
   const lines = textOf(item)
     .split("\n")
     .filter((line) => line.trim() !== "");
-  const errors = lines.filter(tellsError);
+  const errors = lines.filter(isErrorLine);
   const marked = errors.filter((line) => /^E\s/.test(line));
   const best = marked.length > 0 ? marked : errors;
-  return (best.length > 0 ? best : lines).slice(-most);
+  return (best.length > 0 ? best : lines).slice(-maxLines);
 }
 
 /** Return the seqs of the other turns with the same call: "same call as 34, 35, 36". */
@@ -78,6 +78,6 @@ export function otherRuns(decision: DecisionRow): string[] {
 }
 
 /** Return whether a line of output reports an error. */
-export function tellsError(line: string): boolean {
+export function isErrorLine(line: string): boolean {
   return /^E\s|\b\w*(Error|Exception|Traceback|FAILED|fatal|not found|No such file)\b/.test(line);
 }

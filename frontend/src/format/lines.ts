@@ -6,9 +6,9 @@ export interface LineOp {
 }
 
 /** With more pairs of lines than this, a comparison would block the page. */
-const MOST_PAIRS = 4_000_000;
+const MAX_PAIRS = 4_000_000;
 /** Equal lines shown around a difference. */
-const AROUND = 3;
+const CONTEXT_LINES = 3;
 
 /** Merge both texts along their longest common lines; null: they are too long for that. */
 export function compareLines(left: string, right: string): LineOp[] | null {
@@ -19,7 +19,7 @@ export function compareLines(left: string, right: string): LineOp[] | null {
   while (tail < a.length - head && tail < b.length - head && a.at(-1 - tail) === b.at(-1 - tail))
     tail++;
   const [mine, theirs] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
-  if (mine.length * theirs.length > MOST_PAIRS) return null;
+  if (mine.length * theirs.length > MAX_PAIRS) return null;
   return [
     ...both(a.slice(0, head)),
     ...middle(mine, theirs),
@@ -30,7 +30,9 @@ export function compareLines(left: string, right: string): LineOp[] | null {
 /** Return the differences with a few lines around; `null` stands for lines left out. */
 export function hunksOf(ops: readonly LineOp[]): (LineOp | null)[] {
   const near = ops.map((_, i) =>
-    ops.slice(Math.max(0, i - AROUND), i + AROUND + 1).some(({ side }) => side !== "both"),
+    ops
+      .slice(Math.max(0, i - CONTEXT_LINES), i + CONTEXT_LINES + 1)
+      .some(({ side }) => side !== "both"),
   );
   const out: (LineOp | null)[] = [];
   ops.forEach((op, i) => {

@@ -76,9 +76,9 @@ function dollars(size: number, digits: number): string {
   return formatOf(`dollars ${String(digits)}`, options).format(size);
 }
 
-function decimal(value: number, least: number, most: number): string {
-  const options = { minimumFractionDigits: least, maximumFractionDigits: most };
-  return formatOf(`decimal ${String(least)} ${String(most)}`, options).format(value);
+function decimal(value: number, minDigits: number, maxDigits: number): string {
+  const options = { minimumFractionDigits: minDigits, maximumFractionDigits: maxDigits };
+  return formatOf(`decimal ${String(minDigits)} ${String(maxDigits)}`, options).format(value);
 }
 
 /** Cached: creating a format is slow, and a board of 1,000 runs draws thousands of numbers. */

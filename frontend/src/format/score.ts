@@ -73,12 +73,12 @@ export function isHighAtLeft(points: readonly Point[], slots: number): boolean {
   return highest(points.slice(0, part)) > highest(points.slice(slots - part));
 }
 
-/** Return positions of the numbers below the line: all, or `most` in even steps and the last. */
-export function marks(count: number, most: number): number[] {
+/** Return positions of the numbers below the line: all, or `max` in even steps and the last. */
+export function marks(count: number, max: number): number[] {
   const places = Array.from({ length: count }, (_, place) => place);
   const last = count - 1;
   // Twice as many still fit, and among few numbers a missing one looks like an error.
-  const step = count < 2 * most ? 1 : Math.ceil(last / (most - 1));
+  const step = count < 2 * max ? 1 : Math.ceil(last / (max - 1));
   return places.filter(
     (place) => place === last || (place % step === 0 && last - place >= step / 2),
   );

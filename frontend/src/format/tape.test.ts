@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aRun } from "../fixtures/rows";
 import type { RunSeries, SeriesPoint, TapePoint } from "../wire/types";
-import { barsOf, MOST_BARS, rowBars, seriesBars, tapeWords } from "./tape";
+import { barsOf, MAX_BARS, rowBars, seriesBars, tapeWords } from "./tape";
 
 const loop: TapePoint[] = [
   [0.2, true],
@@ -33,7 +33,7 @@ describe("bars", () => {
     ]);
     const bars = barsOf(points, 0, null);
 
-    expect(bars).toHaveLength(MOST_BARS);
+    expect(bars).toHaveLength(MAX_BARS);
     expect([
       Math.max(...bars.map(({ height }) => height)),
       bars[0]?.changed,

@@ -16,7 +16,7 @@ export interface Bar {
 }
 
 /** Up to this many turns, each has a bar of its own. */
-export const MOST_BARS = 300;
+export const MAX_BARS = 300;
 
 /**
  * @param points   oldest first
@@ -28,7 +28,7 @@ export function barsOf(
   firstSeq: number,
   openFrom: number | null,
 ): Bar[] {
-  const perBar = Math.max(1, points.length / MOST_BARS);
+  const perBar = Math.max(1, points.length / MAX_BARS);
   const bars = Math.round(points.length / perBar);
   return Array.from({ length: bars }, (_, i) => {
     const [start, end] = [Math.floor(i * perBar), Math.floor((i + 1) * perBar)];

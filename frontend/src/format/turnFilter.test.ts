@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { aTurn } from "../fixtures/rows";
-import { filterOf, isEverything, isNarrow, matches, paramsOf } from "./turnFilter";
+import { filterOf, isUnfiltered, hasFilters, matches, paramsOf } from "./turnFilter";
 
 const EVERYTHING = filterOf(new URLSearchParams());
 
@@ -23,9 +23,9 @@ describe("a filter in the address", () => {
   it("says nothing where everything is shown", () => {
     expect(paramsOf({ ...EVERYTHING, only: true, q: "  " })).toEqual({});
     expect([
-      isEverything(EVERYTHING),
-      isEverything({ ...EVERYTHING, q: "x" }),
-      isNarrow({ ...EVERYTHING, q: "x" }),
+      isUnfiltered(EVERYTHING),
+      isUnfiltered({ ...EVERYTHING, q: "x" }),
+      hasFilters({ ...EVERYTHING, q: "x" }),
     ]).toEqual([true, false, false]);
   });
 

@@ -42,12 +42,12 @@ export function paramsOf(filter: Filter): Record<string, string> {
 }
 
 /** Return whether the list is filtered, apart from the words. */
-export function isNarrow({ agent, tool, signal, role, flagged }: Filter): boolean {
+export function hasFilters({ agent, tool, signal, role, flagged }: Filter): boolean {
   return flagged || [agent, tool, signal, role].some((value) => value !== "");
 }
 
-export function isEverything(filter: Filter): boolean {
-  return !isNarrow(filter) && filter.q.trim() === "";
+export function isUnfiltered(filter: Filter): boolean {
+  return !hasFilters(filter) && filter.q.trim() === "";
 }
 
 export function matches(turn: TurnRow, filter: Filter): boolean {
@@ -57,10 +57,10 @@ export function matches(turn: TurnRow, filter: Filter): boolean {
   if (role !== "" && turn.role !== role) return false;
   if (signal !== "" && turn.detector !== signal) return false;
   if (filter.flagged && turn.detector === null) return false;
-  return holds(turn, filter.q);
+  return containsWords(turn, filter.q);
 }
 
-export function holds(turn: TurnRow, words: string): boolean {
+export function containsWords(turn: TurnRow, words: string): boolean {
   const needle = words.trim().toLowerCase();
   if (needle === "") return true;
   const parts = [turn.tool, JSON.stringify(turn.args), turn.content, turn.result, turn.error];

@@ -1,7 +1,7 @@
 /** What a turn or a person did, and the result, in one line each. Pure. */
 import { words as t } from "../messages/texts";
 import type { DecisionRow, InterventionRow, RunRow, TurnRow } from "../wire/types";
-import { actionWords, asksFor, hasEnded } from "./words";
+import { actionWords, permissionOf, hasEnded } from "./words";
 
 /** Return what a turn did in one line: the tool and its arguments. */
 export function turnWords(turn: TurnRow): { tool: string; rest: string } {
@@ -58,7 +58,7 @@ export type Pending = "asks" | "denied" | "heldBefore" | "untold" | "running";
 
 /** Return the state of a call without a reported end; `cards` are those of its run. */
 export function pendingOf({ seq }: TurnRow, run: RunRow, cards: readonly DecisionRow[]): Pending {
-  const asking = cards.findLast((card) => asksFor(card) && card.evidence.turns.includes(seq));
+  const asking = cards.findLast((card) => permissionOf(card) && card.evidence.turns.includes(seq));
   if (asking?.status === "open") return "asks";
   // An agent reports nothing further about a call that was denied.
   if (asking?.resolution === "deny") return "denied";

@@ -10,7 +10,7 @@ import {
   amountOf,
   answerWords,
   arrivalWords,
-  awayWords,
+  offlineText,
   budgetOf,
   budgetStep,
   budgetWarning,
@@ -29,8 +29,8 @@ import {
   sourceOf,
   splitDoing,
   standing,
-  standingShort,
-  standsWhole,
+  shortCardStatus,
+  fitsOneLine,
   stateWords,
   ofBudget,
   turnRange,
@@ -216,12 +216,12 @@ describe("a card", () => {
     const held = aDecision({ agent_waiting: true, waiting_since: NOON });
 
     expect(standing(held, aRun({ status: "held" }), now)).toBe("Paused, waiting for you 1:42");
-    expect(standingShort(held, null, now)).toBe("Paused 1:42");
+    expect(shortCardStatus(held, null, now)).toBe("Paused 1:42");
     expect(standing(held, aRun({ status: "held" }), now, null, false)).toBe("Paused 1:42");
     expect(standing({ ...held, kind: "budget" }, null, now)).toBe("Paused at its budget 1:42");
     expect(standing({ ...held, waiting_since: null }, null, now)).toBe("Paused, waiting for you");
     expect(standing(aDecision(), null, now)).toBe("Pausing, not confirmed yet");
-    expect(standingShort(aDecision(), null, now)).toBe("Pausing");
+    expect(shortCardStatus(aDecision(), null, now)).toBe("Pausing");
     expect(standing(aDecision({ holds: false }), aRun(), now)).toBe("Flagged, still running");
     expect(standing(aDecision({ gave_up_at: NOON }), null, now)).toMatch(/^Agent gave up waiting /);
     expect(standing(held, aRun({ status: "stopping" }), now)).toBe("Stopping, not confirmed yet");
@@ -291,11 +291,11 @@ describe("what an agent can do", () => {
   });
 
   it("says what becomes of a held call while the server is away", () => {
-    expect([awayWords(run({ away: "waits" })), awayWords(run({ away: "blocked" }))]).toEqual([
+    expect([offlineText(run({ away: "waits" })), offlineText(run({ away: "blocked" }))]).toEqual([
       "the call keeps waiting",
       "the call is blocked",
     ]);
-    expect([awayWords(run({})), awayWords(run({ away: "?" })), awayWords(null)]).toEqual([
+    expect([offlineText(run({})), offlineText(run({ away: "?" })), offlineText(null)]).toEqual([
       "",
       "",
       "",
@@ -327,7 +327,7 @@ describe("a permission that is asked for", () => {
     expect(decisionShape(card, aRun())).toBe("waiting");
     expect(standing(card, aRun(), at(102))).toBe("Asks for permission, waiting for you 1:42");
     expect(standing(card, aRun(), at(102), null, false)).toBe("Asks for permission 1:42");
-    expect(standingShort(card, aRun(), at(102))).toBe("Asks you 1:42");
+    expect(shortCardStatus(card, aRun(), at(102))).toBe("Asks you 1:42");
     expect(byItself(card, at(0))).toMatch(/^can be answered here until \d\d:\d\d$/);
     expect(openFrom(card)).toBeNull();
   });
@@ -340,7 +340,7 @@ describe("a permission that is asked for", () => {
 
   it("can be allowed at a glance only where all of it stands in one line", () => {
     const whole = (asks: Parameters<typeof aPermission>[0]) =>
-      standsWhole({ tool: "Bash", text: "ls", details: {}, cut: false, for_run: true, ...asks });
+      fitsOneLine({ tool: "Bash", text: "ls", details: {}, cut: false, for_run: true, ...asks });
 
     expect(whole({})).toBe(true);
     expect(whole({ details: { description: "List" } })).toBe(true);

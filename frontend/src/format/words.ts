@@ -20,7 +20,7 @@ export type Shape =
 
 /** The score that opens a card. */
 export const LIMIT = 1;
-const LONGEST_CALL = 120;
+const MAX_CALL = 120;
 const ENDED = new Set(["completed", "failed", "terminated", "lost"]);
 const BURN_WINDOW_MS = 5 * 60_000;
 // A Map, because an agent may be called "constructor".
@@ -75,7 +75,7 @@ export function arrivalWords(run: RunRow | null, held: boolean): string {
 }
 
 /** Return what happens to a held call while the server is unreachable; "": not reported. */
-export function awayWords(run: RunRow | null): string {
+export function offlineText(run: RunRow | null): string {
   const ability = run?.capabilities["away"];
   const words: Partial<Record<string, string>> = t.away;
   return typeof ability === "string" ? (words[ability] ?? "") : "";
@@ -153,19 +153,19 @@ export function splitDoing(doing: string): [tool: string, rest: string] {
 }
 
 /** Return the call that an agent asks permission for; null: the card is about something else. */
-export function asksFor(decision: DecisionRow): Evidence["asks"] {
+export function permissionOf(decision: DecisionRow): Evidence["asks"] {
   return decision.kind === "permission" ? decision.evidence.asks : null;
 }
 
 /** Return whether one line shows the whole call, so that it can be allowed in a small space. */
-export function standsWhole({ text, details, cut }: NonNullable<Evidence["asks"]>): boolean {
+export function fitsOneLine({ text, details, cut }: NonNullable<Evidence["asks"]>): boolean {
   const more = Object.keys(details).some((name) => name !== "description" && name !== "timeout");
-  return !cut && !more && text !== "" && text.length <= LONGEST_CALL && !text.includes("\n");
+  return !cut && !more && text !== "" && text.length <= MAX_CALL && !text.includes("\n");
 }
 
 export function decisionShape(decision: DecisionRow, run: RunRow | null): Shape {
   if (run && (run.status === "stopping" || hasEnded(run))) return run.status;
-  if (asksFor(decision)) return "waiting";
+  if (permissionOf(decision)) return "waiting";
   if (!decision.holds) return run && run.status !== "running" ? run.status : "flagged";
   return decision.agent_waiting ? "held" : "holding";
 }
@@ -209,7 +209,7 @@ function waited(decision: DecisionRow, now: Date): string {
 }
 
 /** Return the same, shorter: "Paused 1:42". */
-export function standingShort(
+export function shortCardStatus(
   decision: DecisionRow,
   run: RunRow | null,
   now: Date,
@@ -234,7 +234,7 @@ export function byItself(decision: DecisionRow, now: Date, short = false): strin
     decision.unanswered === "stop",
     t,
   ];
-  if (asksFor(decision)) return short ? words.asksUntilShort(at) : words.asksUntil(at);
+  if (permissionOf(decision)) return short ? words.asksUntilShort(at) : words.asksUntil(at);
   if (short) return stops ? words.stopsShort(at) : words.goesOnShort(at);
   if (left <= 0) return stops ? words.stopsNow : words.goesOnNow;
   if (left < 60_000) return stops ? words.stopsIn(span(left)) : words.goesOnIn(span(left));
@@ -244,7 +244,7 @@ export function byItself(decision: DecisionRow, now: Date, short = false): strin
 /** Return the first turn of the loop of an open card, from which the tape is amber. */
 export function openFrom(decision: DecisionRow): number | null {
   const isOpen = decision.status === "open" || decision.status === "judging";
-  return isOpen && !asksFor(decision) ? (decision.evidence.turns[0] ?? null) : null;
+  return isOpen && !permissionOf(decision) ? (decision.evidence.turns[0] ?? null) : null;
 }
 
 /** Return the number of a turn as people count; the wire counts from 0. */
@@ -303,7 +303,7 @@ export function answerWords(decision: DecisionRow): string {
 }
 
 /** From this share of a ceiling on, the screen shows a warning. */
-export const NEARLY = 0.8;
+export const NEAR_BUDGET = 0.8;
 
 /** Return a ceiling and its owner: "of its $5.00", "of coder's $5.00", "of the project's $5.00". */
 export function ofBudget(
@@ -344,7 +344,7 @@ export function budgetOf(run: RunRow, now: Date): { part: number; words: string 
 /** Return "83 % of $10" once a live run nears a ceiling; "" before. */
 export function budgetWarning(run: RunRow, now: Date): string {
   const budget = hasEnded(run) ? null : budgetOf(run, now);
-  return budget && budget.part >= NEARLY ? `${share(budget.part)} ${budget.words}` : "";
+  return budget && budget.part >= NEAR_BUDGET ? `${share(budget.part)} ${budget.words}` : "";
 }
 
 /** Return the result of an autofix, as far as it is known. */

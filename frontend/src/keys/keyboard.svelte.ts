@@ -5,7 +5,7 @@ import { runPath } from "../route";
 import { router } from "../router.svelte";
 import { BAR_MS } from "../sync/taps.svelte";
 import { appState } from "../sync/appState.svelte";
-import { commandOf, startsGo, type Command, type Where } from "./keymap";
+import { commandOf, startsGoTo, type Command, type KeyContext } from "./keymap";
 
 const GO_MS = 1_200;
 
@@ -42,13 +42,13 @@ export class Keyboard {
     if (document.querySelector("dialog[open]")) return;
     const where = this.#where(event.target);
     const command = commandOf(event, where);
-    this.#goneAt = startsGo(event, where) && !where.afterG ? Date.now() : -Infinity;
+    this.#goneAt = startsGoTo(event, where) && !where.afterG ? Date.now() : -Infinity;
     if (command === null) return;
     if (command !== "leave") event.preventDefault();
     this.#obey(command);
   }
 
-  #where(target: EventTarget | null): Where {
+  #where(target: EventTarget | null): KeyContext {
     const element = target instanceof HTMLElement ? target : null;
     const typing = element?.matches("textarea, select, input:not([type=radio], [type=checkbox])");
     return {

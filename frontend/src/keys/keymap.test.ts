@@ -6,9 +6,9 @@ import {
   keyOf,
   sheet,
   shortcutOf,
-  startsGo,
+  startsGoTo,
   type KeyPress,
-  type Where,
+  type KeyContext,
 } from "./keymap";
 
 const press = (key: string, rest: Partial<KeyPress> = {}): KeyPress => ({
@@ -19,7 +19,7 @@ const press = (key: string, rest: Partial<KeyPress> = {}): KeyPress => ({
   repeat: false,
   ...rest,
 });
-const HERE: Where = { typing: false, onControl: false, afterG: false, inRun: false };
+const HERE: KeyContext = { typing: false, onControl: false, afterG: false, inRun: false };
 
 describe("commandOf", () => {
   it.each([
@@ -88,8 +88,8 @@ describe("commandOf", () => {
 });
 
 it("starts a walk with g, but not inside a field", () => {
-  expect(startsGo(press("g"), HERE)).toBe(true);
-  expect(startsGo(press("g"), { ...HERE, typing: true })).toBe(false);
+  expect(startsGoTo(press("g"), HERE)).toBe(true);
+  expect(startsGoTo(press("g"), { ...HERE, typing: true })).toBe(false);
 });
 
 describe("the one list", () => {

@@ -79,7 +79,7 @@ export interface KeyPress {
   repeat: boolean;
 }
 
-export interface Where {
+export interface KeyContext {
   /** Whether a text field has the focus, to which every letter belongs. */
   typing: boolean;
   /** Whether a button or link has the focus, to which Enter belongs. */
@@ -91,7 +91,7 @@ export interface Where {
 }
 
 /** Return the command of a key press, or null when the key is not ours. */
-export function commandOf(press: KeyPress, where: Where): Command | null {
+export function commandOf(press: KeyPress, where: KeyContext): Command | null {
   if (!isPlain(press)) return null;
   if (where.typing) return press.key === "Escape" ? "leave" : null;
   if (press.key === "Enter" && where.onControl) return null;
@@ -103,7 +103,7 @@ export function commandOf(press: KeyPress, where: Where): Command | null {
   return command === undefined || (press.repeat && !WALKS.has(command)) ? null : command;
 }
 
-export function startsGo(press: KeyPress, where: Where): boolean {
+export function startsGoTo(press: KeyPress, where: KeyContext): boolean {
   return press.key === "g" && !where.typing && isPlain(press);
 }
 

@@ -1,7 +1,7 @@
 /** Taps that the worker sends: from a notification's button, and kept ones. */
 import { storage } from "../sync/storage";
 import { bodyOf, isFresh, pathOfTap, TAP, type Sendable } from "../sync/tapBody";
-import { keeping, refusal, type About, type Shown } from "./notices";
+import { keeping, refusal, type NoticeSubject, type ParsedPush } from "./notices";
 
 /** The key under which the page stores the CSRF token. */
 export const CSRF = "csrf";
@@ -13,11 +13,11 @@ interface WithSync {
 }
 
 /** Send a notification's tap; return what to show, or null if it was accepted. */
-export async function acted(
+export async function sendAnswer(
   tap: Sendable,
-  about: About,
+  about: NoticeSubject,
   registration: ServiceWorkerRegistration & WithSync,
-): Promise<Shown | null> {
+): Promise<ParsedPush | null> {
   const answer = await post(pathOfTap(tap), bodyOf(tap));
   if (answer === null || answer.status >= 500) {
     await keep(tap, about);
@@ -33,7 +33,7 @@ interface Person {
 }
 
 /** Send the kept taps of the person signed in; the page reports those refused or too old. */
-export async function sendKept(): Promise<void> {
+export async function sendKeptTaps(): Promise<void> {
   const kept = (await storage.all<Sendable & { madeAt: number }>(TAP)).filter((tap) =>
     isFresh(tap, Date.now()),
   );
@@ -69,7 +69,7 @@ export async function post(path: string, body: unknown): Promise<Response | null
 }
 
 /** Keep a tap in the same form as the page, so that the next visit continues with it. */
-async function keep(tap: Sendable, { runName }: About): Promise<void> {
+async function keep(tap: Sendable, { runName }: NoticeSubject): Promise<void> {
   const kept = {
     ...tap,
     runName,

@@ -14,7 +14,7 @@ export interface Button {
 }
 
 /** The data stored in a notification; it outlives the push. */
-export interface About {
+export interface NoticeSubject {
   type: "card" | "withdrawn" | "announcement";
   path: string;
   language: string;
@@ -25,11 +25,11 @@ export interface About {
   buttons: Button[];
 }
 
-export interface Shown {
+export interface ParsedPush {
   title: string;
   /** The number of open cards in all projects; null: the push does not say. */
   open: number | null;
-  about: About;
+  about: NoticeSubject;
   options: Options;
   /** Whether to remove all other notifications, because this device was signed out. */
   everything: boolean;
@@ -45,12 +45,12 @@ export interface Options extends NotificationOptions {
 const LONGEST = { title: 64, body: 300, path: 200 };
 
 /** Read a push; an unreadable one still gives a general notification. */
-export function readPush(data: unknown): Shown {
+export function readPush(data: unknown): ParsedPush {
   const push = recordOf(data);
   const type = push.type === "card" || push.type === "withdrawn" ? push.type : "announcement";
   const tag = textOf(push.tag) || "mission-control";
   const buttons = type === "card" ? buttonsOf(push.actions) : [];
-  const about: About = {
+  const about: NoticeSubject = {
     type,
     buttons,
     language: textOf(push.language) || "en",
@@ -82,7 +82,7 @@ export function readPush(data: unknown): Shown {
 }
 
 /** Return the tap that a button sends; null: it only opens the card. */
-export function tapOf(about: About, action: string, key: string): Sendable | null {
+export function tapOf(about: NoticeSubject, action: string, key: string): Sendable | null {
   const button = action === "" ? undefined : about.buttons[Number(action)];
   if (!button || button.action === "open" || button.sure || about.run === null) return null;
   return {
@@ -97,7 +97,7 @@ export function tapOf(about: About, action: string, key: string): Sendable | nul
 }
 
 /** Return the confirmation to show for an action that cannot be undone; null: not needed. */
-export function question(about: About, action: string): Shown | null {
+export function question(about: NoticeSubject, action: string): ParsedPush | null {
   const button = action === "" ? undefined : about.buttons[Number(action)];
   if (!button?.sure) return null;
   const { sure, ...rest } = button;
@@ -121,12 +121,12 @@ export function question(about: About, action: string): Shown | null {
   return readPush({ ...asking, actions });
 }
 
-function shortName({ runName: name }: About): string {
+function shortName({ runName: name }: NoticeSubject): string {
   return name.length > 40 ? `${name.slice(0, 39)}…` : name;
 }
 
 /** Return the notification for a tap that was refused. */
-export function refusal(about: About, status: number, detail: string): Shown {
+export function refusal(about: NoticeSubject, status: number, detail: string): ParsedPush {
   const t = textsIn(about.language);
   const gone = status === 401 || status === 403;
   const why = gone ? t.signedOut : (status === 409 && t.stale) || detail || t.answered(status);
@@ -134,12 +134,12 @@ export function refusal(about: About, status: number, detail: string): Shown {
 }
 
 /** Return the notification for a tap that was kept because the server could not be reached. */
-export function keeping(about: About): Shown {
+export function keeping(about: NoticeSubject): ParsedPush {
   const t = textsIn(about.language);
   return notice(about, t.kept(about.runName), t.keptWhy);
 }
 
-function notice(about: About, title: string, body: string): Shown {
+function notice(about: NoticeSubject, title: string, body: string): ParsedPush {
   const tag = about.decision ?? "mission-control";
   const shown = readPush({
     type: "withdrawn",

@@ -1,6 +1,6 @@
 /** Which requests the worker answers itself, from the files this build precached. Pure. */
 
-export interface Asked {
+export interface PageRequest {
   method: string;
   mode: string;
   url: URL;
@@ -11,7 +11,7 @@ const SERVERS_OWN = /^\/(api|ws|v1|login|logout|pair|join|healthz|readyz|metrics
 
 /** Return the precached address that answers a request; null: the network does. */
 export function answerTo(
-  { method, mode, url }: Asked,
+  { method, mode, url }: PageRequest,
   home: string,
   shell: ReadonlySet<string>,
 ): string | null {

@@ -6,8 +6,8 @@
  * for it.
  */
 import { withNotificationLock } from "../push/notifications";
-import { acted, sendKept } from "./answering";
-import { question, readPush, tapOf, type About, type Shown } from "./notices";
+import { sendAnswer, sendKeptTaps } from "./answering";
+import { question, readPush, tapOf, type NoticeSubject, type ParsedPush } from "./notices";
 import { answerTo, outdated, PREFIX } from "./shell";
 import { renew } from "./subscribing";
 
@@ -35,14 +35,14 @@ self.addEventListener("message", (event) => {
 self.addEventListener("push", (event) => event.waitUntil(hear(event.data)));
 
 self.addEventListener("notificationclick", (event) => {
-  const about: About = event.notification.data;
+  const about: NoticeSubject = event.notification.data;
   event.notification.close();
   event.waitUntil(answer(about, event.action));
 });
 
 /** The connection is back: send the kept taps, whether or not a page is open. */
 self.addEventListener("sync", (event: Event) => {
-  if (event instanceof ExtendableEvent) event.waitUntil(sendKept());
+  if (event instanceof ExtendableEvent) event.waitUntil(sendKeptTaps());
 });
 
 self.addEventListener("pushsubscriptionchange", (event) => {
@@ -81,7 +81,7 @@ async function hear(data: PushMessageData | null): Promise<void> {
  * Browsers require that every push shows something. The notification of an answered card is
  * silently replaced by who answered; if the app itself is visible, it is removed.
  */
-async function show({ title, options }: Shown): Promise<void> {
+async function show({ title, options }: ParsedPush): Promise<void> {
   await withNotificationLock(() => self.registration.showNotification(title, options));
 }
 
@@ -92,12 +92,12 @@ async function close(tag: string | undefined): Promise<void> {
   for (const notification of mine) notification.close();
 }
 
-async function answer(about: About, action: string): Promise<void> {
+async function answer(about: NoticeSubject, action: string): Promise<void> {
   const asked = question(about, action);
   if (asked) return show(asked);
   const tap = tapOf(about, action, crypto.randomUUID());
   if (!tap) return open(about.path);
-  const notice = await acted(tap, about, self.registration);
+  const notice = await sendAnswer(tap, about, self.registration);
   if (notice) await show(notice);
 }
 

@@ -6,10 +6,10 @@
 import { clearNotifications, claimPushes, stopPushes } from "../push/pushOwner";
 import {
   csrfToken,
-  forgetAhead,
+  clearPrefetched,
   ProblemError,
   read,
-  readAhead,
+  readPrefetched,
   settled,
   signOut,
   write,
@@ -26,7 +26,7 @@ import type {
   RunRow,
   Snapshot,
 } from "../wire/types";
-import { actorName, asksFor, hasEnded } from "../format/words";
+import { actorName, permissionOf, hasEnded } from "../format/words";
 import { words } from "../messages/texts";
 import { clock } from "./clock.svelte";
 import { Feed, type Link } from "./feed.svelte";
@@ -42,9 +42,9 @@ import { TapQueue, type Tap } from "./taps.svelte";
 export type Access = "unknown" | "in" | "out" | "unreachable";
 
 const STORED = "missioncontrol.project";
-const ASK_AGAIN_MS = 3_000;
+const RETRY_MS = 3_000;
 /** If the server has not answered by then, the last known state is shown. */
-const RECALL_MS = 2_500;
+const SHOW_CACHED_MS = 2_500;
 const KEEP_MS = 5_000;
 /** A push may arrive this long before the socket's event. */
 const NEWS_MS = 60_000;
@@ -61,10 +61,10 @@ class AppState {
   #losses = $state.raw(0);
   readonly taps: TapQueue;
   readonly #boardCache = new BoardCache(storage);
-  #again: ReturnType<typeof setTimeout> | undefined;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   readonly #live = $derived(this.#me?.projects.filter((one) => !isArchived(one)) ?? []);
-  readonly #looksAt = $derived(
+  readonly #viewerProjects = $derived(
     new Set(this.#live.filter(({ role }) => role === "viewer").map(({ id }) => id)),
   );
   readonly #project = $derived(this.projects.find(({ id }) => id === this.#chosen) ?? null);
@@ -147,7 +147,7 @@ class AppState {
   }
   /** Why this person may not act in a project; null: they may. */
   whyNot(project: string): string | null {
-    return this.#looksAt.has(project) ? words.looksOnly : null;
+    return this.#viewerProjects.has(project) ? words.looksOnly : null;
   }
   /** Open cards of all projects, selected or not; the app's icon shows their number. */
   get openEverywhere(): readonly DecisionRow[] {
@@ -157,7 +157,9 @@ class AppState {
   }
   /** The open card that holds a run. A permission request is none: it holds only its call. */
   cardOf(run: string): DecisionRow | null {
-    return this.openEverywhere.find((card) => card.run === run && asksFor(card) === null) ?? null;
+    return (
+      this.openEverywhere.find((card) => card.run === run && permissionOf(card) === null) ?? null
+    );
   }
   get answered(): readonly DecisionRow[] {
     return this.#answered;
@@ -228,11 +230,11 @@ class AppState {
 
   /** Fetch who is signed in, and open or close sockets accordingly. */
   async enter(): Promise<void> {
-    const late = setTimeout(() => void this.#showCachedBoards(), RECALL_MS);
+    const late = setTimeout(() => void this.#showCachedBoards(), SHOW_CACHED_MS);
     try {
       await settled();
       // If this fails, the sockets bring the boards.
-      const boards = readAhead<Page<Board>>("boards/")?.catch(() => null);
+      const boards = readPrefetched<Page<Board>>("boards/")?.catch(() => null);
       const me = await read<Me>("me/");
       const lost = lostProjects(this.#me, me);
       if (lost.length > 0) this.#losses += 1;
@@ -242,14 +244,14 @@ class AppState {
       // Not awaited before opening sockets: a first visit creates its database now.
       const isAnother = this.#boardCache.beginSession(this.#me);
       this.#openFeeds();
-      void boards?.then((page) => this.#begin(page?.results ?? []));
+      void boards?.then((page) => this.#showBoards(page?.results ?? []));
       if (await isAnother) this.taps.forgetAll();
       void claimPushes(this.#me.user.id);
       await storage.put("csrf", csrfToken());
       await this.#restoreTaps();
       this.taps.retryKept();
     } catch (error) {
-      if (error instanceof ProblemError && [401, 403].includes(error.status)) this.#leave();
+      if (error instanceof ProblemError && [401, 403].includes(error.status)) this.#clearSession();
       else await this.#waitForServer();
     } finally {
       clearTimeout(late);
@@ -260,7 +262,7 @@ class AppState {
   async signOut(): Promise<void> {
     await signOut();
     await stopPushes();
-    this.#leave();
+    this.#clearSession();
   }
 
   /** The id of the selected project, even if that project is not available. */
@@ -283,7 +285,7 @@ class AppState {
     );
     this.#runFeed = { id, feed };
     // If this fails, the socket brings the snapshot.
-    readAhead<Snapshot>(`runs/${id}/snapshot/`)?.then(
+    readPrefetched<Snapshot>(`runs/${id}/snapshot/`)?.then(
       (frame) => feed.begin(frame),
       () => undefined,
     );
@@ -308,7 +310,7 @@ class AppState {
       return await postTap(tap, keepalive);
     } catch (error) {
       // The session may have ended while the page was open.
-      if (error instanceof ProblemError && error.status === 401) this.#leave();
+      if (error instanceof ProblemError && error.status === 401) this.#clearSession();
       throw error;
     }
   }
@@ -332,7 +334,7 @@ class AppState {
     this.#feeds = feeds;
   }
 
-  #begin(boards: readonly Board[]): void {
+  #showBoards(boards: readonly Board[]): void {
     for (const { project, snapshot } of boards) this.#feeds.get(project)?.begin(snapshot);
   }
 
@@ -340,7 +342,7 @@ class AppState {
     return { ...this.#listeners(() => void this.enter()), projectChanged: () => void this.enter() };
   }
 
-  #raisable(state: LiveState): LiveState {
+  #withoutRaise(state: LiveState): LiveState {
     const ownsOne = this.#me?.projects.some(({ role }) => role === "owner") ?? true;
     return ownsOne ? state : disableOrganisationRaise(state, words.ownersRaise);
   }
@@ -348,20 +350,20 @@ class AppState {
   #listeners(onForbidden: () => void) {
     return {
       shown: (state: LiveState) =>
-        disableAnswers(this.#raisable(state), this.#looksAt, words.looksOnly),
-      arrived: () => this.#sendKept(),
-      refused: (code: number) => (code === 4401 ? void this.#comeBack() : onForbidden()),
+        disableAnswers(this.#withoutRaise(state), this.#viewerProjects, words.looksOnly),
+      arrived: () => this.#sendKeptTaps(),
+      refused: (code: number) => (code === 4401 ? void this.#reopen() : onForbidden()),
     };
   }
 
   /** Send kept taps only once the person is known: the session may be somebody else's by now. */
-  #sendKept(): void {
+  #sendKeptTaps(): void {
     if (this.taps.hasKept) void this.enter();
   }
 
   /** The session has ended or has a new key: find out who is signed in and reopen the sockets. */
-  async #comeBack(): Promise<void> {
-    forgetAhead();
+  async #reopen(): Promise<void> {
+    clearPrefetched();
     const run = this.#runFeed?.id;
     this.unwatch();
     for (const feed of this.#feeds.values()) feed.close();
@@ -370,8 +372,8 @@ class AppState {
     if (run !== undefined && this.#access === "in") this.watch(run);
   }
 
-  #leave(): void {
-    forgetAhead();
+  #clearSession(): void {
+    clearPrefetched();
     this.#access = "out";
     this.#me = null;
     this.#lost = [];
@@ -388,8 +390,8 @@ class AppState {
   async #waitForServer(): Promise<void> {
     await this.#showCachedBoards();
     if (this.#me === null) this.#access = "unreachable";
-    clearTimeout(this.#again);
-    this.#again = setTimeout(() => void this.enter(), ASK_AGAIN_MS);
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = setTimeout(() => void this.enter(), RETRY_MS);
   }
 
   async #showCachedBoards(): Promise<void> {
@@ -431,10 +433,10 @@ function postTap(tap: Tap, keepalive: boolean): Promise<InterventionRow> {
 
 /** Order cards: held before flagged, then oldest first. */
 /** An agent that asks for permission waits, like one that is held. */
-const waits = ({ holds, kind }: DecisionRow): boolean => holds || kind === "permission";
+const isWaiting = ({ holds, kind }: DecisionRow): boolean => holds || kind === "permission";
 
 function byUrgency(a: DecisionRow, b: DecisionRow): number {
-  if (waits(a) !== waits(b)) return waits(a) ? -1 : 1;
+  if (isWaiting(a) !== isWaiting(b)) return isWaiting(a) ? -1 : 1;
   return a.opened_at < b.opened_at ? -1 : 1;
 }
 

@@ -1,10 +1,10 @@
 /** How long to wait before the next attempt to connect, in milliseconds. */
 
-const FIRST_MS = { least: 50, most: 500 };
-const PATIENT_MS = { least: 250, most: 1_000 };
+const FIRST_MS = { min: 50, max: 500 };
+const PATIENT_MS = { min: 250, max: 1_000 };
 const LONGEST_MS = 15_000;
 /** A restart takes seconds: for about a minute, attempts follow within a second. */
-const PATIENT_TRIES = 90;
+const PATIENT_ATTEMPTS = 90;
 
 /**
  * The first attempt comes within half a second. While the server may be restarting, each
@@ -14,11 +14,11 @@ const PATIENT_TRIES = 90;
  */
 export function waitBefore(attempt: number, chance: number): number {
   if (attempt === 0) return spread(FIRST_MS, chance);
-  if (attempt <= PATIENT_TRIES) return spread(PATIENT_MS, chance);
-  const most = Math.min(LONGEST_MS, PATIENT_MS.most * 2 ** (attempt - PATIENT_TRIES));
-  return spread({ least: most / 2, most }, chance);
+  if (attempt <= PATIENT_ATTEMPTS) return spread(PATIENT_MS, chance);
+  const max = Math.min(LONGEST_MS, PATIENT_MS.max * 2 ** (attempt - PATIENT_ATTEMPTS));
+  return spread({ min: max / 2, max }, chance);
 }
 
-function spread({ least, most }: { least: number; most: number }, chance: number): number {
-  return Math.round(least + (most - least) * chance);
+function spread({ min, max }: { min: number; max: number }, chance: number): number {
+  return Math.round(min + (max - min) * chance);
 }

@@ -3,7 +3,7 @@ import { query, read } from "../wire/api";
 import type { Page, RunRow, UsualRow } from "../wire/types";
 import { burnOf } from "../format/words";
 
-const AGAIN_MS = 10 * 60_000;
+const REFETCH_MS = 10 * 60_000;
 /** A run at this multiple of its baseline or above is red-lining. */
 export const REDLINE = 2;
 
@@ -13,7 +13,7 @@ class Baseline {
 
   /** Fetch again if the last answer is old; a failure keeps the known values. */
   async refresh(now: Date): Promise<void> {
-    if (now.getTime() - this.#askedAt < AGAIN_MS) return;
+    if (now.getTime() - this.#askedAt < REFETCH_MS) return;
     this.#askedAt = now.getTime();
     try {
       const { results } = await read<Page<UsualRow>>(`costs/usual/${query({ limit: "500" })}`);

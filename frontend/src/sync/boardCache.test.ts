@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aDecision, aProject, aRun, NOON, PROJECT } from "../fixtures/rows";
 import type { Me, RunRow } from "../wire/types";
-import { frameOf, BoardCache, MOST_RUNS } from "./boardCache";
+import { frameOf, BoardCache, MAX_RUNS } from "./boardCache";
 import { EMPTY, reduce, type LiveState } from "./reduce";
 import type { KeyValueStorage } from "./storage";
 
@@ -79,13 +79,13 @@ describe("the last known state", () => {
   });
 
   it("of a large board keeps what runs, and every open card", () => {
-    const ended = Array.from({ length: MOST_RUNS }, (_, i) =>
+    const ended = Array.from({ length: MAX_RUNS }, (_, i) =>
       aRun({ id: `old-${String(i)}`, status: "completed" }),
     );
     const frame = frameOf(stateOf([...ended, aRun({ id: "live" })]));
 
     expect([frame.runs.length, frame.runs[0]?.id, frame.decisions.length]).toEqual([
-      MOST_RUNS,
+      MAX_RUNS,
       "live",
       1,
     ]);

@@ -21,7 +21,7 @@ export interface CachedSession {
 }
 
 /** Boards are written every few seconds; of thousands of runs, running ones are kept first. */
-export const MOST_RUNS = 200;
+export const MAX_RUNS = 200;
 
 const ME = "me";
 const BOARD = "board:";
@@ -82,9 +82,9 @@ export function frameOf(state: LiveState): Snapshot {
   };
 }
 
-/** Return at most `MOST_RUNS` runs: running before ended, the most recently active first. */
+/** Return at most `MAX_RUNS` runs: running before ended, the most recently active first. */
 function newestFirst(runs: readonly RunRow[]): RunRow[] {
-  if (runs.length <= MOST_RUNS) return [...runs];
+  if (runs.length <= MAX_RUNS) return [...runs];
   const rank = (run: RunRow) => `${hasEnded(run) ? "0" : "1"}${run.last_turn_at ?? run.started_at}`;
-  return [...runs].sort((a, b) => (rank(a) < rank(b) ? 1 : -1)).slice(0, MOST_RUNS);
+  return [...runs].sort((a, b) => (rank(a) < rank(b) ? 1 : -1)).slice(0, MAX_RUNS);
 }

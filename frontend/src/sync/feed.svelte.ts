@@ -35,7 +35,7 @@ const NO_ANSWER = 1006;
 /** The server sends at least four frames in this time: after such a silence it is gone. */
 const SILENT_MS = 60_000;
 /** How long a new socket may take to send its snapshot. */
-const PATIENCE_MS = 30_000;
+const SNAPSHOT_MS = 30_000;
 /** A gap requests a snapshot at once, but not more often than this. */
 const RESYNC_PAUSE_MS = 2_000;
 
@@ -48,7 +48,7 @@ export class Feed {
   #socket: WebSocket | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempt = 0;
-  #heardAt = Date.now();
+  #receivedAt = Date.now();
   #batch: Frame[] = [];
   #batchTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #gaps = new Gaps();
@@ -56,7 +56,7 @@ export class Feed {
   #silence: ReturnType<typeof setTimeout> | undefined;
   #resyncedAt = 0;
   #closed = false;
-  #askedFor = new Set<string>();
+  #resyncedRuns = new Set<string>();
 
   /** `kept`: the state of an earlier visit, shown with its time until a snapshot arrives. */
   constructor(path: string, on: Listeners, kept: { at: Date; frame: Frame } | null = null) {
@@ -130,10 +130,10 @@ export class Feed {
     clearTimeout(this.#timer);
     this.#drop();
     const socket = new WebSocket(addressOf(this.#path));
-    socket.onmessage = (message) => this.#hear(socket, String(message.data));
+    socket.onmessage = (message) => this.#receive(socket, String(message.data));
     socket.onclose = (event) => this.#lose(socket, event.code);
     this.#socket = socket;
-    this.#watch(socket, PATIENCE_MS);
+    this.#watch(socket, SNAPSHOT_MS);
   }
 
   /** Drop the current socket without treating that as a lost connection. */
@@ -143,10 +143,10 @@ export class Feed {
     socket?.close();
   }
 
-  #hear(socket: WebSocket, text: string): void {
+  #receive(socket: WebSocket, text: string): void {
     if (socket !== this.#socket) return;
     const frame: Frame = JSON.parse(text);
-    this.#heardAt = Date.now();
+    this.#receivedAt = Date.now();
     this.#watch(socket, SILENT_MS);
     this.#batch.push(frame);
     if (!isBatchable(frame)) this.#show();
@@ -162,7 +162,7 @@ export class Feed {
     this.#state = this.#batch.reduce(reduce, this.#state);
     this.#batch = [];
     this.#giveUpGaps();
-    this.#mendGaps();
+    this.#resyncGaps();
   }
 
   #giveUpGaps(): void {
@@ -190,11 +190,11 @@ export class Feed {
   }
 
   /** A run that no snapshot contains, because it ended long ago, is requested only once. */
-  #mendGaps(): void {
+  #resyncGaps(): void {
     const { stale, runs } = this.#state;
-    const missing = [...stale].filter((id) => runs.has(id) || !this.#askedFor.has(id));
+    const missing = [...stale].filter((id) => runs.has(id) || !this.#resyncedRuns.has(id));
     if (missing.length === 0) return;
-    for (const id of missing) this.#askedFor.add(id);
+    for (const id of missing) this.#resyncedRuns.add(id);
     this.resync();
   }
 
@@ -226,7 +226,7 @@ export class Feed {
 
   readonly #wake = (): void => {
     if (document.hidden || this.#link.kind === "refused") return;
-    const slept = Date.now() - this.#heardAt > SILENT_MS;
+    const slept = Date.now() - this.#receivedAt > SILENT_MS;
     if (this.#socket === null || slept) this.#connect();
   };
 }

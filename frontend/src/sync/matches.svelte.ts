@@ -5,7 +5,7 @@ import { countOf, replaced, withSeq, type Range } from "../format/ranges";
 import { paramsOf, type Filter } from "../format/turnFilter";
 
 /** A search that needs more rounds than this shows its progress and asks whether to continue. */
-const MOST_ROUNDS = 40;
+const MAX_ROUNDS = 40;
 
 export type Find = (path: string) => Promise<FoundTurns>;
 type Test = (turn: TurnRow) => boolean;
@@ -78,7 +78,7 @@ export class Matches {
     const round = ++this.#round;
     [this.#busy, this.#failed] = [true, false];
     try {
-      for (let i = 0; i < MOST_ROUNDS && this.#before !== 0; i++) {
+      for (let i = 0; i < MAX_ROUNDS && this.#before !== 0; i++) {
         const found: FoundTurns = await this.#find(this.#path(filter));
         if (round !== this.#round) return;
         this.#take(found, questionOf(filter));

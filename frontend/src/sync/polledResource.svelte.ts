@@ -1,9 +1,9 @@
 /** A resource of a run that is fetched again while the run goes on. */
 import { read } from "../wire/api";
 
-const PAUSE_MS = 5_000;
+const POLL_MS = 5_000;
 /** A slow answer is fetched less often. */
-const REST = 10;
+const REST_FACTOR = 10;
 
 export class PolledResource<Data> {
   #data = $state.raw<Data | null>(null);
@@ -15,7 +15,7 @@ export class PolledResource<Data> {
   #isStopped = false;
 
   /** @param pause how long after an answer to wait before the next request, in milliseconds */
-  constructor(path: string, pause = PAUSE_MS) {
+  constructor(path: string, pause = POLL_MS) {
     this.#path = path;
     this.#pause = pause;
   }
@@ -47,6 +47,6 @@ export class PolledResource<Data> {
     } catch {
       this.#failed = true;
     }
-    this.#restUntil = Date.now() + Math.max(this.#pause, REST * (Date.now() - began));
+    this.#restUntil = Date.now() + Math.max(this.#pause, REST_FACTOR * (Date.now() - began));
   }
 }

@@ -12,7 +12,7 @@ import type { Action, InterventionRow, Scope } from "../wire/types";
 import { isMessage } from "./tapProgress";
 import { isFresh } from "./tapBody";
 
-export interface Wish {
+export interface TapRequest {
   run: string;
   runName: string;
   action: Action;
@@ -37,7 +37,7 @@ export type Phase =
   | "stale" // the card had changed; not sent again
   | "failed"; // the server refused it
 
-export interface Tap extends Wish {
+export interface Tap extends TapRequest {
   key: string;
   phase: Phase;
   /** When a terminate that counts down is sent, in milliseconds since the epoch. */
@@ -47,7 +47,7 @@ export interface Tap extends Wish {
   problem: ProblemError | null;
 }
 
-export interface Wires {
+export interface TapQueueOptions {
   post: (tap: Tap, keepalive: boolean) => Promise<InterventionRow>;
   newKey: () => string;
   now: () => number;
@@ -70,11 +70,11 @@ const RETRY_MS = [1_000, 2_000, 4_000, 8_000];
 
 export class TapQueue {
   #taps = $state.raw<readonly Tap[]>([]);
-  readonly #wires: Wires;
+  readonly #options: TapQueueOptions;
   #timers = new Map<string, ReturnType<typeof setTimeout>>();
 
-  constructor(wires: Wires) {
-    this.#wires = wires;
+  constructor(options: TapQueueOptions) {
+    this.#options = options;
   }
 
   get all(): readonly Tap[] {
@@ -91,17 +91,17 @@ export class TapQueue {
   }
 
   /** Send at once, except that a terminate counts down first; a second one sends it now. */
-  tap(wish: Wish): Tap {
+  tap(wish: TapRequest): Tap {
     const counting = this.#taps.find(
       ({ run, phase, action }) =>
         run === wish.run && phase === "counting" && action === wish.action,
     );
     if (counting) {
-      const isSlip = this.#wires.now() - counting.madeAt < DOUBLE_TAP_MS;
+      const isSlip = this.#options.now() - counting.madeAt < DOUBLE_TAP_MS;
       return isSlip ? counting : this.sendNow(counting.key);
     }
     if (wish.action !== "terminate") return this.#send(this.#add(wish, "sending", null));
-    const leavesAt = this.#wires.now() + COUNT_MS;
+    const leavesAt = this.#options.now() + COUNT_MS;
     const tap = this.#add(wish, "counting", leavesAt);
     this.#later(tap.key, COUNT_MS, () => this.sendNow(tap.key));
     return tap;
@@ -109,11 +109,11 @@ export class TapQueue {
 
   sendNow(key: string, keepalive = false): Tap {
     const gone = { phase: "sending", leavesAt: null } as const;
-    return this.#send(this.#change(key, { ...gone, ...this.#free(key) }), keepalive);
+    return this.#send(this.#change(key, { ...gone, ...this.#versionAfterPause(key) }), keepalive);
   }
 
   /** Our pending pause will change the version, so the terminate after it is sent without one. */
-  #free(key: string): { version?: null } {
+  #versionAfterPause(key: string): { version?: null } {
     const tap = this.#find(key);
     const pause = tap && this.ofRun(tap.run, "pause");
     const underWay = pause?.phase === "sending" || pause?.phase === "kept";
@@ -155,15 +155,15 @@ export class TapQueue {
   }
 
   #comeBack(tap: Tap): Tap {
-    if (isFresh(tap, this.#wires.now())) return { ...tap, phase: "kept", tries: 0 };
-    this.#wires.drop?.(tap.key);
+    if (isFresh(tap, this.#options.now())) return { ...tap, phase: "kept", tries: 0 };
+    this.#options.drop?.(tap.key);
     const problem = new ProblemError(0, { detail: t.keptTooLong });
     return { ...tap, phase: "failed", problem };
   }
 
-  #add(wish: Wish, phase: Phase, leavesAt: number | null): Tap {
-    const now = this.#wires.now();
-    const key = this.#wires.newKey();
+  #add(wish: TapRequest, phase: Phase, leavesAt: number | null): Tap {
+    const now = this.#options.now();
+    const key = this.#options.newKey();
     const tap: Tap = { ...wish, key, phase, leavesAt, tries: 0, madeAt: now, problem: null };
     const recent = this.#taps.filter(
       (one) =>
@@ -179,8 +179,8 @@ export class TapQueue {
 
   #send(tap: Tap, keepalive = false): Tap {
     this.#stopTimer(tap.key);
-    this.#wires.keep?.(tap);
-    this.#wires.post(tap, keepalive).then(
+    this.#options.keep?.(tap);
+    this.#options.post(tap, keepalive).then(
       (row) => this.#settle(tap, row),
       (error: unknown) => this.#fail(tap, error),
     );
@@ -188,7 +188,7 @@ export class TapQueue {
   }
 
   #settle(tap: Tap, row: InterventionRow): void {
-    this.#wires.drop?.(tap.key);
+    this.#options.drop?.(tap.key);
     if (this.#find(tap.key)) this.#change(tap.key, { phase: "asked", tries: 0 });
     if (tap.action === "pause") this.#followOwnPause(tap.run, row.version);
   }
@@ -204,9 +204,9 @@ export class TapQueue {
   #fail(tap: Tap, error: unknown): void {
     if (!this.#find(tap.key)) return; // dismissed meanwhile
     const tries = tap.tries + 1;
-    if (!mayComeBack(error)) this.#wires.drop?.(tap.key);
+    if (!mayComeBack(error)) this.#options.drop?.(tap.key);
     if (error instanceof ProblemError && error.status === 409) {
-      this.#wires.onStale(this.#change(tap.key, { phase: "stale", problem: error, tries }));
+      this.#options.onStale(this.#change(tap.key, { phase: "stale", problem: error, tries }));
     } else if (error instanceof ProblemError && error.status < 500) {
       this.#change(tap.key, { phase: "failed", problem: error, tries });
     } else if (mayComeBack(error)) {
@@ -238,7 +238,7 @@ export class TapQueue {
 
   #forget(key: string): void {
     this.#stopTimer(key);
-    this.#wires.drop?.(key);
+    this.#options.drop?.(key);
     this.#taps = this.#taps.filter((tap) => tap.key !== key);
   }
 

@@ -3,9 +3,9 @@ import { ProblemError, UnreachableError } from "../wire/api";
 import type { InterventionRow } from "../wire/types";
 import { bodyOf } from "./tapBody";
 import { KEPT_FOR_MS } from "./tapBody";
-import { COUNT_MS, DOUBLE_TAP_MS, TapQueue, type Tap, type Wish } from "./taps.svelte";
+import { COUNT_MS, DOUBLE_TAP_MS, TapQueue, type Tap, type TapRequest } from "./taps.svelte";
 
-const wish = (change: Partial<Wish> = {}): Wish => ({
+const wish = (change: Partial<TapRequest> = {}): TapRequest => ({
   run: "run-1",
   runName: "fix-auth-tests",
   action: "continue",

@@ -64,7 +64,7 @@ const FACE = '"Inter Variable", "Inter Fallback", system-ui, sans-serif';
 /** The same as --t-micro, in rem, like the lengths below that belong to text. */
 const TEXT = 11 / 16;
 const HEADROOM = 1.12;
-const MOST_ROWS = 120;
+const MAX_ROWS = 120;
 /** How far the background of a text extends beyond it. */
 const GROUND = 3;
 /** Tags whose points are closer than this in height would overlap. */
@@ -74,7 +74,7 @@ const SIDE = 12 / 16;
 /** The width of a character of the axis, rounded up. */
 const SIGN = 6.5 / 16;
 /** More bars than this are too close together for an edge. */
-const MOST_EDGED = 120;
+const MAX_EDGED = 120;
 
 export function dataOf({ x, lines }: Picture): uPlot.AlignedData {
   return [[...x], ...lines.map(({ values }) => [...values])];
@@ -113,7 +113,7 @@ export function stacked(lines: readonly Line[]): Line[] {
 
 /** Return the chart as at most 120 rows of text, for the table and screen readers. */
 export function tableOf(picture: Pick<Picture, "x" | "lines" | "xWords" | "yWords">): string[][] {
-  const every = Math.max(1, Math.ceil(picture.x.length / MOST_ROWS));
+  const every = Math.max(1, Math.ceil(picture.x.length / MAX_ROWS));
   return picture.x.flatMap((x, place) => {
     if (place % every !== 0 && place !== picture.x.length - 1) return [];
     const values = picture.lines.map((line) => (line.unstacked ?? line.values)[place] ?? null);
@@ -249,7 +249,7 @@ function seriesOf(
   return {
     label: line.label,
     stroke: isBar ? color("--surface") : ink,
-    width: isBar ? (line.values.length > MOST_EDGED ? 0 : 1) : (line.width ?? 2),
+    width: isBar ? (line.values.length > MAX_EDGED ? 0 : 1) : (line.width ?? 2),
     points: { show: false },
     ...(line.dash ? { dash: line.dash } : {}),
     ...(isBar

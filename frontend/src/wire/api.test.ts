@@ -1,12 +1,12 @@
 /** What is asked for ahead is asked once, for the first who reads it, and for nobody after them. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
-  askAhead,
-  forgetAhead,
+  prefetch,
+  clearPrefetched,
   ProblemError,
   read,
-  readAhead,
-  readsIn,
+  readPrefetched,
+  setLanguageHeader,
   signOut,
   write,
 } from "./api";
@@ -34,21 +34,21 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  forgetAhead();
+  clearPrefetched();
   vi.useRealTimers();
   vi.unstubAllGlobals();
 });
 
 test("what is asked for ahead is asked once and read once", async () => {
-  askAhead(["boards/"]);
+  prefetch(["boards/"]);
 
-  expect(await readAhead("boards/")).toEqual({ nth: 1 });
-  expect(readAhead("boards/")).toBeNull();
+  expect(await readPrefetched("boards/")).toEqual({ nth: 1 });
+  expect(readPrefetched("boards/")).toBeNull();
   expect(asked).toEqual(["/api/v1/boards/"]);
 });
 
 test("whoever reads by the same address takes it, the next one asks anew", async () => {
-  askAhead(["costs/account/?range=day"]);
+  prefetch(["costs/account/?range=day"]);
 
   expect(await read("costs/account/?range=day")).toEqual({ nth: 1 });
   expect(await read("costs/account/?range=day")).toEqual({ nth: 2 });
@@ -57,7 +57,7 @@ test("whoever reads by the same address takes it, the next one asks anew", async
 test("what the page itself asked for is taken over, wanted or not", () => {
   page("me/", "costs/account/?range=day");
 
-  askAhead(["me/", "costs/account/?range=day&project=1"]);
+  prefetch(["me/", "costs/account/?range=day&project=1"]);
 
   expect(asked.map((url) => url.slice("/api/v1/".length))).toEqual([
     "me/",
@@ -72,23 +72,23 @@ test.each([
   ["leaving the page", () => leave()],
   ["half a minute", () => vi.advanceTimersByTime(30_000)],
 ])("%s makes it void", async (_, happen) => {
-  askAhead(["boards/"]);
+  prefetch(["boards/"]);
 
   await happen();
 
-  expect(readAhead("boards/")).toBeNull();
+  expect(readPrefetched("boards/")).toBeNull();
 });
 
 test("a refusal is told to whoever reads it", async () => {
   vi.stubGlobal("fetch", () => Promise.resolve(Response.json({ code: "no" }, { status: 401 })));
-  askAhead(["boards/"]);
+  prefetch(["boards/"]);
 
-  await expect(readAhead("boards/")).rejects.toBeInstanceOf(ProblemError);
+  await expect(readPrefetched("boards/")).rejects.toBeInstanceOf(ProblemError);
 });
 
 test("what could not be fetched troubles nobody who does not read it", async () => {
   vi.stubGlobal("fetch", () => Promise.reject(new TypeError("offline")));
-  askAhead(["boards/"]);
+  prefetch(["boards/"]);
 
   await vi.advanceTimersByTimeAsync(1);
 });
@@ -101,9 +101,9 @@ test("asks in the language of this device once that is known", async () => {
   });
 
   await read("deliveries/");
-  readsIn("de");
+  setLanguageHeader("de");
   await read("deliveries/");
-  readsIn("");
+  setLanguageHeader("");
 
   expect(languages).toEqual([null, "de"]);
 });

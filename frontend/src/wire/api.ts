@@ -35,8 +35,8 @@ export function read<T>(path: string): Promise<T> {
 }
 
 /** Answers to early requests are dropped this long after the page began. */
-const AHEAD_MS = 30_000;
-const ahead = new Map<string, Promise<Answer>>();
+const PREFETCH_MS = 30_000;
+const prefetched = new Map<string, Promise<Answer>>();
 
 /**
  * Request early, as the page begins, what will be read first; each answer is for its first reader.
@@ -44,29 +44,29 @@ const ahead = new Map<string, Promise<Answer>>();
  * Responses that the page preloaded are always taken over, even unneeded ones: otherwise the
  * browser would keep them with the page, for the next person who signs in there.
  */
-export function askAhead(paths: readonly string[]): void {
+export function prefetch(paths: readonly string[]): void {
   const linked = [...document.querySelectorAll('link[as="fetch"]')].map(
     (link) => link.getAttribute("href")?.slice(ROOT.length) ?? "",
   );
   for (const path of [...linked, ...paths]) {
-    if (ahead.has(path)) continue;
+    if (prefetched.has(path)) continue;
     const answer = reach(ROOT + path, READS);
     answer.catch(() => undefined); // its reader gets the error
-    ahead.set(path, answer);
+    prefetched.set(path, answer);
   }
-  setTimeout(forgetAhead, AHEAD_MS);
+  setTimeout(clearPrefetched, PREFETCH_MS);
   // A browser may cache the page as it is, and show it again to the next person signed in.
-  addEventListener("pagehide", forgetAhead);
+  addEventListener("pagehide", clearPrefetched);
 }
 
 /** Drop early answers: another person may be signed in, or the data may have changed. */
-export function forgetAhead(): void {
-  ahead.clear();
+export function clearPrefetched(): void {
+  prefetched.clear();
 }
 
 /** Return the answer to an early request; null: there was none, or it was read before. */
-export function readAhead<T>(path: string): Promise<T> | null {
-  return ahead.has(path) ? read<T>(path) : null;
+export function readPrefetched<T>(path: string): Promise<T> | null {
+  return prefetched.has(path) ? read<T>(path) : null;
 }
 
 export function write<T>(
@@ -107,7 +107,7 @@ export function csrfToken(): string {
 
 /** End this browser's session; the response is a page for people without one. */
 export async function signOut(): Promise<void> {
-  forgetAhead();
+  clearPrefetched();
   const headers = { "X-CSRFToken": csrfToken() };
   await reach("/logout/", { method: "POST", headers, redirect: "manual" });
 }
@@ -127,7 +127,7 @@ export function pathOf(next: string): string {
 
 /** The language selected on this device, for the server's texts. */
 let reader = "";
-export function readsIn(language: string): void {
+export function setLanguageHeader(language: string): void {
   reader = language;
 }
 
@@ -159,10 +159,10 @@ export async function settled(): Promise<void> {
 }
 
 async function send<T>(path: string, init: RequestInit): Promise<T> {
-  const answer = (init === READS && ahead.get(path)) || reach(ROOT + path, init);
-  ahead.delete(path);
+  const answer = (init === READS && prefetched.get(path)) || reach(ROOT + path, init);
+  prefetched.delete(path);
   if (init.method !== undefined) {
-    forgetAhead();
+    clearPrefetched();
     underWay.add(answer);
   }
   const { ok, status, text } = await answer.finally(() => underWay.delete(answer));

@@ -1,12 +1,12 @@
 import type { AllowlistPreview } from "../../wire/types";
 
 /** When an entry expires; `never` lasts until somebody removes it. */
-export const LIVES = ["never", "day", "week", "month"] as const;
-export type Life = (typeof LIVES)[number];
-const DAYS: Record<Life, number> = { never: 0, day: 1, week: 7, month: 30 };
+export const LIFETIMES = ["never", "day", "week", "month"] as const;
+export type Lifetime = (typeof LIFETIMES)[number];
+const DAYS: Record<Lifetime, number> = { never: 0, day: 1, week: 7, month: 30 };
 
 /** Return when an entry made now expires; null: never. */
-export function endOf(life: Life, now: Date): string | null {
+export function endOf(life: Lifetime, now: Date): string | null {
   const days = DAYS[life];
   return days ? new Date(now.getTime() + days * 86_400_000).toISOString() : null;
 }

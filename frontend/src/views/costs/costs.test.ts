@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { CostAccount, CostGroup } from "../../wire/types";
 import {
   addressOf,
-  askedOf,
+  costQueryOf,
   barLines,
   changeOf,
   colorsOf,
@@ -94,7 +94,7 @@ function row(change: Partial<CostGroup> = {}): CostGroup {
 }
 
 test("the address says what is asked for, and only that", () => {
-  const asked = askedOf(new URLSearchParams("range=week&by=model&day=2026-11-21&agent=coder"));
+  const asked = costQueryOf(new URLSearchParams("range=week&by=model&day=2026-11-21&agent=coder"));
 
   expect(asked).toEqual({
     range: "week",
@@ -103,9 +103,11 @@ test("the address says what is asked for, and only that", () => {
     agent: "coder",
     model: "",
   });
-  expect(askedOf(new URLSearchParams(addressOf(asked)))).toEqual(asked);
+  expect(costQueryOf(new URLSearchParams(addressOf(asked)))).toEqual(asked);
   expect(
-    Object.values(addressOf(askedOf(new URLSearchParams("range=year&by=planet")))).filter(Boolean),
+    Object.values(addressOf(costQueryOf(new URLSearchParams("range=year&by=planet")))).filter(
+      Boolean,
+    ),
   ).toEqual([]);
 });
 

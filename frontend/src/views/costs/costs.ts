@@ -12,7 +12,7 @@ export type Color = (typeof COLORS)[number];
 const EARLY_MINUTES = 60;
 
 /** The values in the address; without a day, today. */
-export interface Asked {
+export interface CostQuery {
   range: Range;
   group: Group;
   day: string;
@@ -20,7 +20,7 @@ export interface Asked {
   model: string;
 }
 
-export function askedOf(search: URLSearchParams): Asked {
+export function costQueryOf(search: URLSearchParams): CostQuery {
   const one = <T extends string>(name: string, known: readonly T[], first: T) =>
     known.find((word) => word === search.get(name)) ?? first;
   return {
@@ -33,7 +33,7 @@ export function askedOf(search: URLSearchParams): Asked {
 }
 
 /** Return the values for the address, without defaults. */
-export function addressOf({ range, group, day, agent, model }: Asked): Record<string, string> {
+export function addressOf({ range, group, day, agent, model }: CostQuery): Record<string, string> {
   return {
     range: range === "day" ? "" : range,
     by: group === "agent" ? "" : group,
@@ -45,7 +45,7 @@ export function addressOf({ range, group, day, agent, model }: Asked): Record<st
 
 /** Return the query for the server. */
 export function questionOf(
-  { range, group, day, agent, model }: Asked,
+  { range, group, day, agent, model }: CostQuery,
   project: string | undefined,
 ): Record<string, string | undefined> {
   return { range, group_by: group, day, agent, model, project };

@@ -7,7 +7,7 @@ export class HistoryViewModel {
   readonly list = new PagedList<HistoryRow>();
   #totals = $state.raw<HistoryTotals | null>(null);
   #views = $state.raw<readonly SavedView[]>([]);
-  #asked = 0;
+  #lastRequest = 0;
 
   get totals(): HistoryTotals | null {
     return this.#totals;
@@ -20,12 +20,12 @@ export class HistoryViewModel {
   /** Find runs; answers to older searches are discarded. */
   async find(q: string, project: string | undefined, sort = ""): Promise<void> {
     const filters = filtersOf(q, project);
-    const asked = ++this.#asked;
+    const asked = ++this.#lastRequest;
     const [totals] = await Promise.all([
       read<HistoryTotals>(`runs/totals/${filters}`).catch(() => null),
       this.list.load(`runs/${filtersOf(q, project, sort === "" ? {} : { sort })}`),
     ]);
-    if (asked === this.#asked) this.#totals = totals;
+    if (asked === this.#lastRequest) this.#totals = totals;
   }
 
   async readViews(project: string | undefined): Promise<void> {

@@ -3,7 +3,7 @@ import { openFrom } from "../../format/words";
 import { appState } from "../../sync/appState.svelte";
 import type { HistoryRow, RunRow } from "../../wire/types";
 
-export interface Listed {
+export interface RunListProps {
   runs: readonly HistoryRow[];
   sort: string;
   /** The runs selected for comparison; null: no selection in progress. */

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { HistoryRow } from "../../wire/types";
 import { aRun } from "../../fixtures/rows";
-import { whyOf } from "./stateReason";
+import { stateReasonOf } from "./stateReason";
 
 const NOW = new Date("2026-11-21T14:41:00");
 const NO_CARD: HistoryRow["why"] = {
@@ -15,7 +15,7 @@ const NO_CARD: HistoryRow["why"] = {
   turn: null,
 };
 const why = (status: HistoryRow["status"], more: Partial<HistoryRow["why"]> = {}) =>
-  whyOf({ ...aRun({ status }), why: { ...NO_CARD, ...more } }, NOW, (by) =>
+  stateReasonOf({ ...aRun({ status }), why: { ...NO_CARD, ...more } }, NOW, (by) =>
     by === "me" ? "You" : by,
   );
 

@@ -3,7 +3,7 @@ import type { RunRow } from "../../wire/types";
 import { burnOf } from "../../format/words";
 import { isRedlining } from "../../sync/baseline.svelte";
 
-const CALM_MS = 5_000;
+const QUIET_MS = 5_000;
 const NO_RATES: ReadonlyMap<string, number> = new Map();
 
 /** Remembers the last order, so that rows do not jump while somebody reads or points. */
@@ -13,7 +13,7 @@ export class RunOrder {
 
   sort(runs: readonly RunRow[], now: Date, frozen: boolean, rates = NO_RATES): RunRow[] {
     const byId = new Map(runs.map((run) => [run.id, run]));
-    const due = now.getTime() - this.#sortedAt >= CALM_MS;
+    const due = now.getTime() - this.#sortedAt >= QUIET_MS;
     if (due && !frozen) {
       this.#ids = bySpending(runs, rates, now).map(({ id }) => id);
       this.#sortedAt = now.getTime();

@@ -6,7 +6,7 @@ import { clock } from "../../sync/clock.svelte";
 import { read, write } from "../../wire/api";
 import type { MadeSetupCode, SetupCodeRow } from "../../wire/types";
 
-const ASK_MS = 3_000;
+const POLL_MS = 3_000;
 /** A code is replaced this long before it expires, because pasting takes a moment. */
 const SPARE_MS = 60_000;
 
@@ -20,7 +20,7 @@ export class SetupCode {
     void this.#begin(project);
     const asking = setInterval(() => {
       if (!document.hidden) void this.#look(project);
-    }, ASK_MS);
+    }, POLL_MS);
     return () => clearInterval(asking);
   }
 

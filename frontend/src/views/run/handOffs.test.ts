@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { aTurn } from "../../fixtures/rows";
 import type { HandOffs } from "../../wire/types";
-import { circleOf, lanesOf, longestChain, ringPlaces, ticksOf, timesAt, waitsOf } from "./handOffs";
+import { cycleOf, lanesOf, longestChain, ringPlaces, ticksOf, timesAt, waitsOf } from "./handOffs";
 
 const handed = (...told: [seq: number, giver: string, taker: string][]): HandOffs => ({
   run: "run-1",
@@ -72,12 +72,12 @@ describe("lanesOf", () => {
 
 describe("a circle", () => {
   it("counts who hands to whom", () => {
-    expect(circleOf(["a", "b", "c", "a", "b", "b"])).toEqual([
+    expect(cycleOf(["a", "b", "c", "a", "b", "b"])).toEqual([
       { giver: "a", taker: "b", times: 2 },
       { giver: "b", taker: "c", times: 1 },
       { giver: "c", taker: "a", times: 1 },
     ]);
-    expect(circleOf(["a"])).toEqual([]);
+    expect(cycleOf(["a"])).toEqual([]);
   });
 
   it("stands round a ring, the first on top", () => {

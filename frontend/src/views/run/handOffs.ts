@@ -39,10 +39,10 @@ export interface Tick {
 /** With more lanes the picture is unreadable: the agents quiet for longest are folded. */
 const MAX_LANES = 8;
 /** Only this many of the newest hand-offs are drawn; the table has the others. */
-const MOST_CROSSINGS = 80;
+const MAX_CROSSINGS = 80;
 
-export function lanesOf({ results }: HandOffs, turns: number, most = MAX_LANES): Lanes {
-  const shown = results.slice(-MOST_CROSSINGS);
+export function lanesOf({ results }: HandOffs, turns: number, max = MAX_LANES): Lanes {
+  const shown = results.slice(-MAX_CROSSINGS);
   const [first, last] = [shown[0], Math.max(0, turns - 1)];
   if (!first) return { agents: [], stretches: [], crossings: [], from: 0, to: last, folded: [] };
   const before =
@@ -53,7 +53,7 @@ export function lanesOf({ results }: HandOffs, turns: number, most = MAX_LANES):
     stretches.push({ agent: taker, from: seq, to: (shown[i + 1]?.seq ?? last + 1) - 1 });
   });
   const all = [...new Set(stretches.map(({ agent }) => agent))];
-  const latest = [...new Set(stretches.map(({ agent }) => agent).reverse())].slice(0, most);
+  const latest = [...new Set(stretches.map(({ agent }) => agent).reverse())].slice(0, max);
   const agents = all.filter((agent) => latest.includes(agent));
   const has = ({ agent }: { agent: string }) => agents.includes(agent);
   const crossings = shown.map(({ seq, giver, taker }) => ({ seq, giver, taker }));
@@ -70,18 +70,18 @@ export function lanesOf({ results }: HandOffs, turns: number, most = MAX_LANES):
 }
 
 /**
- * Return at most `most` hand-offs as ticks, as evenly spaced as possible. `wide` is the share
+ * Return at most `max` hand-offs as ticks, as evenly spaced as possible. `wide` is the share
  * of the width that a written time takes: none is cut off or overlaps another.
  */
 export function ticksOf(
   { results }: HandOffs,
   { from, to }: Lanes,
-  most: number,
+  max: number,
   wide: number,
 ): Tick[] {
   const shown = results.filter(({ seq }) => seq > from);
-  const part = (to - from + 1) / most;
-  const firsts = Array.from({ length: most }, (_, i) => {
+  const part = (to - from + 1) / max;
+  const firsts = Array.from({ length: max }, (_, i) => {
     const [begin, end] = [from + i * part, from + (i + 1) * part];
     return shown.find(({ seq }) => seq >= begin && seq < end);
   });
@@ -93,7 +93,7 @@ export function ticksOf(
     });
   const isApart = (tick: Tick, i: number) => {
     const before = ticks[i - 1];
-    return !before || tick.place - before.place >= 1 / most / 2;
+    return !before || tick.place - before.place >= 1 / max / 2;
   };
   return ticks.filter(isApart).filter((tick, i, all) => {
     const next = all[i + 1];
@@ -116,7 +116,7 @@ export function timesAt(ticks: readonly Tick[], now: Date): (Tick & { words: str
 }
 
 /** An agent that has done nothing since it handed off, and to whom it did. */
-export interface Wait {
+export interface AgentWait {
   agent: string;
   for: string;
   since: number;
@@ -127,7 +127,7 @@ export interface Wait {
  * done instead of waiting. Each handed off to an agent that worked later, so every chain ends
  * with the agent that works now.
  */
-export function waitsOf({ agents, crossings, stretches }: Lanes): Wait[] {
+export function waitsOf({ agents, crossings, stretches }: Lanes): AgentWait[] {
   const working = stretches.at(-1)?.agent;
   return agents.flatMap((agent) => {
     const given = crossings.findLast(({ giver }) => giver === agent);
@@ -138,7 +138,7 @@ export function waitsOf({ agents, crossings, stretches }: Lanes): Wait[] {
 }
 
 /** Return the longest chain of waiting agents; the agent that works now is last. */
-export function longestChain(waits: readonly Wait[]): string[] {
+export function longestChain(waits: readonly AgentWait[]): string[] {
   const next = new Map(waits.map((wait) => [wait.agent, wait.for]));
   const chains = waits.map(({ agent }) => {
     const chain = [agent];
@@ -146,18 +146,18 @@ export function longestChain(waits: readonly Wait[]): string[] {
       chain.push(at);
     return chain;
   });
-  return chains.reduce<string[]>((most, chain) => (chain.length > most.length ? chain : most), []);
+  return chains.reduce<string[]>((max, chain) => (chain.length > max.length ? chain : max), []);
 }
 
-export interface Edge {
+export interface HandOffEdge {
   giver: string;
   taker: string;
   times: number;
 }
 
 /** Return the edges of a circle: who hands off to whom how often, in order of first use. */
-export function circleOf(agents: readonly string[]): Edge[] {
-  const edges = new Map<string, Edge>();
+export function cycleOf(agents: readonly string[]): HandOffEdge[] {
+  const edges = new Map<string, HandOffEdge>();
   agents.forEach((taker, i) => {
     const giver = agents[i - 1];
     if (giver === undefined || giver === taker) return;

@@ -36,9 +36,9 @@ export function linkedRunLanes(
   runs: readonly RunRow[],
   here: string,
   now: Date,
-  most = MAX_LANES,
+  max = MAX_LANES,
 ): LanePicture {
-  const shown = runsWithLanes(runs, here, most);
+  const shown = runsWithLanes(runs, here, max);
   const ends = shown.map((run) => endOf(run, now));
   const began = Math.min(...shown.map(({ started_at }) => Date.parse(started_at)), now.getTime());
   const ended = Math.max(began + 1, ...ends);
@@ -72,11 +72,11 @@ function endOf(run: RunRow, now: Date): number {
 }
 
 /** Return the runs that get lanes, each after the one that started it, in opening order. */
-function runsWithLanes(runs: readonly RunRow[], here: string, most: number): RunRow[] {
+function runsWithLanes(runs: readonly RunRow[], here: string, max: number): RunRow[] {
   const self = runs.find(({ id }) => id === here);
   const near = new Set([here, ...(self ? ancestorsOf(self, runs).map(({ id }) => id) : [])]);
   const rank = ({ id, parent }: RunRow) => (near.has(id) ? 0 : parent === here ? 1 : 2);
-  const kept = [...runs].sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? 1 : -1)).slice(0, most);
+  const kept = [...runs].sort((a, b) => rank(a) - rank(b) || (a.id < b.id ? 1 : -1)).slice(0, max);
   const ids = new Set(kept.map(({ id }) => id));
   const below = (parent: string | null): RunRow[] =>
     kept

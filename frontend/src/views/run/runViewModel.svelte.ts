@@ -1,18 +1,18 @@
 /** The state of the page of one run: filters, folded loops, the selected turn. */
 import { isIn, nthOf, rankOf, type Range } from "../../format/ranges";
-import { filterOf, isNarrow, matches, paramsOf, type Filter } from "../../format/turnFilter";
+import { filterOf, hasFilters, matches, paramsOf, type Filter } from "../../format/turnFilter";
 import { runPath, turnPath } from "../../route";
 import { router } from "../../router.svelte";
 import type { Feed } from "../../sync/feed.svelte";
 import { Matches } from "../../sync/matches.svelte";
 import { isOpen } from "../../sync/reduce";
-import { asksFor, hasEnded } from "../../format/words";
+import { permissionOf, hasEnded } from "../../format/words";
 import { RunTimeline } from "../../sync/runTimeline.svelte";
 import { TurnPages } from "../../sync/turns.svelte";
 import { appState } from "../../sync/appState.svelte";
 import { query } from "../../wire/api";
 import type { RunRow, TurnRow } from "../../wire/types";
-import { Plan, type Placed } from "./turnRows";
+import { TurnRows, type PlacedPin } from "./turnRows";
 import { loopsOf, pinsOf, type Pin } from "./timeline";
 import type { Anchor } from "./virtualRows";
 
@@ -30,9 +30,9 @@ export class RunViewModel {
 
   readonly #run = $derived.by(() => appState.run(this.id));
   readonly #cards = $derived.by(() => [...this.feed.state.decisions.values()]);
-  readonly #asks = $derived(this.#cards.filter((one) => isOpen(one) && asksFor(one) !== null));
+  readonly #asks = $derived(this.#cards.filter((one) => isOpen(one) && permissionOf(one) !== null));
   readonly #card = $derived(
-    this.#cards.find((one) => isOpen(one) && asksFor(one) === null) ?? this.#asks[0] ?? null,
+    this.#cards.find((one) => isOpen(one) && permissionOf(one) === null) ?? this.#asks[0] ?? null,
   );
   readonly #turns = $derived.by(() =>
     [...this.feed.state.turns.values()].sort((a, b) => a.seq - b.seq),
@@ -43,7 +43,7 @@ export class RunViewModel {
   readonly #pins = $derived.by(() =>
     pinsOf(this.feed.state.interventions.values(), this.feed.state.autofixes.values()),
   );
-  readonly #isWhole = $derived(!isNarrow(this.#filter) && !this.#showsOnly());
+  readonly #isWhole = $derived(!hasFilters(this.#filter) && !this.#showsOnly());
   readonly #ranges = $derived.by(() => this.#rangesShown());
 
   constructor(id: string, feed: Feed) {
@@ -118,9 +118,9 @@ export class RunViewModel {
     return this.#filter.q.trim() !== "" && isIn(this.hits.ranges, seq);
   }
 
-  plan(newestFirst = false): Plan {
+  plan(newestFirst = false): TurnRows {
     const whole = this.#isWhole;
-    return new Plan({
+    return new TurnRows({
       ranges: this.#ranges,
       loops: this.#loops,
       pins: whole ? this.#placed() : [],
@@ -195,7 +195,7 @@ export class RunViewModel {
   // --- keeping up --------------------------------------------------------------------
 
   askNarrow(): void {
-    if (isNarrow(this.#filter)) void this.narrow.ask({ ...this.#filter, q: "", only: false });
+    if (hasFilters(this.#filter)) void this.narrow.ask({ ...this.#filter, q: "", only: false });
     else this.narrow.clear();
   }
 
@@ -206,7 +206,7 @@ export class RunViewModel {
 
   hear(): void {
     const { filter } = this;
-    if (isNarrow(filter))
+    if (hasFilters(filter))
       this.narrow.hear(this.#turns, (turn) => matches(turn, { ...filter, q: "" }));
     if (filter.q.trim() !== "") this.hits.hear(this.#turns, (turn) => matches(turn, filter));
   }
@@ -217,11 +217,11 @@ export class RunViewModel {
 
   #rangesShown(): readonly Range[] {
     if (this.#showsOnly()) return this.hits.ranges;
-    if (isNarrow(this.#filter)) return this.narrow.ranges;
+    if (hasFilters(this.#filter)) return this.narrow.ranges;
     return this.#count > 0 ? [[0, this.#count - 1]] : [];
   }
 
-  #placed(): Placed[] {
+  #placed(): PlacedPin[] {
     return this.#pins
       .map((pin) => ({ seq: this.timeline.placeOf(pin.at) ?? this.#count, pin }))
       .sort((a, b) => a.seq - b.seq || (a.pin.at < b.pin.at ? -1 : 1));

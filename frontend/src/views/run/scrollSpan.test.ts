@@ -1,13 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { Span, TALLEST, type Stand } from "./scrollSpan";
+import { ScrollSpan, MAX_HEIGHT, type ScrollOffset } from "./scrollSpan";
 
 const TOTAL = 1_000_000 * 36;
 const VIEW = 600;
-const listOf = ({ page, shift }: Stand) => page + shift;
-const long = new Span(TOTAL);
+const listOf = ({ page, shift }: ScrollOffset) => page + shift;
+const long = new ScrollSpan(TOTAL);
 
 /** Scroll by hand, a tick at a time, until nothing moves any more; where the list then stands. */
-function wheel(span: Span, total: number, from: Stand, by: number, ticks: number): Stand {
+function wheel(
+  span: ScrollSpan,
+  total: number,
+  from: ScrollOffset,
+  by: number,
+  ticks: number,
+): ScrollOffset {
   let stand = from;
   let [least, most] = [Infinity, 0];
   for (let tick = 0; tick < ticks; tick++) {
@@ -20,9 +26,9 @@ function wheel(span: Span, total: number, from: Stand, by: number, ticks: number
   return stand;
 }
 
-describe("Span", () => {
+describe("ScrollSpan", () => {
   it("leaves a list alone that an element can hold", () => {
-    const short = new Span(3_600_000);
+    const short = new ScrollSpan(3_600_000);
 
     expect([short.tall, short.listAt(123), short.pageAt(3_599_999)]).toEqual([
       3_600_000, 123, 3_599_999,
@@ -34,8 +40,8 @@ describe("Span", () => {
   });
 
   it("makes a million turns as tall as an element may be", () => {
-    expect(long.tall).toBe(TALLEST);
-    expect([long.listAt(0), long.listAt(TALLEST - VIEW)]).toEqual([0, TOTAL - VIEW]);
+    expect(long.tall).toBe(MAX_HEIGHT);
+    expect([long.listAt(0), long.listAt(MAX_HEIGHT - VIEW)]).toEqual([0, TOTAL - VIEW]);
   });
 
   it("has one place on the page for each row, in order, and finds the row by it", () => {
@@ -72,10 +78,10 @@ describe("Span", () => {
   });
 
   it("follows a leap of the scroll bar", () => {
-    const leapt = long.scrolled({ page: 0, shift: 0 }, TALLEST / 2, VIEW);
+    const leapt = long.scrolled({ page: 0, shift: 0 }, MAX_HEIGHT / 2, VIEW);
 
     expect(listOf(leapt)).toBeCloseTo(TOTAL / 2, 0);
-    expect(leapt.page).toBe(TALLEST / 2);
+    expect(leapt.page).toBe(MAX_HEIGHT / 2);
   });
 
   it("lets a page pull the list down below its top", () => {
@@ -83,8 +89,8 @@ describe("Span", () => {
   });
 
   it("is near what it should be a little above the limit", () => {
-    const total = TALLEST + 1_000;
-    const slight = new Span(total);
+    const total = MAX_HEIGHT + 1_000;
+    const slight = new ScrollSpan(total);
 
     expect(listOf(wheel(slight, total, { page: 0, shift: 0 }, 2_300, 4_000))).toBe(total - VIEW);
     expect(listOf(wheel(slight, total, slight.standAt(total - VIEW), -2_300, 4_000))).toBe(0);

@@ -7,7 +7,7 @@
  */
 
 /** In pixels. Firefox allows 17.9 million, and above 2^23 a float has no half pixels. */
-export const TALLEST = 8_000_000;
+export const MAX_HEIGHT = 8_000_000;
 /** The share of the page at either end in which its pixels are those of the list. */
 const TRUE_SHARE = 1 / 4;
 /** A move of more screens than this is a leap, not scrolling. */
@@ -15,20 +15,20 @@ const LEAP_SCREENS = 4;
 /** This many screens before an end of the page, the shift is computed again. */
 const NEAR_SCREENS = 3;
 
-export interface Stand {
+export interface ScrollOffset {
   /** Distance from the top of the page's element, in pixels. */
   page: number;
   /** How far the list is ahead of `page`. */
   shift: number;
 }
 
-export class Span {
+export class ScrollSpan {
   /** How tall the element is. */
   readonly tall: number;
   readonly #total: number;
   readonly #edge: number;
 
-  constructor(total: number, tallest = TALLEST) {
+  constructor(total: number, tallest = MAX_HEIGHT) {
     this.tall = Math.min(total, tallest);
     this.#total = total;
     this.#edge = this.tall * TRUE_SHARE;
@@ -53,13 +53,13 @@ export class Span {
   }
 
   /** Return the position that shows a place of the list. */
-  standAt(list: number): Stand {
+  standAt(list: number): ScrollOffset {
     const page = this.pageAt(list);
     return { page, shift: list - page };
   }
 
   /** Return the position after the page was scrolled; if `page` differs, the caller must set it. */
-  scrolled(before: Stand, page: number, view: number): Stand {
+  scrolled(before: ScrollOffset, page: number, view: number): ScrollOffset {
     if (this.isTrue) return { page, shift: 0 };
     if (Math.abs(page - before.page) > LEAP_SCREENS * view)
       return { page, shift: this.listAt(page) - page };

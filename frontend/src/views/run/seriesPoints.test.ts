@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { SeriesPoint } from "../../wire/types";
-import { costSoFar, evenPlaces, placeIn, toldApart } from "./seriesPoints";
+import { costSoFar, evenPlaces, placeIn, withoutRepeats } from "./seriesPoints";
 
 const points = [
   [0, 9],
@@ -39,5 +39,5 @@ it("writes the axis at even distances", () => {
 it("writes no word twice in a row", () => {
   const words = ["21:50", "21:50", "21:51", "21:51", "21:50"];
 
-  expect(toldApart([0, 1, 2, 3, 4], (place) => words[place] ?? "")).toEqual([0, 2, 4]);
+  expect(withoutRepeats([0, 1, 2, 3, 4], (place) => words[place] ?? "")).toEqual([0, 2, 4]);
 });

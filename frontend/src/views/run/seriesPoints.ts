@@ -19,7 +19,10 @@ export function costSoFar(points: readonly SeriesPoint[], before: string): numbe
 }
 
 /** Drop positions whose label repeats the one before: in a short run, turns share a minute. */
-export function toldApart(places: readonly number[], words: (place: number) => string): number[] {
+export function withoutRepeats(
+  places: readonly number[],
+  words: (place: number) => string,
+): number[] {
   return places.filter((place, i) => i === 0 || words(place) !== words(places[i - 1] ?? place));
 }
 

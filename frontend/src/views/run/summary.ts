@@ -12,8 +12,8 @@ export interface Claim {
 }
 export type Row = readonly [name: string, claims: readonly Claim[]];
 
-const MOST_KINDS = 4;
-const MOST_FILES = 3;
+const MAX_KINDS = 4;
+const MAX_FILES = 3;
 /** A turn may take this long: if the last turn is more recent, its hour is "the last hour". */
 const RECENT_MS = 10 * 60_000;
 
@@ -86,7 +86,7 @@ function callClaims({ calls }: Work): Claim[] {
   const sum = calls.reduce((all, { count }) => all + count, 0);
   if (sum === 0) return [{ text: t.none, seq: null }];
   const failed = calls.reduce((all, one) => all + one.failed, 0);
-  const kinds = calls.slice(0, MOST_KINDS).map(({ kind, count, last_seq }) => ({
+  const kinds = calls.slice(0, MAX_KINDS).map(({ kind, count, last_seq }) => ({
     // They are "other" calls only beside calls of a known kind.
     text: kind === "other" && calls.length === 1 ? t.calls(count) : kindWords(kind, count),
     seq: last_seq,
@@ -102,7 +102,7 @@ function kindWords(kind: string, count: number): string {
 
 function fileClaims({ files, file_count: n }: Work): Claim[] {
   if (n === 0) return [];
-  const named = files.slice(0, MOST_FILES).map(({ path, times, last_seq }) => ({
+  const named = files.slice(0, MAX_FILES).map(({ path, times, last_seq }) => ({
     text: times > 1 ? t.file(shortPath(path), whole(times)) : shortPath(path),
     seq: last_seq,
   }));

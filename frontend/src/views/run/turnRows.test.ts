@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Range } from "../../format/ranges";
-import { Plan, type Parts } from "./turnRows";
+import { TurnRows, type TurnRowsInput } from "./turnRows";
 import type { Loop, Pin } from "./timeline";
 
 const loop = (decision: string, from: number, to: number): Loop => ({
@@ -28,15 +28,15 @@ const fix = {
   kind: "same_error",
 };
 const pin = (key: string): Pin => ({ kind: "fix", key, at: "", fix });
-const lines = (parts: Parts) => {
-  const plan = new Plan(parts);
+const lines = (parts: TurnRowsInput) => {
+  const plan = new TurnRows(parts);
   return Array.from({ length: plan.count }, (_, i) => {
     const slot = plan.at(i);
     return slot?.kind === "turn" ? slot.seq : slot?.key;
   });
 };
 
-describe("Plan", () => {
+describe("TurnRows", () => {
   it("is the turns in order", () => {
     expect(lines({ ranges: [[0, 3]] })).toEqual([0, 1, 2, 3]);
   });
@@ -74,7 +74,7 @@ describe("Plan", () => {
   });
 
   it("says to which loop a turn belongs", () => {
-    const plan = new Plan({ ranges: [[0, 4]], loops: [loop("a", 1, 3), loop("b", 3, 3)] });
+    const plan = new TurnRows({ ranges: [[0, 4]], loops: [loop("a", 1, 3), loop("b", 3, 3)] });
 
     expect(
       [0, 1, 3].map((seq) => {
@@ -85,7 +85,7 @@ describe("Plan", () => {
   });
 
   it("finds the line of each turn, or of the next that is here", () => {
-    const plan = new Plan({
+    const plan = new TurnRows({
       ranges: [
         [2, 3],
         [7, 8],
@@ -99,28 +99,36 @@ describe("Plan", () => {
 
   it("finds what has a key, in either order", () => {
     for (const newestFirst of [false, true]) {
-      const plan = new Plan({ ranges: [[0, 5]], pins: [{ seq: 3, pin: pin("p") }], newestFirst });
+      const plan = new TurnRows({
+        ranges: [[0, 5]],
+        pins: [{ seq: 3, pin: pin("p") }],
+        newestFirst,
+      });
       for (let i = 0; i < plan.count; i++) expect(plan.indexOfKey(plan.at(i)?.key ?? "")).toBe(i);
     }
-    expect(new Plan({ ranges: [[0, 5]] }).indexOfKey("turn-9")).toBe(-1);
-    expect(new Plan({ ranges: [[0, 5]] }).indexOfKey("gone")).toBe(-1);
+    expect(new TurnRows({ ranges: [[0, 5]] }).indexOfKey("turn-9")).toBe(-1);
+    expect(new TurnRows({ ranges: [[0, 5]] }).indexOfKey("gone")).toBe(-1);
   });
 
   it("has no line outside", () => {
-    const plan = new Plan({ ranges: [[0, 1]] });
+    const plan = new TurnRows({ ranges: [[0, 1]] });
 
-    expect([plan.at(-1), plan.at(2), new Plan({ ranges: [] }).at(0)]).toEqual([null, null, null]);
+    expect([plan.at(-1), plan.at(2), new TurnRows({ ranges: [] }).at(0)]).toEqual([
+      null,
+      null,
+      null,
+    ]);
   });
 
   it("steps from turn to turn over what stands between", () => {
-    const plan = new Plan({ ranges: [[0, 1]], pins: [{ seq: 1, pin: pin("p") }] });
+    const plan = new TurnRows({ ranges: [[0, 1]], pins: [{ seq: 1, pin: pin("p") }] });
 
     expect([plan.turnFrom(1, 1), plan.turnFrom(1, -1), plan.turnFrom(3, 1)]).toEqual([1, 0, null]);
   });
 
   it("holds a hundred thousand turns in a few pieces", () => {
     const ranges = Array.from({ length: 20_000 }, (_, i) => [i * 5, i * 5] as const);
-    const plan = new Plan({ ranges });
+    const plan = new TurnRows({ ranges });
 
     expect([plan.count, plan.indexOf(50_000), plan.at(10_000)]).toMatchObject([
       20_000,

@@ -3,7 +3,7 @@ import type { Range } from "../../format/ranges";
 import type { Loop, Pin } from "./timeline";
 
 /** A pin and the turn before which it is placed. */
-export interface Placed {
+export interface PlacedPin {
   seq: number;
   pin: Pin;
 }
@@ -20,17 +20,17 @@ interface Stretch {
 }
 type Segment = Stretch | { start: number; slot: Exclude<Slot, { kind: "turn" }> };
 
-export interface Parts {
+export interface TurnRowsInput {
   ranges: readonly Range[];
   loops?: readonly Loop[];
-  pins?: readonly Placed[];
+  pins?: readonly PlacedPin[];
   folded?: ReadonlySet<string>;
   /** Whether each loop has a title of its own. */
   titled?: boolean;
   newestFirst?: boolean;
 }
 
-export class Plan {
+export class TurnRows {
   readonly count: number;
   readonly #segments: readonly Segment[];
   readonly #stretches: readonly Stretch[];
@@ -44,7 +44,7 @@ export class Plan {
     folded = new Set(),
     titled = true,
     newestFirst = false,
-  }: Parts) {
+  }: TurnRowsInput) {
     this.#loops = loops;
     this.#newestFirst = newestFirst;
     const hidden = titled ? loops.filter(({ decision }) => folded.has(decision)) : [];
@@ -58,7 +58,7 @@ export class Plan {
         : []),
     ];
     const segments = segmentsOf(
-      without(ranges, hidden),
+      withoutFolded(ranges, hidden),
       marks.sort((a, b) => a.seq - b.seq),
     );
     this.#segments = segments;
@@ -170,7 +170,7 @@ function segmentsOf(ranges: readonly Range[], marks: readonly Mark[]): Segment[]
 }
 
 /** Return the ranges without what folded loops hide. */
-function without(ranges: readonly Range[], hidden: readonly Loop[]): Range[] {
+function withoutFolded(ranges: readonly Range[], hidden: readonly Loop[]): Range[] {
   return hidden.reduce<Range[]>(
     (left, { from, to }) =>
       left.flatMap(([first, last]) => {

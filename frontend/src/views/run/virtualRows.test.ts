@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { Rows, standingIn, stretchOf } from "./virtualRows";
+import { RowPositions, standingIn, rowsToDraw } from "./virtualRows";
 
-describe("Rows", () => {
-  const rows = new Rows(100, 10, [
+describe("RowPositions", () => {
+  const rows = new RowPositions(100, 10, [
     [3, 50],
     [7, 5],
   ]);
@@ -26,7 +26,7 @@ describe("Rows", () => {
   });
 
   it("agrees with itself on every row of a hundred thousand", () => {
-    const many = new Rows(
+    const many = new RowPositions(
       100_000,
       36,
       Array.from({ length: 500 }, (_, i) => [i * 199, 20 + (i % 90)] as const),
@@ -41,7 +41,7 @@ describe("Rows", () => {
 
   it("leaves out odd rows that are not in the list", () => {
     expect(
-      new Rows(2, 10, [
+      new RowPositions(2, 10, [
         [-1, 90],
         [5, 90],
       ]).total,
@@ -49,28 +49,28 @@ describe("Rows", () => {
   });
 
   it("may be empty", () => {
-    expect([new Rows(0, 10).total, new Rows(0, 10).indexAt(50)]).toEqual([0, 0]);
+    expect([new RowPositions(0, 10).total, new RowPositions(0, 10).indexAt(50)]).toEqual([0, 0]);
   });
 });
 
-describe("stretchOf", () => {
-  const rows = new Rows(1_000, 10);
+describe("rowsToDraw", () => {
+  const rows = new RowPositions(1_000, 10);
 
   it("draws as many rows wherever it stands", () => {
     const lengths = [0, 95, 5_000, 9_990, 99_999]
-      .map((top) => stretchOf(rows, top, 100, 5))
+      .map((top) => rowsToDraw(rows, top, 100, 5))
       .map(([from, to]) => to - from);
 
     expect(new Set(lengths)).toEqual(new Set([21]));
   });
 
   it("draws what is in sight and some on either side", () => {
-    expect(stretchOf(rows, 5_000, 100, 5)).toEqual([495, 516]);
-    expect(stretchOf(rows, 9_900, 100, 5)).toEqual([979, 1_000]);
+    expect(rowsToDraw(rows, 5_000, 100, 5)).toEqual([495, 516]);
+    expect(rowsToDraw(rows, 9_900, 100, 5)).toEqual([979, 1_000]);
   });
 
   it("draws no more than there is", () => {
-    expect(stretchOf(new Rows(3, 10), 0, 100, 5)).toEqual([0, 3]);
+    expect(rowsToDraw(new RowPositions(3, 10), 0, 100, 5)).toEqual([0, 3]);
   });
 });
 

@@ -9,27 +9,27 @@ export interface Anchor {
 
 /** Return the scroll position that an entry of the browser's history keeps; null: none. */
 export function standingIn(state: unknown, run: string): Anchor | null {
-  if (!isTold(state) || !isTold(state.standing)) return null;
+  if (!isObject(state) || !isObject(state.standing)) return null;
   const { run: of, key, delta } = state.standing;
   return of === run && typeof key === "string" && typeof delta === "number" ? { key, delta } : null;
 }
 
-function isTold(what: unknown): what is Record<string, unknown> {
+function isObject(what: unknown): what is Record<string, unknown> {
   return typeof what === "object" && what !== null;
 }
 
 /** A row whose height is not the common one. */
-export type Odd = readonly [index: number, height: number];
+export type OddRow = readonly [index: number, height: number];
 
-export class Rows {
+export class RowPositions {
   readonly count: number;
   readonly base: number;
-  readonly #odd: readonly Odd[];
+  readonly #odd: readonly OddRow[];
   /** For each odd row, what the odd rows before it add to the common height. */
   readonly #extra: readonly number[];
 
   /** @param odd in order of their index */
-  constructor(count: number, base: number, odd: readonly Odd[] = []) {
+  constructor(count: number, base: number, odd: readonly OddRow[] = []) {
     this.count = count;
     this.base = base;
     this.#odd = odd.filter(([index]) => index >= 0 && index < count);
@@ -75,8 +75,8 @@ export class Rows {
 }
 
 /** Return the rows to draw: the visible ones and some on either side; always the same number. */
-export function stretchOf(
-  rows: Rows,
+export function rowsToDraw(
+  rows: RowPositions,
   top: number,
   view: number,
   over: number,

@@ -5,8 +5,8 @@ import { Mutation } from "../../sync/mutation.svelte";
 import { read, write } from "../../wire/api";
 import type { DeliveryRow } from "../../wire/types";
 
-const ASK_EVERY_MS = 600;
-const MOST_ASKS = 50;
+const POLL_MS = 600;
+const MAX_POLLS = 50;
 
 export class ChannelTrial {
   #row = $state.raw<DeliveryRow | null>(null);
@@ -45,8 +45,8 @@ export class ChannelTrial {
   }
 
   async #follow(id: string): Promise<void> {
-    for (let asks = 0; asks < MOST_ASKS; asks += 1) {
-      await new Promise((done) => setTimeout(done, ASK_EVERY_MS));
+    for (let asks = 0; asks < MAX_POLLS; asks += 1) {
+      await new Promise((done) => setTimeout(done, POLL_MS));
       this.#row = await read<DeliveryRow>(`deliveries/${id}/`);
       if (this.#row.status !== "waiting" || this.#row.error) return;
     }

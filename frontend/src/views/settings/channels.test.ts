@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ChannelRow } from "../../wire/types";
-import { draftOf, emptyDraft, newOf, patchOf, stepsOf, withHeard } from "./channels";
+import { draftOf, emptyDraft, newOf, patchOf, stepsOf, withEvent } from "./channels";
 
 function aChannel(fields: Partial<ChannelRow> = {}): ChannelRow {
   return {
@@ -50,9 +50,9 @@ describe("a channel's form", () => {
   });
 
   it("keeps what is heard in one order", () => {
-    const draft = { ...emptyDraft(), hears: withHeard(emptyDraft(), "reports", true) };
+    const draft = { ...emptyDraft(), hears: withEvent(emptyDraft(), "reports", true) };
     expect(draft.hears).toEqual(["decisions", "budgets", "reports"]);
-    expect(withHeard(draft, "budgets", false)).toEqual(["decisions", "reports"]);
+    expect(withEvent(draft, "budgets", false)).toEqual(["decisions", "reports"]);
   });
 
   it("names the project of a new channel", () => {

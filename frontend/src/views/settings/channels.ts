@@ -16,7 +16,7 @@ export const KINDS: readonly ChannelKind[] = [
   "ntfy",
   "webhook",
 ];
-export const HEARS: readonly ChannelHears[] = ["decisions", "budgets", "reports"];
+export const EVENTS: readonly ChannelHears[] = ["decisions", "budgets", "reports"];
 
 export interface Draft {
   kind: ChannelKind;
@@ -89,8 +89,8 @@ export function patchOf(row: ChannelRow, draft: Draft): Partial<ChannelPatch> {
   return patch;
 }
 
-export function withHeard(draft: Draft, heard: ChannelHears, on: boolean): ChannelHears[] {
-  return HEARS.filter((one) => (one === heard ? on : draft.hears.includes(one)));
+export function withEvent(draft: Draft, heard: ChannelHears, on: boolean): ChannelHears[] {
+  return EVENTS.filter((one) => (one === heard ? on : draft.hears.includes(one)));
 }
 
 export interface Step {

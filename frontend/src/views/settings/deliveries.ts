@@ -10,14 +10,14 @@ export const VIEWS = [
 ] as const;
 export type View = (typeof VIEWS)[number][0];
 
-const CALM_MS = 5_000;
+const QUIET_MS = 5_000;
 
 /** Return when to read again: soon after the next attempt, or slowly; no event reports it. */
 export function readAgainIn(rows: readonly DeliveryRow[], now: number): number {
   const due = rows.flatMap((row) => (row.due_at ? [Date.parse(row.due_at)] : []));
   return due.length === 0
-    ? CALM_MS
-    : Math.min(Math.max(Math.min(...due) - now + 1000, 1500), CALM_MS);
+    ? QUIET_MS
+    : Math.min(Math.max(Math.min(...due) - now + 1000, 1500), QUIET_MS);
 }
 
 /** Return whether a delivery waits in case nobody answers, instead of for a retry. */

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import german from "../../messages/de/palette";
 import english from "../../messages/en/palette";
 import { aDecision, aRun } from "../../fixtures/rows";
-import { deedsOf, inGroups, keyWords, partsOf, rank, type Entry } from "./palette";
+import { cardActionsOf, inGroups, keyWords, partsOf, rank, type Entry } from "./palette";
 
 const entry = (label: string, detail = ""): Entry => ({
   id: `${label} ${detail}`,
@@ -129,7 +129,7 @@ it("marks what matches, also without case and accents", () => {
 it("sends a fix only where it stands in full", () => {
   const card = aDecision();
   const inject = (fix: string) =>
-    deedsOf(card, aRun(), fix).find(({ action }) => action === "inject");
+    cardActionsOf(card, aRun(), fix).find(({ action }) => action === "inject");
 
   expect(inject("Read token.py.")).toMatchObject({ text: "Read token.py.", isRead: false });
   expect(inject("x".repeat(121))?.isRead).toBe(true);

@@ -1,7 +1,7 @@
 /** Which entries match a line typed into the palette, and their order. Pure. */
-import { answersOf, COMMANDS, LONGEST_FIX_ON_A_BUTTON } from "../../card/answers";
+import { answersOf, COMMANDS, MAX_BUTTON_FIX } from "../../card/answers";
 import { folded } from "../../format/plain";
-import { asksFor, standsWhole } from "../../format/words";
+import { permissionOf, fitsOneLine } from "../../format/words";
 import { keyOf, type Command } from "../../keys/keymap";
 import type { Action, DecisionRow, RunRow } from "../../wire/types";
 
@@ -26,8 +26,8 @@ export interface Entry {
   act: () => void;
 }
 
-const MOST = 12;
-const LEAST_TYPED = 3;
+const MAX_ENTRIES = 12;
+const MIN_TYPED = 3;
 
 export type Listed = Entry & { group: Group };
 
@@ -56,14 +56,14 @@ export function inGroups(entries: readonly Entry[], line: string): Listed[] {
 }
 
 /** Each word must occur in label or detail; labels that begin with the line come first. */
-export function rank(entries: readonly Entry[], line: string, most = MOST): Entry[] {
+export function rank(entries: readonly Entry[], line: string, max = MAX_ENTRIES): Entry[] {
   const words = wordsOf(line);
   return entries
     .filter((entry) => !entry.isLast || isTyped(entry, words))
     .map((entry, place) => ({ entry, place, score: scoreOf(entry, words) }))
     .filter(({ score }) => score >= 0)
     .sort((a, b) => b.score - a.score || a.place - b.place)
-    .slice(0, most)
+    .slice(0, max)
     .map(({ entry }) => entry);
 }
 
@@ -80,12 +80,12 @@ function isNamed({ called, run }: { called: string; run: string }, words: string
 }
 
 function begins(called: string, word: string): boolean {
-  return word.length >= LEAST_TYPED && wordsOf(called).some((one) => one.startsWith(word));
+  return word.length >= MIN_TYPED && wordsOf(called).some((one) => one.startsWith(word));
 }
 
 function isTyped({ label }: Entry, words: readonly string[]): boolean {
   const name = folded(label);
-  return words.some((word) => word.length >= LEAST_TYPED && name.startsWith(word));
+  return words.some((word) => word.length >= MIN_TYPED && name.startsWith(word));
 }
 
 /** Return the score of an entry; -1: it does not match. */
@@ -108,7 +108,7 @@ export function partsOf(label: string, line: string): [before: string, hit: stri
   return [label.slice(0, at), label.slice(at, at + hit.length), label.slice(at + hit.length)];
 }
 
-export interface Deed {
+export interface CardAction {
   action: Action;
   words: string;
   second: string;
@@ -119,16 +119,20 @@ export interface Deed {
 }
 
 /** Return the answers of a card that can be given here, in the order of its buttons. */
-export function deedsOf(decision: DecisionRow, run: RunRow | null, fix: string): Deed[] {
-  const asks = asksFor(decision);
+export function cardActionsOf(
+  decision: DecisionRow,
+  run: RunRow | null,
+  fix: string,
+): CardAction[] {
+  const asks = permissionOf(decision);
   return answersOf(decision, fix, run)
     .filter(({ unavailable }) => unavailable === null)
     .map(({ action, label, second }) => {
       const text = action === "inject" ? fix : action === "allow_once" ? (asks?.text ?? "") : "";
       const isRead =
         action === "allow_once"
-          ? asks === null || !standsWhole(asks)
-          : text.length > LONGEST_FIX_ON_A_BUTTON;
+          ? asks === null || !fitsOneLine(asks)
+          : text.length > MAX_BUTTON_FIX;
       return { action, words: label, second, command: COMMANDS[action], text, isRead };
     });
 }

@@ -7,7 +7,7 @@ import { router } from "../../router.svelte";
 import { appState } from "../../sync/appState.svelte";
 import { clock } from "../../sync/clock.svelte";
 import type { DecisionRow, RunRow } from "../../wire/types";
-import { deedsOf, type Entry } from "./palette";
+import { cardActionsOf, type Entry } from "./palette";
 
 export function action(id: string, label: string, act: () => void): Entry {
   return { id, kind: "action", label, detail: "", act };
@@ -27,7 +27,7 @@ export function cardEntry({ id, run: runId, run_name }: DecisionRow): Entry {
 /** Return the answers of a card. A long text is sent only from where it is shown in full. */
 export function answerEntries(decision: DecisionRow): Entry[] {
   const isFocused = controller.focused?.id === decision.id;
-  return deedsOf(decision, appState.run(decision.run), controller.fix(decision))
+  return cardActionsOf(decision, appState.run(decision.run), controller.fix(decision))
     .filter(({ action: what }) => what !== "terminate")
     .map(({ action: what, words, second, command, text, isRead }): Entry => {
       const reads = what === "inject" ? t.readFix : t.readCall;

@@ -93,7 +93,7 @@ export const FIRST = {
 } as const satisfies Partial<Record<Route["name"], string>>;
 
 /** Return the paths that will be read first, exactly as they will be requested. */
-export function firstAnswers(route: Route, search: string, project: string | null): string[] {
+export function prefetchPaths(route: Route, search: string, project: string | null): string[] {
   if (route.name === "run") return [FIRST.run.replace("{id}", encodeURIComponent(route.id))];
   if (route.name === "now" || route.name === "decisions") return [FIRST[route.name]];
   if (route.name !== "costs" || search !== "") return [];
@@ -101,7 +101,7 @@ export function firstAnswers(route: Route, search: string, project: string | nul
 }
 
 /** Load a screen's chunk before anything is drawn, in parallel with the rest of the first load. */
-export async function fetchAhead(route: Route, phone: boolean): Promise<void> {
+export async function prefetchScreen(route: Route, phone: boolean): Promise<void> {
   if (route.name === "now") await (phone ? SCREENS.nowPhone() : SCREENS.now());
   else if (route.name === "decisions")
     await (phone ? SCREENS.decisionsPhone() : SCREENS.decisions());
