@@ -205,7 +205,7 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
                 payload=None, salt=None
             )
     # Before the account is deleted: afterwards nothing says which phones were theirs.
-    devices.let_go(Device.objects.filter(user=user), at=at)
+    devices.sign_out_devices(Device.objects.filter(user=user), at=at)
     sessions.end_other_sessions(user, current_key=None, at=at)
     # Deleting clears the object's key, and sockets are checked after the commit.
     person = user.pk

@@ -159,7 +159,7 @@ def record_crossing(tx: RunTransaction, run: Run, signal: Signal) -> None:
     run.meters.notified_budgets = [*run.meters.notified_budgets, state]
     tx.record(run, BudgetCrossed, by="guard", **state)
     if not signal.trips:
-        notices.near_end(run, state, at=tx.at)
+        notices.notify_near_ceiling(run, state, at=tx.at)
 
 
 def raise_run_ceilings(

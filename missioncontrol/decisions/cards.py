@@ -76,7 +76,7 @@ def publish_card(tx: RunTransaction, run: Run, card: Decision, *, by: str) -> No
     card.save(force_insert=True)
     row = rows.decision_row(card, run)
     tx.record(run, DecisionOpened, by=by, row=row)
-    notices.announce(row, run, at=tx.at)
+    notices.announce_card(row, run, at=tx.at)
 
 
 def resume_hold(tx: RunTransaction, run: Run) -> None:
@@ -144,7 +144,7 @@ def resolve_card(tx: RunTransaction, run: Run, card: Decision, *, resolution: st
         decision_status=card.status,
     )
     # Also if it timed out: a push that still asks would be tapped in vain.
-    notices.withdraw(card.id, outcome=resolution, by=by, at=tx.at)
+    notices.withdraw_card(card.id, outcome=resolution, by=by, at=tx.at)
 
 
 def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> None:

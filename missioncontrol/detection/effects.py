@@ -140,14 +140,14 @@ def _act_on_signal(
         return
     cards.judge_autofix(tx, run, tripped=True)
     if action is Action.WARN:
-        notices.warn(run, kind=signal.kind, summary=signal.evidence.summary, at=tx.at)
+        notices.notify_warning(run, kind=signal.kind, summary=signal.evidence.summary, at=tx.at)
     elif action is Action.STOP:
         # Its card stays as the record of why.
         if run.open_decision is None:
             cards.open_card(tx, run, signal, holds=False, needs_verdict=False)
         cards.close_card(tx, run, resolution="terminate", by="guard")
         sessions.stop_run_by_policy(tx, run, reason=signal.evidence.summary)
-        notices.ended(run, summary=signal.evidence.summary, at=tx.at)
+        notices.notify_ended(run, summary=signal.evidence.summary, at=tx.at)
     elif action is Action.ESCALATE:
         _escalate(tx, run, signal, row=observation.row, needs_verdict=needs_verdict)
     else:

@@ -178,7 +178,7 @@ def _rule_on_card(tx: RunTransaction, run: Run, decision: Decision, verdict: Ver
     decision.save(update_fields=["asked_at", "verdict", "status"])
     actions = rows.offered_actions(decision.kind, decision.holds, run)
     _record_ruling(tx, run, verdict, decision=decision, actions=actions)
-    notices.refresh(rows.decision_row(decision, run), run, at=tx.at)
+    notices.add_verdict(rows.decision_row(decision, run), run, at=tx.at)
     paused = cards.is_paused_by_person(run, decision)
     if not verdict.loop:
         # *No loop* settles the card, but the judge must not lift a person's pause.
@@ -245,7 +245,7 @@ def _rule_on_suspicion(
     outcome = "warned" if action is Action.WARN else "card"
     record_detection(tx, run, signal, seq=question.turn_seq, outcome=outcome, by="judge")
     if action is Action.WARN:
-        notices.warn(run, kind=signal.kind, summary=signal.evidence.summary, at=tx.at)
+        notices.notify_warning(run, kind=signal.kind, summary=signal.evidence.summary, at=tx.at)
         _record_ruling(tx, run, verdict)
         return None
     holds = action is not Action.FLAG and capabilities_of(run).hold

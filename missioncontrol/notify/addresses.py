@@ -25,7 +25,7 @@ _HOST = re.compile(r"[\w.-]+|[\da-fA-F.]*:[\da-fA-F.]*:[\da-fA-F.:]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class ChatService:
     """One kind of channel that apprise delivers to."""
 
     plugin: str
@@ -40,8 +40,8 @@ class Kind:
     """The address names a server, whose encryption and host are checked."""
 
 
-CHATS: dict[str, Kind] = {
-    "discord": Kind(
+CHAT_SERVICES: dict[str, ChatService] = {
+    "discord": ChatService(
         plugin="discord:NotifyDiscord",
         schemes=frozenset({"discord"}),
         expected="discord://ID/TOKEN, or paste the web hook's address "
@@ -54,27 +54,27 @@ CHATS: dict[str, Kind] = {
             ),
         ),
     ),
-    "slack": Kind(
+    "slack": ChatService(
         plugin="slack:NotifySlack",
         schemes=frozenset({"slack"}),
         expected="slack://A/B/C, or paste the web hook's address "
         "(https://hooks.slack.com/services/…)",
         pasted=((r"https://hooks\.slack\.com/services/(\w+)/(\w+)/(\w+)/?", r"slack://\1/\2/\3"),),
     ),
-    "telegram": Kind(
+    "telegram": ChatService(
         plugin="telegram:NotifyTelegram",
         schemes=frozenset({"tgram"}),
         expected="tgram://BOT_TOKEN/CHAT_ID (the token is @BotFather's; write to the bot first)",
         parameters=frozenset({"topic"}),
     ),
-    "email": Kind(
+    "email": ChatService(
         plugin="email:NotifyEmail",
         schemes=frozenset({"mailto", "mailtos"}),
         expected="mailtos://USER:PASSWORD@mail.example.com?to=ana@example.com",
         parameters=frozenset({"to", "cc", "from", "name", "smtp", "mode", "user", "pass"}),
         has_own_host=True,
     ),
-    "ntfy": Kind(
+    "ntfy": ChatService(
         plugin="ntfy:NotifyNtfy",
         schemes=frozenset({"ntfy", "ntfys"}),
         expected="ntfys://ntfy.example.com/TOPIC, or paste the topic's https address",
@@ -83,48 +83,54 @@ CHATS: dict[str, Kind] = {
         has_own_host=True,
     ),
 }
-KINDS = (*CHATS, "webhook")
+CHANNEL_KINDS = (*CHAT_SERVICES, "webhook")
 # The rest of these addresses is one secret: only the host may be shown.
-PLACES = {"discord": "discord.com", "slack": "hooks.slack.com"}
-ALWAYS = {
+SHOWN_HOSTS = {"discord": "discord.com", "slack": "hooks.slack.com"}
+FIXED_PARAMETERS = {
     "discord": "flags=4",  # no preview of whatever a text links to
     "telegram": "detect=no",  # never ask who wrote to the bot
     "email": "format=text",
 }
 
 
-def read_address(kind: str, text: str) -> str:
+def parse_address(kind: str, text: str) -> str:
     """Validate what a person entered; return it as it is stored.
 
     Raises:
         InvalidRequest: it is no address of this kind; the error says how one is written.
     """
-    given = text.strip()
+    address = text.strip()
     # Invisible characters would be stored with the address and fail at each try.
-    if not given.isprintable() or not given.isascii() or " " in given or not given:
-        raise _wrong("at most 500 printable ASCII characters, no spaces; write others as %20, %40")
-    if len(given) > MAX_ADDRESS_LENGTH:
-        raise _wrong(f"at most {MAX_ADDRESS_LENGTH} characters")
-    if kind == "webhook":
-        with _refused_at_once():
-            outbound.check_url(given, private_hosts=settings.NOTIFY_HOSTS)
-        return given
-    if kind not in CHATS:
-        raise InvalidRequest(
-            f"kind: expected one of {', '.join(KINDS)}, got {kind!r}.", field="kind"
+    if not address.isprintable() or not address.isascii() or " " in address or not address:
+        raise _invalid_address(
+            "at most 500 printable ASCII characters, no spaces; write others as %20, %40"
         )
-    return _read_chat(kind, CHATS[kind], given)
+    if len(address) > MAX_ADDRESS_LENGTH:
+        raise _invalid_address(f"at most {MAX_ADDRESS_LENGTH} characters")
+    if kind == "webhook":
+        with _as_invalid_request():
+            outbound.check_url(address, private_hosts=settings.NOTIFY_HOSTS)
+        return address
+    if kind not in CHAT_SERVICES:
+        raise InvalidRequest(
+            f"kind: expected one of {', '.join(CHANNEL_KINDS)}, got {kind!r}.", field="kind"
+        )
+    return _parse_chat_address(kind, CHAT_SERVICES[kind], address)
 
 
-def service_of(kind: str, address: str, *, link: str | None = None) -> Any:
+def apprise_service_of(kind: str, address: str, *, link: str | None = None) -> Any:
     """Return apprise's service for a stored address, or None if there is none.
 
     `link`: what tapping a notice opens, if the kind supports it.
     """
-    extra = f"click={quote(link, safe='')}" if kind == "ntfy" and link else ALWAYS.get(kind, "")
+    extra = (
+        f"click={quote(link, safe='')}"
+        if kind == "ntfy" and link
+        else FIXED_PARAMETERS.get(kind, "")
+    )
     joint = "&" if "?" in address else "?"
     # Import only this class of apprise; a hundred others are never loaded.
-    module, name = CHATS[kind].plugin.split(":")
+    module, name = CHAT_SERVICES[kind].plugin.split(":")
     plugin = getattr(import_module(f"apprise.plugins.{module}"), name)
     read = plugin.parse_url(f"{address}{joint}{extra}" if extra else address)
     # Not at the top: it loads much that most processes never need.
@@ -148,31 +154,31 @@ def service_of(kind: str, address: str, *, link: str | None = None) -> Any:
         return None
 
 
-def shown(kind: str, address: str) -> str:
+def shown_part(kind: str, address: str) -> str:
     """Return the part of an address that may be shown: no token, no password."""
-    if kind in PLACES:
-        return PLACES[kind]
+    if kind in SHOWN_HOSTS:
+        return SHOWN_HOSTS[kind]
     if kind == "webhook":
         return urlsplit(address).netloc
-    service = service_of(kind, address)
+    service = apprise_service_of(kind, address)
     if kind == "email":
-        return _listed([full for _, full in service.targets])
+        return _first_and_count([full for _, full in service.targets])
     if kind == "telegram":
         # Without the bot's token, a chat's number is of no use.
-        return f"chat {_listed([str(chat) for chat, *_ in service.targets])}"
-    return f"{destination(kind, service)[0]}/{_listed(service.topics)}"
+        return f"chat {_first_and_count([str(chat) for chat, *_ in service.targets])}"
+    return f"{destination(kind, service)[0]}/{_first_and_count(service.topics)}"
 
 
-def _read_chat(name: str, kind: Kind, given: str) -> str:
+def _parse_chat_address(name: str, kind: ChatService, pasted: str) -> str:
     # People paste the address of the service's page or web hook, with its query.
-    url, (address, mark, query) = given, given.partition("?")
+    url, (address, mark, query) = pasted, pasted.partition("?")
     for pattern, written in kind.pasted:
         if found := re.fullmatch(pattern, address, re.IGNORECASE):
             url = found.expand(written) + mark + query
             break
     scheme, _, rest = url.partition("://")
     if scheme.lower() not in kind.schemes or not rest:
-        raise _wrong(kind.expected)
+        raise _invalid_address(kind.expected)
     # By a list of names: templates, attachments and key files are parameters too.
     for parameter, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
         if parameter not in kind.parameters:
@@ -181,11 +187,11 @@ def _read_chat(name: str, kind: Kind, given: str) -> str:
                 f"address: {parameter[:30]!r} is not supported; these parameters are: {taken}.",
                 field="address",
             )
-    service = service_of(name, url)
+    service = apprise_service_of(name, url)
     # A complete address may still name no recipient at its service.
     whom = {"telegram": "targets", "email": "targets", "ntfy": "topics"}.get(name)
     if service is None or (whom and not getattr(service, whom)):
-        raise _wrong(kind.expected)
+        raise _invalid_address(kind.expected)
     if kind.has_own_host:
         _check_server(name, service)
     return url
@@ -210,12 +216,12 @@ def _check_server(name: str, service: Any) -> None:
             field="address",
         )
     if not is_ours:
-        with _refused_at_once():
+        with _as_invalid_request():
             outbound.check_written_host(host)
 
 
 @contextmanager
-def _refused_at_once() -> Iterator[None]:
+def _as_invalid_request() -> Iterator[None]:
     """Refuse now what each call would refuse; calls check again, as names may lead elsewhere."""
     try:
         yield
@@ -233,10 +239,10 @@ def destination(name: str, service: Any) -> tuple[str, int | None, bool]:
     return service.host, service.port, not service.secure
 
 
-def _wrong(expected: str) -> InvalidRequest:
+def _invalid_address(expected: str) -> InvalidRequest:
     return InvalidRequest(f"address: expected {expected}.", field="address")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _first_and_count(names: Sequence[str]) -> str:
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return f"{names[0]}{more}" if names else ""

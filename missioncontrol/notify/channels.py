@@ -16,11 +16,11 @@ from django.db.models import Count, Min, OuterRef, Q, QuerySet, Subquery
 
 from missioncontrol.accounts.people import clean_name
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
-from missioncontrol.notify import addresses, content, outbox, quiet
+from missioncontrol.notify import addresses, content, outbox, quiet_hours
 from missioncontrol.notify.models import Channel, Delivery
-from missioncontrol.notify.quiet import write_clock
+from missioncontrol.notify.quiet_hours import format_time
+from missioncontrol.notify.rendering import render_notice
 from missioncontrol.notify.texts import texts_in
-from missioncontrol.notify.wording import words_of
 from missioncontrol.outbound import MAX_ATTEMPTS
 from missioncontrol.runs import journal
 from missioncontrol.runs.selectors import non_empty
@@ -35,8 +35,8 @@ from missioncontrol.wire.projects import (
 from missioncontrol.wire.rows import StrictInt, row_of
 
 # Each card makes a delivery for every channel.
-MOST_CHANNELS = 50
-LONGEST_STEP = 24 * 60
+MAX_CHANNELS = 50
+MAX_STEP_MINUTES = 24 * 60
 # In the order in which the page lists them.
 TOPICS: tuple[ChannelHears, ...] = ("decisions", "budgets", "reports")
 
@@ -72,17 +72,17 @@ def add_channel(project: UUID, asked: NewChannel, *, by: str, at: datetime) -> C
         kind=asked.kind,
         name=clean_name(asked.name),
         # Sealed: whoever has an address can send messages to its service.
-        address=seal(addresses.read_address(asked.kind, asked.address)),
+        address=seal(addresses.parse_address(asked.kind, asked.address)),
         created_by=by,
         created_at=at,
     )
-    _apply(channel, asdict(asked))
+    _apply_settings(channel, asdict(asked))
     # Counted without a lock: two requests at once may exceed the limit by one, which is harmless.
     with transaction.atomic():
-        if Channel.objects.filter(project_id=project).count() >= MOST_CHANNELS:
-            raise InvalidRequest(f"A project has at most {MOST_CHANNELS} channels.")
+        if Channel.objects.filter(project_id=project).count() >= MAX_CHANNELS:
+            raise InvalidRequest(f"A project has at most {MAX_CHANNELS} channels.")
         channel.save(force_insert=True)
-        _record(channel, before=None, after=_audit_fields(channel), by=by, at=at)
+        _record_change(channel, before=None, after=_audit_fields(channel), by=by, at=at)
     return channel
 
 
@@ -96,35 +96,35 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
     before = _audit_fields(channel)
     address = changes.pop("address", None)
     if address is not None:
-        channel.address = seal(addresses.read_address(channel.kind, address))
+        channel.address = seal(addresses.parse_address(channel.kind, address))
     if "name" in changes:
         channel.name = clean_name(changes.pop("name"))
-    _apply(channel, changes)
+    _apply_settings(channel, changes)
     with transaction.atomic():
-        channel.save(update_fields=["address", "name", *RULES])
+        channel.save(update_fields=["address", "name", *SETTINGS])
         # The chain records that the address changed, never what it is.
         after = _audit_fields(channel) | ({"address": "another one"} if address is not None else {})
         if after != before:
-            _record(channel, before=before, after=after, by=by, at=at)
+            _record_change(channel, before=before, after=after, by=by, at=at)
     return channel
 
 
 @transaction.atomic
 def remove_channel(channel: Channel, *, by: str, at: datetime) -> None:
     """Remove a channel; its waiting deliveries are skipped, and past ones stay."""
-    _record(channel, before=_audit_fields(channel), after=None, by=by, at=at)
+    _record_change(channel, before=_audit_fields(channel), after=None, by=by, at=at)
     channel.delete()
 
 
 @transaction.atomic
-def try_again(delivery: Delivery, *, at: datetime) -> None:
+def retry_delivery(delivery: Delivery, *, at: datetime) -> None:
     """Try a failed delivery again.
 
     Raises:
         ActionUnavailable: it has not failed, or has no recipient any more.
     """
     # Try first, then say why not: the delivery may have changed since the page was loaded.
-    if may_retry(delivery) and outbox.retry(delivery, at=at):
+    if can_retry(delivery) and outbox.retry(delivery, at=at):
         return
     if delivery.notice.settled_at is not None:
         raise ActionUnavailable("It has been answered: there is nothing left to send.")
@@ -133,7 +133,7 @@ def try_again(delivery: Delivery, *, at: datetime) -> None:
     raise ActionUnavailable("Its target was removed: there is nobody to notify.")
 
 
-RULES = (
+SETTINGS = (
     "enabled",
     "step_minutes",
     "quiet_from",
@@ -145,17 +145,17 @@ RULES = (
 )
 
 
-def _apply(channel: Channel, rules: dict[str, Any]) -> None:
+def _apply_settings(channel: Channel, rules: dict[str, Any]) -> None:
     if "hears" in rules:
         for topic in TOPICS:
             setattr(channel, f"hears_{topic}", topic in rules["hears"])
     minutes = rules.get("step_minutes", 0)
-    if not 0 <= minutes <= LONGEST_STEP:
+    if not 0 <= minutes <= MAX_STEP_MINUTES:
         raise InvalidRequest(
-            f"step_minutes: expected 0 to {LONGEST_STEP}, got {minutes}.", field="step_minutes"
+            f"step_minutes: expected 0 to {MAX_STEP_MINUTES}, got {minutes}.", field="step_minutes"
         )
-    for name, value in {**rules, **quiet.read_hours(channel, rules)}.items():
-        if name in RULES:
+    for name, value in {**rules, **quiet_hours.parse_quiet_hours(channel, rules)}.items():
+        if name in SETTINGS:
             setattr(channel, name, value)
 
 
@@ -173,7 +173,7 @@ def _audit_fields(channel: Channel) -> dict[str, Any]:
     }
 
 
-def _record(
+def _record_change(
     channel: Channel,
     *,
     before: dict[str, Any] | None,
@@ -186,7 +186,7 @@ def _record(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
+class DeliveryHealth:
     """How well people are reached, over all projects."""
 
     deliveries: dict[str, int]
@@ -196,12 +196,12 @@ class Health:
 
 
 # Deliveries that say something about a channel: one was sent, or was tried.
-TRIED = Q(status__in=["sent", "failed"]) | Q(status="waiting", tries__gt=0)
+WAS_TRIED = Q(status__in=["sent", "failed"]) | Q(status="waiting", tries__gt=0)
 
 
 def list_channels(*, projects: Collection[UUID]) -> list[ChannelRow]:
     """Return the channels of projects in the order of their steps, each with its last delivery."""
-    tried = Delivery.objects.filter(TRIED, channel=OuterRef("pk"))
+    tried = Delivery.objects.filter(WAS_TRIED, channel=OuterRef("pk"))
     newest = tried.order_by("-id").values("id")[:1]
     found = list(
         # The newest of each by a subquery: a channel may have thousands of deliveries.
@@ -218,12 +218,12 @@ def list_channels(*, projects: Collection[UUID]) -> list[ChannelRow]:
     return [channel_row(channel, last=last_deliveries.get(channel.last)) for channel in found]
 
 
-def health(*, at: datetime) -> Health:
+def delivery_health(*, at: datetime) -> DeliveryHealth:
     """Return the counts of deliveries by status, and how far the outbox is behind."""
     # Settled deliveries have no `due_at`, so no other filter is needed.
     oldest = Delivery.objects.filter(due_at__lte=at).aggregate(due=Min("due_at"))["due"]
     by_status = Delivery.objects.values_list("status").annotate(Count("id"))
-    return Health(
+    return DeliveryHealth(
         deliveries=dict(by_status),
         disabled_channels=Channel.objects.filter(enabled=False).count(),
         oldest_due_s=(at - oldest).total_seconds() if oldest else 0.0,
@@ -232,11 +232,11 @@ def health(*, at: datetime) -> Health:
 
 def show_channel(channel: Channel) -> ChannelRow:
     """Return a channel's row with its last delivery."""
-    last = _with_notice(channel.deliveries.filter(TRIED).order_by("-id")).first()
+    last = _with_notice(channel.deliveries.filter(WAS_TRIED).order_by("-id")).first()
     return channel_row(channel, last=last)
 
 
-def deliveries(
+def find_deliveries(
     *,
     projects: Collection[UUID],
     statuses: Sequence[str] = (),
@@ -263,7 +263,7 @@ def _with_notice(found: QuerySet[Delivery]) -> QuerySet[Delivery]:
 def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
     """Return a channel's row, without its address."""
     try:
-        shown = addresses.shown(channel.kind, unseal(channel.address))
+        shown = addresses.shown_part(channel.kind, unseal(channel.address))
     # SECRET_KEY was changed: the page asks for the address again.
     except UnsealFailed:
         shown = None
@@ -271,8 +271,8 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
         ChannelRow,
         channel,
         shown=shown,
-        quiet_from=write_clock(channel.quiet_from),
-        quiet_to=write_clock(channel.quiet_to),
+        quiet_from=format_time(channel.quiet_from),
+        quiet_to=format_time(channel.quiet_to),
         hears=tuple(topic for topic in TOPICS if getattr(channel, f"hears_{topic}")),
         last=delivery_row(last, language=channel.language) if last else None,
     )
@@ -281,7 +281,7 @@ def channel_row(channel: Channel, *, last: Delivery | None) -> ChannelRow:
 def delivery_row(delivery: Delivery, *, language: str) -> DeliveryRow:
     """Return a delivery's row, with its notice and run, in a language."""
     notice = delivery.notice
-    message = content.read(notice.content, language=language)
+    message = content.load(notice.content, language=language)
     t = texts_in(language)
     # As it read when sent, or will read: a later step says how long nobody answered.
     at = delivery.sent_at or delivery.due_at or delivery.created_at
@@ -291,14 +291,14 @@ def delivery_row(delivery: Delivery, *, language: str) -> DeliveryRow:
         run=notice.run_id,
         run_name=notice.run.name if notice.run else None,
         decision=notice.decision,
-        title=words_of(message, t, step_minutes=delivery.step_minutes, at=at).title,
+        title=render_notice(message, t, step_minutes=delivery.step_minutes, at=at).title,
         most_tries=MAX_ATTEMPTS,
         error=delivery.last_error or None,
-        can_retry=may_retry(delivery),
+        can_retry=can_retry(delivery),
     )
 
 
-def may_retry(delivery: Delivery) -> bool:
+def can_retry(delivery: Delivery) -> bool:
     """Tell whether another try can still reach somebody who needs to know."""
     has_target = delivery.channel_id is not None or delivery.device_id is not None
     return delivery.status == "failed" and has_target and delivery.notice.settled_at is None

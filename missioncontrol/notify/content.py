@@ -1,6 +1,6 @@
 """What a notice is about, as it is stored: a card, or an announcement. Pure.
 
-`wording` puts it into words when it is sent, so that they say how long the card has waited.
+`rendering` turns it into text when it is sent, so that they say how long the card has waited.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from missioncontrol.wire.decisions import DecisionRow, InterventionAction
 from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import BudgetScope
 
-LONGEST_TEXT = 500
-LONGEST_CALL = 120
+MAX_TEXT = 500
+MAX_CALL = 120
 # Arguments of a command that do not change what it does.
-SAYS_NOTHING_MORE = frozenset({"description", "timeout"})
+HARMLESS_DETAILS = frozenset({"description", "timeout"})
 # Control characters, zero-width characters, and those that change the reading direction. Line
 # breaks are not included: they become spaces with other white space.
-UNSEEN = re.compile(
+INVISIBLE = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u206f\ufeff]"
 )
@@ -114,10 +114,10 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
     asks, line = row.evidence.asks, ""
     is_whole = False
     if asks is not None:
-        line = head_and_tail(asks.text, LONGEST_CALL)
+        line = head_and_tail(asks.text, MAX_CALL)
         # Nobody may allow on a lock screen what is not shown there: a missing detail could be
         # what makes the call harmful.
-        is_complete = not asks.cut and asks.details.keys() <= SAYS_NOTHING_MORE
+        is_complete = not asks.cut and asks.details.keys() <= HARMLESS_DETAILS
         is_whole = is_complete and bool(line) and line == asks.text
     meters = rows.meters_row(run, new_points=0, at=at)
     return row_of(
@@ -127,14 +127,14 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         decision=row.id,
         run_name=head_and_tail(run.name, 100),
         agent=head_and_tail(row.agent, 100),
-        what=head_and_tail(row.evidence.summary, LONGEST_TEXT),
+        what=head_and_tail(row.evidence.summary, MAX_TEXT),
         loop_usd=row.evidence.cost_usd,
         cost_usd=meters.cost_usd + meters.judge_cost_usd,
         unpriced_calls=meters.unpriced_calls,
         burn_usd_per_hour=meters.burn_usd_per_hour,
         # Half a fix could say the opposite of the whole.
-        fix=fix if fix and len(fix) <= LONGEST_TEXT else None,
-        long_fix=fix is not None and len(fix) > LONGEST_TEXT,
+        fix=fix if fix and len(fix) <= MAX_TEXT else None,
+        long_fix=fix is not None and len(fix) > MAX_TEXT,
         scope=row.evidence.scope,
         spent=row.evidence.spent,
         ceiling=row.evidence.ceiling,
@@ -151,17 +151,17 @@ def head_and_tail(text: str, most: int) -> str:
     Characters that change the reading direction, or are invisible, are removed: they could make
     a name say something else on a lock screen.
     """
-    line = " ".join(UNSEEN.sub("", redact(text)).split())
+    line = " ".join(INVISIBLE.sub("", redact(text)).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
-def kept(content: Card | Announcement) -> dict[str, Any]:
+def dump(content: Card | Announcement) -> dict[str, Any]:
     """Return content as JSON to store."""
     dumped: dict[str, Any] = _contents.dump_python(content, mode="json")
     return dumped
 
 
-def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Announcement:
+def load(content: dict[str, Any], *, language: str = SOURCE) -> Card | Announcement:
     """Return stored content; an announcement in a language."""
     message = _contents.validate_python(content)
     if not isinstance(message, Announcement):
@@ -172,10 +172,10 @@ def read(content: dict[str, Any], *, language: str = SOURCE) -> Card | Announcem
     return replace(message, **fields, others={})
 
 
-def in_every_language(say: Callable[[Texts], Announcement]) -> Announcement:
-    """Return an announcement in all languages; `say` writes it in one."""
+def in_every_language(write: Callable[[Texts], Announcement]) -> Announcement:
+    """Return an announcement in all languages; `write` makes it in one."""
     # In all of them, because a recipient may change the language before it is sent.
-    by_language = {language: say(texts) for language, texts in CATALOGUES.items()}
+    by_language = {language: write(texts) for language, texts in CATALOGUES.items()}
     english = by_language.pop(SOURCE)
     others = {language: row_of(Translation, message) for language, message in by_language.items()}
     return replace(english, others=others)

@@ -22,15 +22,15 @@ from missioncontrol import outbound
 from missioncontrol.accounts.models import Browser
 from missioncontrol.clock import read_zone
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.notify import content, quiet, services, vapid
+from missioncontrol.notify import content, quiet_hours, services, vapid
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.texts import language_of
-from missioncontrol.notify.web_push import raw
+from missioncontrol.notify.web_push import decode_base64url
 from missioncontrol.sealing import fingerprint, seal
 
 AUTH_BYTES = 16
 # A waiting delivery with an error is tried again; until then it counts as failed.
-FAILED = Q(status="failed") | Q(status="waiting", last_error__gt="")
+HAS_FAILED = Q(status="failed") | Q(status="waiting", last_error__gt="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +72,15 @@ def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
         raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
     try:
         # Checked now: an invalid key would fail at each push, unseen by the sender.
-        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), raw(asked.keys.p256dh))
-        is_long_enough = len(raw(asked.keys.auth)) == AUTH_BYTES
+        ec.EllipticCurvePublicKey.from_encoded_point(
+            ec.SECP256R1(), decode_base64url(asked.keys.p256dh)
+        )
+        is_long_enough = len(decode_base64url(asked.keys.auth)) == AUTH_BYTES
     except ValueError:
         is_long_enough = False
     if not is_long_enough:
         raise InvalidRequest("keys: not the keys of a push subscription.", field="keys")
-    kept: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "user": browser.user,
         "browser": browser,
         "name": browser.name,
@@ -91,23 +93,23 @@ def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
         "time_zone": read_zone(asked.time_zone, field="time_zone").key,
     }
     if asked.language is not None:
-        kept["language"] = language_of(asked.language)
-    mark = fingerprint(asked.endpoint)
-    same_address = Device.objects.filter(endpoint_digest=mark)
+        fields["language"] = language_of(asked.language)
+    endpoint_digest = fingerprint(asked.endpoint)
+    same_address = Device.objects.filter(endpoint_digest=endpoint_digest)
     # Another person's device, or a signed-out one, is deleted with its settings.
     same_address.exclude(user=browser.user, left_at=None).delete()
     # One row for each browser, whatever its address now: its quiet hours and its name stay.
-    if known := Device.objects.filter(browser=browser).first():
-        same_address.exclude(pk=known.pk).delete()
-        _write(known, {**kept, "endpoint_digest": mark})
-        return known
+    if device := Device.objects.filter(browser=browser).first():
+        same_address.exclude(pk=device.pk).delete()
+        _update_device(device, {**fields, "endpoint_digest": endpoint_digest})
+        return device
     # By its address: two tabs of one browser may subscribe at once.
-    return Device.objects.update_or_create(kept, {**kept, "created_at": at}, endpoint_digest=mark)[
-        0
-    ]
+    return Device.objects.update_or_create(
+        fields, {**fields, "created_at": at}, endpoint_digest=endpoint_digest
+    )[0]
 
 
-def change(device: Device, changes: dict[str, Any]) -> None:
+def change_device(device: Device, changes: dict[str, Any]) -> None:
     """Change a person's settings of a device.
 
     Raises:
@@ -117,11 +119,11 @@ def change(device: Device, changes: dict[str, Any]) -> None:
         changes["language"] = language_of(changes["language"])
     if "time_zone" in changes:
         changes["time_zone"] = read_zone(changes["time_zone"], field="time_zone").key
-    _write(device, {**changes, **quiet.read_hours(device, changes)})
+    _update_device(device, {**changes, **quiet_hours.parse_quiet_hours(device, changes)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
+class PushResults:
     """The latest results of pushes to a device."""
 
     sent_at: datetime | None = None
@@ -130,26 +132,26 @@ class Tried:
     error: str = ""
 
 
-def last_tried(devices: list[Device]) -> dict[UUID, Tried]:
+def last_push_results(devices: list[Device]) -> dict[UUID, PushResults]:
     """Return the results of each device's newest pushes."""
     # A delivery that was never tried says nothing about the device.
     mine = Delivery.objects.filter(device=OuterRef("pk"), tries__gt=0).order_by("-id")
     newest = Device.objects.filter(pk__in=[device.pk for device in devices]).annotate(
         # The newest by subqueries: a device may have thousands of deliveries.
         sent=Subquery(mine.filter(status="sent").values("sent_at")[:1]),
-        failed=Subquery(mine.filter(FAILED).values("created_at")[:1]),
-        error=Subquery(mine.filter(FAILED).values("last_error")[:1]),
+        failed=Subquery(mine.filter(HAS_FAILED).values("created_at")[:1]),
+        error=Subquery(mine.filter(HAS_FAILED).values("last_error")[:1]),
     )
-    tried: dict[UUID, Tried] = {}
+    results: dict[UUID, PushResults] = {}
     for row in newest:
         # An old failure no longer matters once a later push arrived.
         works = row.failed is None or (row.sent is not None and row.sent > row.failed)
         failure: dict[str, Any] = {} if works else {"failed_at": row.failed, "error": row.error}
-        tried[row.pk] = Tried(sent_at=row.sent, **failure)
-    return tried
+        results[row.pk] = PushResults(sent_at=row.sent, **failure)
+    return results
 
 
-def let_go(devices: Iterable[Device], *, at: datetime) -> None:
+def sign_out_devices(devices: Iterable[Device], *, at: datetime) -> None:
     """Make devices close what they show, and delete them afterwards.
 
     Called in the transaction that deletes their browsers, before it does.
@@ -157,7 +159,7 @@ def let_go(devices: Iterable[Device], *, at: datetime) -> None:
     announcement = content.in_every_language(
         lambda t: content.Announcement(title=t.signed_out_title, body=t.signed_out_body)
     )
-    made: list[Delivery] = []
+    deliveries: list[Delivery] = []
     for device in devices:
         # Includes a push that is on its way: it may arrive after this transaction.
         shown = device.deliveries.filter(Q(status="sent") | Q(leased_until__gt=at)).order_by("-id")
@@ -172,14 +174,14 @@ def let_go(devices: Iterable[Device], *, at: datetime) -> None:
             project_id=project,
             what="sign_out",
             subject=str(device.id),
-            content=content.kept(announcement),
+            content=content.dump(announcement),
             at=at,
         )
-        made.append(services.delivery_to(device, notice, at=at, due_at=at))
-    services.keep(made)
+        deliveries.append(services.new_delivery(device, notice, at=at, due_at=at))
+    services.save_deliveries(deliveries)
 
 
-def _write(device: Device, changes: dict[str, Any]) -> None:
+def _update_device(device: Device, changes: dict[str, Any]) -> None:
     for name, value in changes.items():
         setattr(device, name, value)
     device.save(update_fields=list(changes))

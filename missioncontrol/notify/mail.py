@@ -25,15 +25,17 @@ from missioncontrol.outbound import ATTEMPT_TIMEOUT_S, SENT, Outcome
 # How long the server may be silent.
 TIMEOUT_S = 15.0
 # Every server accepts it: non-ASCII text is encoded.
-PLAIN = policy.SMTP.clone(cte_type="7bit")
+SEVEN_BIT = policy.SMTP.clone(cte_type="7bit")
 # RFC 5321, 4.2.1: with a status from here on, the same letter would be refused again.
-PERMANENT = 500
+PERMANENT_FAILURE = 500
 
 
-def letter(service: Any, delivery: UUID, *, subject: str, text: str, html: str) -> EmailMessage:
+def build_email(
+    service: Any, delivery: UUID, *, subject: str, text: str, html: str
+) -> EmailMessage:
     """Return a delivery's letter: the text first, then the page, if there is one."""
     name, sender = service.from_addr
-    message = EmailMessage(policy=PLAIN)
+    message = EmailMessage(policy=SEVEN_BIT)
     # A line break would begin another header.
     message["Subject"] = " ".join(subject.split())
     message["From"] = Address(display_name=name or "Mission Control", addr_spec=sender)
@@ -62,24 +64,24 @@ def send(service: Any, message: EmailMessage) -> Outcome:
     recipients = [*(address for _, address in service.targets), *sorted(service.cc)]
     deadline = time.monotonic() + ATTEMPT_TIMEOUT_S
     try:
-        refused = _hand_over(service, recipients, message, deadline)
+        refused = _submit_email(service, recipients, message, deadline)
     except (OSError, UnicodeError, smtplib.SMTPException) as error:
         # After the deadline, whatever the cut connection raised means that time ran out.
         if time.monotonic() >= deadline:
             return Outcome(failure=f"it took longer than {ATTEMPT_TIMEOUT_S:g} s")
-        return _failed(error, recipients)
-    return _not_for(refused, recipients, is_taken=True) if refused else SENT
+        return _outcome_of_error(error, recipients)
+    return _recipients_refused(refused, recipients, is_accepted=True) if refused else SENT
 
 
-def _failed(error: Exception, recipients: Sequence[str]) -> Outcome:
+def _outcome_of_error(error: Exception, recipients: Sequence[str]) -> Outcome:
     match error:
         case smtplib.SMTPRecipientsRefused():
-            return _not_for(error.recipients, recipients, is_taken=False)
+            return _recipients_refused(error.recipients, recipients, is_accepted=False)
         case smtplib.SMTPResponseException(smtp_code=status):
             is_sign_in = isinstance(error, smtplib.SMTPAuthenticationError)
             what = "sign-in" if is_sign_in else "letter"
             return Outcome(
-                failure=f"it refused the {what} ({status})", is_final=status >= PERMANENT
+                failure=f"it refused the {what} ({status})", is_final=status >= PERMANENT_FAILURE
             )
         case smtplib.SMTPNotSupportedError():
             return Outcome(failure="it offers no STARTTLS, or no sign-in", is_final=True)
@@ -101,7 +103,7 @@ class _Client(smtplib.SMTP):
         return self._connection
 
 
-def _hand_over(
+def _submit_email(
     service: Any, recipients: Sequence[str], message: EmailMessage, deadline: float
 ) -> Mapping[str, tuple[int, bytes]]:
     """Sign in and send a letter; return which recipients were refused, and how."""
@@ -123,14 +125,14 @@ def _hand_over(
             return refused
 
 
-def _not_for(
-    refused: Mapping[str, tuple[int, bytes]], recipients: Sequence[str], *, is_taken: bool
+def _recipients_refused(
+    refused: Mapping[str, tuple[int, bytes]], recipients: Sequence[str], *, is_accepted: bool
 ) -> Outcome:
     """Return an outcome that names the refused recipients by their place in the address."""
     statuses = {code for code, _ in refused.values()}
     which = ", ".join(str(n) for n, one in enumerate(recipients, 1) if one in refused)
     whom = f"recipient {which} of {len(recipients)} ({', '.join(map(str, sorted(statuses)))})"
-    if is_taken:
+    if is_accepted:
         # No further try: the others would get the letter again.
         return Outcome(failure=f"it took the letter, but not for {whom}", is_final=True)
-    return Outcome(failure=f"it refused {whom}", is_final=min(statuses) >= PERMANENT)
+    return Outcome(failure=f"it refused {whom}", is_final=min(statuses) >= PERMANENT_FAILURE)

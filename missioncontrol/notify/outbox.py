@@ -23,21 +23,21 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from missioncontrol import outbound
 from missioncontrol.accounts import credentials
 from missioncontrol.notify import chat, services, web_push, webhook
-from missioncontrol.notify.addresses import CHATS
+from missioncontrol.notify.addresses import CHAT_SERVICES
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.outbound import Outcome
 from missioncontrol.runs import journal
 from missioncontrol.sealing import UnsealFailed
 from missioncontrol.wire.events import NoticeFailed, NoticeSent
 
-MOST_AT_ONCE = 64
+CLAIM_LIMIT = 64
 # How much later a sign-out that waits for another push is tried.
-BEHIND = timedelta(seconds=2)
+SIGN_OUT_DELAY = timedelta(seconds=2)
 SETTLED = ("sent", "failed", "withdrawn", "skipped")
 # Deleted in one transaction: nobody waits long for SQLite's lock.
-PRUNED_AT_ONCE = 500
+PRUNE_BATCH = 500
 # At one beat; the next beat continues.
-MOST_BATCHES = 10
+MAX_PRUNE_BATCHES = 10
 # What people were told is recorded; that a notification was removed again is not.
 JOURNALLED = frozenset({"decision", "warning", "budget", "report", "test"})
 
@@ -51,18 +51,18 @@ Sender = Callable[[Delivery, datetime], Outcome]
 SENDERS: Mapping[str, Sender] = {
     "push": web_push.send,
     "webhook": webhook.send,
-    **dict.fromkeys(CHATS, chat.send),
+    **dict.fromkeys(CHAT_SERVICES, chat.send),
 }
 
 
-def claim(*, at: datetime, of: Collection[UUID] | None = None) -> list[UUID]:
+def claim(*, at: datetime, ids: Collection[UUID] | None = None) -> list[UUID]:
     """Claim what is due; no other worker gets it until the lease ends."""
-    due = Delivery.objects.filter(_free(at), status="waiting", due_at__lte=at)
-    if of is not None:
-        due = due.filter(pk__in=of)
-    found = list(due.order_by("due_at").values_list("id", flat=True)[:MOST_AT_ONCE])
+    due = Delivery.objects.filter(_unleased(at), status="waiting", due_at__lte=at)
+    if ids is not None:
+        due = due.filter(pk__in=ids)
+    found = list(due.order_by("due_at").values_list("id", flat=True)[:CLAIM_LIMIT])
     # One by one: if several workers found the same delivery, one update takes it.
-    free = Delivery.objects.filter(_free(at), status="waiting", due_at__lte=at)
+    free = Delivery.objects.filter(_unleased(at), status="waiting", due_at__lte=at)
     leased_until = at + outbound.LEASE
     return [pk for pk in found if free.filter(pk=pk).update(leased_until=leased_until)]
 
@@ -80,7 +80,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     # The last try was counted and never settled: its worker died.
     if delivery.tries >= outbound.MAX_ATTEMPTS:
         gave_up = Outcome(failure="nothing came of its last try", is_final=True)
-        settle(delivery, gave_up, at=at)
+        store_outcome(delivery, gave_up, at=at)
         return
     # If another worker has claimed it meanwhile, do not try beside it.
     mine = Delivery.objects.filter(
@@ -96,12 +96,12 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
     except UnsealFailed as unreadable:  # SECRET_KEY was changed: every try would fail
         outcome = Outcome(failure=str(unreadable), is_final=True)
     # `at` is when the call began; the answer came later by the measured time.
-    settle(delivery, outcome, at=at + timedelta(seconds=time.monotonic() - began))
+    store_outcome(delivery, outcome, at=at + timedelta(seconds=time.monotonic() - began))
 
 
-def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
+def store_outcome(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
     """Store the outcome of a try: sent, to be tried again, or failed."""
-    again = outcome.failure and not outcome.is_final and delivery.tries < outbound.MAX_ATTEMPTS
+    is_retried = outcome.failure and not outcome.is_final and delivery.tries < outbound.MAX_ATTEMPTS
     # After sending: the run's lock is not held while another server takes its time.
     with _transaction_for(delivery, at=at) as record:
         # A card may have been answered meanwhile: this was sent nevertheless.
@@ -112,7 +112,7 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
             is_mine = mine.update(
                 status="sent", sent_at=at, due_at=None, leased_until=None, last_error=""
             )
-        elif again:
+        elif is_retried:
             mine.filter(status="waiting").update(
                 due_at=outbound.next_attempt_at(delivery.tries, at, outcome.retry_after),
                 leased_until=None,
@@ -140,7 +140,7 @@ def settle(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
             is_shown = delivery.device_id is not None and delivery.what == "decision"
             delivery.notice.refresh_from_db(fields=["settled_at"])
             if is_shown and delivery.notice.settled_at is not None:
-                services.take_away([delivery], at=at)
+                services.send_withdrawals([delivery], at=at)
 
 
 def retry(delivery: Delivery, *, at: datetime) -> bool:
@@ -162,47 +162,47 @@ def prune(*, at: datetime, keep: timedelta) -> int:
     before, is_open = at - keep, Q(decision__isnull=False, settled_at=None)
     is_shown = Exists(Notice.objects.filter(is_open, pk=OuterRef("notice")))
     settled = Delivery.objects.filter(~is_shown, status__in=SETTLED, created_at__lt=before)
-    gone = _in_batches(settled)
+    gone = _delete_in_batches(settled)
     is_kept = Exists(Delivery.objects.filter(notice=OuterRef("pk")))
     empty = Notice.objects.filter(~is_kept, at__lt=before).exclude(is_open)
     # A ceiling's notice stays: it ensures that people are told once, and not again after a month.
-    _in_batches(empty.exclude(what="budget"))
+    _delete_in_batches(empty.exclude(what="budget"))
     return gone
 
 
-def _in_batches(old: QuerySet[Delivery] | QuerySet[Notice]) -> int:
+def _delete_in_batches(old: QuerySet[Delivery] | QuerySet[Notice]) -> int:
     """Delete rows in batches, one transaction each; the filter is applied again when deleting."""
     gone = 0
-    for _ in range(MOST_BATCHES):
-        found: list[UUID] = list(old.order_by("id").values_list("id", flat=True)[:PRUNED_AT_ONCE])
+    for _ in range(MAX_PRUNE_BATCHES):
+        found: list[UUID] = list(old.order_by("id").values_list("id", flat=True)[:PRUNE_BATCH])
         gone += old.filter(pk__in=found).delete()[0]
-        if len(found) < PRUNED_AT_ONCE:
+        if len(found) < PRUNE_BATCH:
             break
     return gone
 
 
-def _free(at: datetime) -> Q:
+def _unleased(at: datetime) -> Q:
     return Q(leased_until__isnull=True) | Q(leased_until__lte=at)
 
 
 def _skip_or_postpone(delivery: Delivery, *, at: datetime) -> bool:
     """Skip a delivery whose target is switched off or gone, postpone one in quiet hours."""
     mine = Delivery.objects.filter(pk=delivery.pk, status="waiting")
-    if why := _why_skip(delivery):
+    if why := _skip_reason(delivery):
         mine.update(status="skipped", due_at=None, leased_until=None, last_error=why)
         return True
-    due_at = services.due_for(delivery, at=at)
+    due_at = services.due_time(delivery, at=at)
     if delivery.what == "sign_out":
         # A push that is still on its way to the signed-out device would arrive after this one and
         # stay on its lock screen.
         others = Delivery.objects.filter(device=delivery.device_id, leased_until__gt=at)
-        due_at = at + BEHIND if others.exclude(pk=delivery.pk).exists() else due_at
+        due_at = at + SIGN_OUT_DELAY if others.exclude(pk=delivery.pk).exists() else due_at
     if due_at > at:
         mine.update(due_at=due_at, leased_until=None)
     return due_at > at
 
 
-def _why_skip(delivery: Delivery) -> str | None:
+def _skip_reason(delivery: Delivery) -> str | None:
     """Return why a delivery's target must not hear of it any more; None: it may."""
     device, what, why = delivery.device, delivery.what, None
     target: Any = device or delivery.channel

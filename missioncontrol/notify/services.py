@@ -19,7 +19,7 @@ from missioncontrol.accounts import credentials
 from missioncontrol.accounts.models import Project, Role
 from missioncontrol.celery import enqueue
 from missioncontrol.ids import new_id
-from missioncontrol.notify import content, quiet, wording
+from missioncontrol.notify import content, quiet_hours, rendering
 from missioncontrol.notify.models import Channel, Delivery, Device, Notice
 from missioncontrol.notify.texts import Texts
 from missioncontrol.runs import rows
@@ -28,13 +28,13 @@ from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import DecisionRow
 
 # By name, because the task's module imports this one.
-DELIVER = "missioncontrol.notify.tasks.deliver"
+DELIVER_TASK = "missioncontrol.notify.tasks.deliver"
 # How long a card's notice waits for the judge, who may dismiss the card or add a fix.
 VERDICT_WAIT = timedelta(seconds=10)
 # Viewers cannot answer: a card would only wake them.
 ANSWERERS = (Role.OWNER, Role.OPERATOR)
 # The person who asked for a test waits for it; the others only remove, and wake nobody.
-WHATEVER_THE_HOUR = frozenset({"test", "withdrawal", "sign_out"})
+IGNORES_QUIET_HOURS = frozenset({"test", "withdrawal", "sign_out"})
 TOPIC_OF = {
     "decision": "hears_decisions",
     "warning": "hears_decisions",
@@ -43,30 +43,30 @@ TOPIC_OF = {
 }
 
 
-def announce(row: DecisionRow, run: Run, *, at: datetime) -> None:
+def announce_card(row: DecisionRow, run: Run, *, at: datetime) -> None:
     """Tell people of a card that opened, once its judge has ruled or is late."""
-    tell(
+    send_notice(
         run.project_id,
         "decision",
         # A budget's card is both: channels of either kind are told.
-        also="budget" if row.kind == "budget" else None,
+        extra_topic="budget" if row.kind == "budget" else None,
         subject=str(row.id),
         message=content.card_of(row, run, at=at),
         at=at,
         run=run,
         decision=row.id,
         # A push that is withdrawn at once has woken somebody for nothing.
-        wait=VERDICT_WAIT if row.status == "judging" else timedelta(0),
+        delay=VERDICT_WAIT if row.status == "judging" else timedelta(0),
     )
 
 
-def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
+def add_verdict(row: DecisionRow, run: Run, *, at: datetime) -> None:
     """Add the judge's verdict to a card's notice, and send what waited for it."""
-    updated = content.kept(content.card_of(row, run, at=at))
+    updated = content.dump(content.card_of(row, run, at=at))
     if not Notice.objects.filter(decision=row.id, settled_at=None).update(content=updated):
         return
     # Only those that wait for the verdict: later steps and quiet hours have their own times.
-    kept_back = Delivery.objects.filter(
+    waiting = Delivery.objects.filter(
         notice__decision=row.id,
         status="waiting",
         step_minutes=0,
@@ -75,8 +75,8 @@ def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
         due_at__lte=row.opened_at + VERDICT_WAIT,
     ).select_related("project", "device", "channel")
     due: list[Delivery] = []
-    for delivery in kept_back:
-        delivery.due_at = due_for(delivery, at=at)
+    for delivery in waiting:
+        delivery.due_at = due_time(delivery, at=at)
         Delivery.objects.filter(pk=delivery.pk, status="waiting").update(due_at=delivery.due_at)
         # The sweeper finds what is due later.
         if delivery.due_at == at:
@@ -84,7 +84,7 @@ def refresh(row: DecisionRow, run: Run, *, at: datetime) -> None:
     enqueue_on_commit(due)
 
 
-def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
+def withdraw_card(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
     """Withdraw an answered card: people who were not told of it yet are not told.
 
     Devices that show it are told to remove it.
@@ -96,20 +96,20 @@ def withdraw(decision: UUID, *, outcome: str, by: str, at: datetime) -> None:
     deliveries = Delivery.objects.filter(notice__decision=decision).exclude(what="withdrawal")
     deliveries.filter(status="waiting").update(status="withdrawn", due_at=None)
     shown = deliveries.filter(status="sent", device__isnull=False)
-    take_away(shown.select_related("notice"), at=at)
+    send_withdrawals(shown.select_related("notice"), at=at)
 
 
-def silence(user: int, project: UUID, *, at: datetime) -> None:
+def withdraw_from_person(user: int, project: UUID, *, at: datetime) -> None:
     """Withdraw a project's waiting deliveries to a person's devices, and remove its open cards."""
     # Withdrawn, not deleted: the page still shows their outcome.
     theirs = Delivery.objects.filter(device__user=user, project=project)
-    waiting = theirs.filter(status="waiting").exclude(what__in=WHATEVER_THE_HOUR)
+    waiting = theirs.filter(status="waiting").exclude(what__in=IGNORES_QUIET_HOURS)
     waiting.update(status="withdrawn", due_at=None)
     shown = theirs.filter(status="sent", what="decision", notice__settled_at=None)
-    take_away(shown.select_related("notice"), at=at)
+    send_withdrawals(shown.select_related("notice"), at=at)
 
 
-def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
+def send_withdrawals(shown: Iterable[Delivery], *, at: datetime) -> None:
     """Tell devices, once, to remove what they show."""
     # Only pushes: a chat message or a letter cannot be taken back.
     rows = [
@@ -130,20 +130,20 @@ def take_away(shown: Iterable[Delivery], *, at: datetime) -> None:
     enqueue_on_commit(rows)
 
 
-def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
+def notify_warning(run: Run, *, kind: str, summary: str, at: datetime) -> None:
     """Tell people of a trip that asks nothing, for each kind once an hour.
 
     Either the run's mode only warns, or the run had ended before its turns were reported.
     """
     path, is_over = f"/runs/{run.id}", run.status in ENDED
     announcement = content.in_every_language(
-        lambda t: wording.warned(
-            t, summary, name=run.name, kind=kind, path=path, cost=_cost(run, t), is_over=is_over
+        lambda t: rendering.warning_announcement(
+            t, summary, name=run.name, kind=kind, path=path, cost=_run_cost(run, t), is_over=is_over
         )
     )
     # The hour is part of the subject, and a subject is told once.
     hour = at.astimezone(UTC).strftime("%Y-%m-%dT%H")
-    tell(
+    send_notice(
         run.project_id,
         "warning",
         subject=f"{run.id}:{kind}:{hour}",
@@ -153,78 +153,84 @@ def warn(run: Run, *, kind: str, summary: str, at: datetime) -> None:
     )
 
 
-def ended(run: Run, *, summary: str, at: datetime) -> None:
+def notify_ended(run: Run, *, summary: str, at: datetime) -> None:
     """Tell people that the policy ended a run at once, without asking anybody."""
     path = f"/runs/{run.id}"
     announcement = content.in_every_language(
-        lambda t: wording.ended(t, summary, name=run.name, path=path, cost=_cost(run, t))
+        lambda t: rendering.ended_announcement(
+            t, summary, name=run.name, path=path, cost=_run_cost(run, t)
+        )
     )
-    tell(run.project_id, "warning", subject=f"{run.id}:ended", message=announcement, at=at, run=run)
+    send_notice(
+        run.project_id, "warning", subject=f"{run.id}:ended", message=announcement, at=at, run=run
+    )
 
 
-def _cost(run: Run, t: Texts) -> str:
-    return wording.cost_in_all(
+def _run_cost(run: Run, t: Texts) -> str:
+    return rendering.cost_sentence(
         run.meters.cost_usd + run.meters.judge_cost_usd, run.meters.unpriced_calls, t
     )
 
 
-def near_end(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
+def notify_near_ceiling(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -> None:
     """Tell people that a ceiling is nearly reached; of a shared one only once for all runs."""
     scope = ceiling["scope"]
     burn = rows.meters_row(run, new_points=0, at=at).burn_usd_per_hour
     # Shared ceilings are on the page of costs, whichever run came near.
     path = f"/runs/{run.id}" if scope in {"run", "tree"} else "/costs"
     announcement = content.in_every_language(
-        lambda t: wording.nearing(t, run.name, ceiling, burn_usd_per_hour=burn, path=path)
+        lambda t: rendering.near_ceiling_announcement(
+            t, run.name, ceiling, burn_usd_per_hour=burn, path=path
+        )
     )
     # With the ceiling in the subject: once raised, it may be nearly reached again.
     owner = run.id if scope == "run" else ceiling["whose"]
     subject = f"{scope}:{owner}:{ceiling['unit']}:{ceiling['ceiling']}"
-    tell(run.project_id, "budget", subject=subject, message=announcement, at=at, run=run)
+    send_notice(run.project_id, "budget", subject=subject, message=announcement, at=at, run=run)
 
 
-def tell(
+def send_notice(
     project: UUID,
     what: str,
     *,
     subject: str,
     message: content.Card | content.Announcement,
     at: datetime,
-    also: str | None = None,
+    extra_topic: str | None = None,
     run: Run | None = None,
     decision: UUID | None = None,
-    wait: timedelta = timedelta(0),
+    delay: timedelta = timedelta(0),
 ) -> Notice | None:
     """Tell people of a `decision`, `warning`, `budget` or `report`, once for each subject.
 
-    `also`: a second topic whose channels are told. Returns None if it was told before.
+    `extra_topic`: a second topic whose channels are told. Returns None if it was told before.
     """
     # A constraint decides which of several processes was first.
     notice, is_new = Notice.objects.get_or_create(
         project_id=project,
         what=what,
         subject=subject,
-        defaults={"run": run, "decision": decision, "content": content.kept(message), "at": at},
+        defaults={"run": run, "decision": decision, "content": content.dump(message), "at": at},
     )
     if not is_new:
         return None
-    hears = Q(**{TOPIC_OF[what]: True}) | Q(**{TOPIC_OF[also or what]: True})
-    channels = list(Channel.objects.filter(hears, project_id=project, enabled=True))
+    is_subscribed = Q(**{TOPIC_OF[what]: True}) | Q(**{TOPIC_OF[extra_topic or what]: True})
+    channels = list(Channel.objects.filter(is_subscribed, project_id=project, enabled=True))
     # Members who may not come in, because they lack a required second factor, are not told.
     people = credentials.open_memberships().filter(project_id=project, role__in=ANSWERERS)
-    mine = Device.objects.filter(
+    subscribed = Device.objects.filter(
         user__in=people.values("user"), user__is_active=True, enabled=True, left_at=None
     )
-    devices = list(mine.filter(hears_reports=True) if what == "report" else mine)
-    made = [delivery_to(device, notice, at=at, due_at=at + wait) for device in devices]
+    devices = list(subscribed.filter(hears_reports=True) if what == "report" else subscribed)
+    deliveries = [new_delivery(device, notice, at=at, due_at=at + delay) for device in devices]
     for channel in channels:
         step = timedelta(minutes=channel.step_minutes)
         # Not the sum: the judge's wait ends long before a later step.
-        made.append(delivery_to(channel, notice, at=at, due_at=at + max(step, wait)))
-    for delivery in made:
+        deliveries.append(new_delivery(channel, notice, at=at, due_at=at + max(step, delay)))
+    for delivery in deliveries:
         if delivery.due_at is not None:
-            delivery.due_at = due_for(delivery, at=delivery.due_at)
-    keep(made)
+            delivery.due_at = due_time(delivery, at=delivery.due_at)
+    save_deliveries(deliveries)
     return notice
 
 
@@ -232,25 +238,25 @@ def tell(
 def send_test(target: Device | Channel, *, project: UUID, by: str, at: datetime) -> Delivery:
     """Send a test to a channel or a device, even in quiet hours."""
     name = Project.objects.values_list("name", flat=True).get(pk=project)
-    named = {"by": content.head_and_tail(by, 100), "project": content.head_and_tail(name, 100)}
+    names = {"by": content.head_and_tail(by, 100), "project": content.head_and_tail(name, 100)}
     announcement = content.in_every_language(
         lambda t: content.Announcement(
-            title=t.test_title, body=t.test_body.format(**named), path="/settings/channels"
+            title=t.test_title, body=t.test_body.format(**names), path="/settings/channels"
         )
     )
     notice = Notice.objects.create(
         project_id=project,
         what="test",
         subject=str(new_id()),
-        content=content.kept(announcement),
+        content=content.dump(announcement),
         at=at,
     )
-    return keep([delivery_to(target, notice, at=at, due_at=at)])[0]
+    return save_deliveries([new_delivery(target, notice, at=at, due_at=at)])[0]
 
 
-def due_for(delivery: Delivery, *, at: datetime) -> datetime:
+def due_time(delivery: Delivery, *, at: datetime) -> datetime:
     """Return when a delivery may reach its target: at the given time, or after quiet hours."""
-    if delivery.what in WHATEVER_THE_HOUR:
+    if delivery.what in IGNORES_QUIET_HOURS:
         return at
     if delivery.device is not None:
         return _after_quiet(delivery.device, delivery.device.time_zone, at=at)
@@ -260,11 +266,11 @@ def due_for(delivery: Delivery, *, at: datetime) -> datetime:
 
 
 def _after_quiet(target: Device | Channel, zone: str, *, at: datetime) -> datetime:
-    end = quiet.end_of_quiet(at, start=target.quiet_from, end=target.quiet_to, zone=zone)
+    end = quiet_hours.quiet_hours_end(at, start=target.quiet_from, end=target.quiet_to, zone=zone)
     return end or at
 
 
-def delivery_to(
+def new_delivery(
     target: Device | Channel, notice: Notice, *, at: datetime, due_at: datetime
 ) -> Delivery:
     """Return an unsaved delivery of a notice to a target."""
@@ -283,14 +289,16 @@ def delivery_to(
     )
 
 
-def keep(made: list[Delivery]) -> list[Delivery]:
+def save_deliveries(deliveries: list[Delivery]) -> list[Delivery]:
     """Save new deliveries, and enqueue those that are due at once."""
-    Delivery.objects.bulk_create(made)
-    enqueue_on_commit([delivery for delivery in made if delivery.due_at == delivery.created_at])
-    return made
+    Delivery.objects.bulk_create(deliveries)
+    enqueue_on_commit(
+        [delivery for delivery in deliveries if delivery.due_at == delivery.created_at]
+    )
+    return deliveries
 
 
 def enqueue_on_commit(due: list[Delivery]) -> None:
     """Enqueue these deliveries once the transaction is committed."""
     if ids := [str(delivery.id) for delivery in due]:
-        transaction.on_commit(partial(enqueue, DELIVER, ids))
+        transaction.on_commit(partial(enqueue, DELIVER_TASK, ids))

@@ -40,7 +40,7 @@ def prune() -> None:
 def _submit(delivery_ids: Sequence[UUID] | None) -> None:
     """Claim deliveries and hand them to threads of this process."""
     # Claimed first: what was queued twice, or found by a sweep too, is sent once.
-    for delivery_id in outbox.claim(at=now(), of=delivery_ids):
+    for delivery_id in outbox.claim(at=now(), ids=delivery_ids):
         run_in_pool(_pool, partial(_deliver, delivery_id))
 
 

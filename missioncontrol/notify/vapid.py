@@ -30,9 +30,9 @@ from py_vapid.jwt import sign
 # Push services accept at most 24 hours.
 TOKEN_LIFE = timedelta(hours=12)
 Problem = Literal["none", "form", "local"]
-MAIL = re.compile(r"mailto:[^@\s<>,?]+@([^@\s<>,?/]+)")
+MAILTO = re.compile(r"mailto:[^@\s<>,?]+@([^@\s<>,?/]+)")
 # Top-level names that are not on the Internet: RFC 2606, 6762 and 7686, and home routers' names.
-LOCAL = frozenset(
+LOCAL_DOMAINS = frozenset(
     {
         "localhost",
         "local",
@@ -49,7 +49,7 @@ LOCAL = frozenset(
     }
 )
 # Reserved for documentation (RFC 2606, 3).
-EXAMPLES = frozenset({"example.com", "example.org", "example.net"})
+EXAMPLE_DOMAINS = frozenset({"example.com", "example.org", "example.net"})
 
 
 class NoKey(Exception):
@@ -63,7 +63,7 @@ def new_private_key() -> str:
     """Make a key: 32 bytes in base64url, as VAPID_PRIVATE_KEY holds it."""
     # The bare number, the form in which `web-push` and py-vapid exchange keys.
     number = ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value
-    return _text(number.to_bytes(32, "big"))
+    return _base64url(number.to_bytes(32, "big"))
 
 
 def public_key() -> str:
@@ -72,10 +72,10 @@ def public_key() -> str:
     Raises:
         NoKey: this installation has no key.
     """
-    point = _key(settings.VAPID_PRIVATE_KEY).public_key.public_bytes(
+    point = _load_key(settings.VAPID_PRIVATE_KEY).public_key.public_bytes(
         Encoding.X962, PublicFormat.UncompressedPoint
     )
-    return _text(point)
+    return _base64url(point)
 
 
 def authorization(endpoint: str, *, at: datetime) -> str:
@@ -92,7 +92,7 @@ def authorization(endpoint: str, *, at: datetime) -> str:
     }
     if subject := contact().subject:
         claims["sub"] = subject
-    token = sign(claims, _key(settings.VAPID_PRIVATE_KEY).private_key)
+    token = sign(claims, _load_key(settings.VAPID_PRIVATE_KEY).private_key)
     return f"vapid t={token},k={public_key()}"
 
 
@@ -103,13 +103,13 @@ def contact() -> Contact:
 
 # Once for each process: each push needs it.
 @cache
-def _key(private_key: str) -> Vapid02:
+def _load_key(private_key: str) -> Vapid02:
     if not private_key:
         raise NoKey
     return Vapid02.from_raw(private_key.encode())
 
 
-def _text(raw: bytes) -> str:
+def _base64url(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
@@ -139,7 +139,7 @@ def contact_of(configured: str, public_url: str) -> Contact:
 
 def problem_of(subject: str) -> Problem | None:
     """Return what is wrong with a contact; None: every push service accepts it."""
-    if mail := MAIL.fullmatch(subject):
+    if mail := MAILTO.fullmatch(subject):
         host = mail[1].lower()
     elif not subject.startswith("https://") or not subject.isprintable() or " " in subject:
         host = ""
@@ -151,10 +151,10 @@ def problem_of(subject: str) -> Problem | None:
     if not host:
         return "form"
     try:
-        is_out_there = ipaddress.ip_address(host).is_global
+        is_public = ipaddress.ip_address(host).is_global
     except ValueError:
         # A trailing dot means the same host.
         labels = host.rstrip(".").split(".")
-        is_example = ".".join(labels[-2:]) in EXAMPLES
-        is_out_there = len(labels) > 1 and labels[-1] not in LOCAL and not is_example
-    return None if is_out_there else "local"
+        is_example = ".".join(labels[-2:]) in EXAMPLE_DOMAINS
+        is_public = len(labels) > 1 and labels[-1] not in LOCAL_DOMAINS and not is_example
+    return None if is_public else "local"

@@ -20,7 +20,7 @@ from django.conf import settings
 from missioncontrol import outbound
 from missioncontrol.accounts import credentials
 from missioncontrol.accounts.models import Role
-from missioncontrol.notify import content, vapid, wording
+from missioncontrol.notify import content, rendering, vapid
 from missioncontrol.notify.content import Announcement, Card
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.texts import Texts, texts_in
@@ -29,14 +29,14 @@ from missioncontrol.sealing import unseal
 from missioncontrol.wire.decisions import PERMISSION
 
 # RFC 8030, 7.3: a push service's answers once a subscription has ended.
-GONE = frozenset({404, 410})
+GONE_STATUSES = frozenset({404, 410})
 # Answers to a token that a service does not accept; Apple's is 403 (`contact`).
-UNTRUSTED = frozenset({400, 401, 403})
-NO_CONTACT = (
+TOKEN_REFUSED = frozenset({400, 401, 403})
+NO_CONTACT_HINT = (
     "some push services, Apple's among them, want to know whom to turn to; set VAPID_SUBJECT "
     "to mailto:you@your.domain, or --public-url to an https address out there"
 )
-LONGEST_TTL_S = 24 * 3600
+MAX_TTL_S = 24 * 3600
 # A card that holds no agent is old news after a while.
 UNHELD_TTL_S = 4 * 3600
 # As long as push services keep a push: a lost phone may be switched on weeks later.
@@ -61,7 +61,7 @@ class Push:
 def send(delivery: Delivery, at: datetime) -> Outcome:
     """Push a delivery to its device; `is_gone` in the outcome: the subscription has ended."""
     device: Any = delivery.device
-    push = push_of(delivery, at=at)
+    push = build_push(delivery, at=at)
     endpoint = unseal(device.endpoint)
     try:
         headers = headers_of(push, endpoint, at=at)
@@ -74,20 +74,20 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
         return Outcome(failure=f"the push service could not be reached: {refused}")
     outcome = outcome_of_reply(reply)
     # The service does not say why: of the causes that people can fix, no contact is the likeliest.
-    if reply.status in UNTRUSTED and vapid.contact().problem:
-        return replace(outcome, failure=f"{outcome.failure}: {NO_CONTACT}")
-    return replace(outcome, is_gone=True) if reply.status in GONE else outcome
+    if reply.status in TOKEN_REFUSED and vapid.contact().problem:
+        return replace(outcome, failure=f"{outcome.failure}: {NO_CONTACT_HINT}")
+    return replace(outcome, is_gone=True) if reply.status in GONE_STATUSES else outcome
 
 
-def push_of(delivery: Delivery, *, at: datetime) -> Push:
+def build_push(delivery: Delivery, *, at: datetime) -> Push:
     """Return the push for a delivery."""
     device: Any = delivery.device
     notice, t = delivery.notice, texts_in(device.language)
-    message = content.read(notice.content, language=device.language)
+    message = content.load(notice.content, language=device.language)
     if delivery.what == "sign_out" and isinstance(message, Announcement):
         return sign_out_push(message, t, topic=notice.id.hex)
     # Counted when sent: the app's icon shows it without being opened.
-    open_cards = open_cards_of(device)
+    open_cards = count_open_cards(device)
     if isinstance(message, Announcement):
         return announcement_push(
             message, t, topic=notice.id.hex, open_cards=open_cards, details=device.show_details
@@ -111,7 +111,7 @@ def push_of(delivery: Delivery, *, at: datetime) -> Push:
     )
 
 
-def open_cards_of(device: Device) -> int:
+def count_open_cards(device: Device) -> int:
     """Count the cards that its person has not answered: the number on the app's icon."""
     live = credentials.open_memberships().filter(user_id=device.user_id, project__archived_at=None)
     mine = live.values("project")
@@ -139,14 +139,14 @@ def encrypt(payload: bytes, device: Device) -> bytes:
         salt=os.urandom(16),
         # A key for this message only (RFC 8291, 3.1).
         private_key=ec.generate_private_key(ec.SECP256R1()),
-        dh=raw(unseal(device.p256dh)),
-        auth_secret=raw(unseal(device.auth)),
+        dh=decode_base64url(unseal(device.p256dh)),
+        auth_secret=decode_base64url(unseal(device.auth)),
         version="aes128gcm",
     )
     return encrypted
 
 
-def raw(text: str) -> bytes:
+def decode_base64url(text: str) -> bytes:
     """Decode base64url as browsers write it, without padding.
 
     Raises:
@@ -159,13 +159,13 @@ def card_push(
     card: Card, t: Texts, *, step_minutes: int, open_cards: int, details: bool, at: datetime
 ) -> Push:
     """Ask for an answer: the run's name, the reason, its cost, and what can be tapped."""
-    words = wording.words_of(card, t, step_minutes=step_minutes, at=at)
+    words = rendering.render_notice(card, t, step_minutes=step_minutes, at=at)
     ttl_s = UNHELD_TTL_S
     if card.expires_at is not None:  # until it expires, at most as long as services keep a push
         left_s = int((card.expires_at - at).total_seconds())
         # At least a minute: a push with a TTL of 0 is dropped if the phone sleeps.
-        ttl_s = min(LONGEST_TTL_S, max(60, left_s))
-    return _push(
+        ttl_s = min(MAX_TTL_S, max(60, left_s))
+    return _new_push(
         "card",
         t,
         tag=str(card.decision),
@@ -189,17 +189,17 @@ def card_push(
 def withdrawal_push(card: Card, t: Texts, *, outcome: str, by: str, open_cards: int) -> Push:
     """Say that a card was answered, which removes its notification."""
     text = t.by_person.get(outcome, t.by_itself.get(outcome, "")).format(by=by)
-    title, path = wording.titled(t.answered, card.run_name), f"/runs/{card.run}"
+    title, path = rendering.fill_title(t.answered, card.run_name), f"/runs/{card.run}"
     own = {"title": title, "body": text, "path": path, "open": open_cards}
     # The card's own tag: a push of it that still waits for the device is replaced unseen.
-    return _push("withdrawn", t, tag=str(card.decision), ttl_s=3600, urgency="normal", **own)
+    return _new_push("withdrawn", t, tag=str(card.decision), ttl_s=3600, urgency="normal", **own)
 
 
 def sign_out_push(announcement: Announcement, t: Texts, *, topic: str) -> Push:
     """Say that this device was signed out, which removes all our notifications."""
     own = {"title": announcement.title, "body": announcement.body, "path": announcement.path}
     more = {"everything": True, "open": 0, **own}
-    return _push("withdrawn", t, tag=topic, ttl_s=SIGNED_OUT_TTL_S, urgency="high", **more)
+    return _new_push("withdrawn", t, tag=topic, ttl_s=SIGNED_OUT_TTL_S, urgency="high", **more)
 
 
 def announcement_push(
@@ -208,12 +208,12 @@ def announcement_push(
     """Return the push of an announcement, which asks nothing."""
     body = announcement.body if details else ""
     own: dict[str, Any] = {"title": announcement.title, "body": body, "path": announcement.path}
-    return _push(
-        "announcement", t, tag=topic, ttl_s=LONGEST_TTL_S, urgency="normal", open=open_cards, **own
+    return _new_push(
+        "announcement", t, tag=topic, ttl_s=MAX_TTL_S, urgency="normal", open=open_cards, **own
     )
 
 
-def _push(kind: str, t: Texts, *, tag: str, ttl_s: int, urgency: str, **own: Any) -> Push:
+def _new_push(kind: str, t: Texts, *, tag: str, ttl_s: int, urgency: str, **own: Any) -> Push:
     payload = {"type": kind, "language": t.language, "tag": tag, **own}
     return Push(payload=payload, ttl_s=ttl_s, urgency=urgency, topic=tag.replace("-", ""))
 
@@ -221,16 +221,18 @@ def _push(kind: str, t: Texts, *, tag: str, ttl_s: int, urgency: str, **own: Any
 def buttons_of(card: Card, t: Texts) -> list[Button]:
     """Return at most two buttons. A fix can be injected only where it is shown in full."""
     # Look for it in the text as shown: it is left out if there is no room.
-    fix = wording.fix_in(card, t)
-    stands = fix and fix in wording.words_of(card, t, at=card.opened_at).body
-    if "inject" in card.actions and card.fix and stands:
+    fix = rendering.inline_fix(card, t)
+    is_shown = fix and fix in rendering.render_notice(card, t, at=card.opened_at).body
+    if "inject" in card.actions and card.fix and is_shown:
         first: Button = {"action": "inject", "title": t.inject_fix, "message": card.fix}
     elif "inject" in card.actions and (card.fix or card.long_fix):
         first = {"action": "open", "title": t.read_fix}
     elif card.kind == PERMISSION:  # a call can be allowed only where it is shown in full
         read: Button = {"action": "open", "title": t.read_call}
-        allow = _offered(card, ("allow_once", t.allow_once)) if card.asks_whole else [read]
-        return [*allow, *_offered(card, ("deny", t.deny))]
+        allow = (
+            _available_buttons(card, ("allow_once", t.allow_once)) if card.asks_whole else [read]
+        )
+        return [*allow, *_available_buttons(card, ("deny", t.deny))]
     elif card.kind == "budget":
         # The card's own first and last action: half its ceiling more, and the end.
         buttons: list[Button] = []
@@ -246,12 +248,12 @@ def buttons_of(card: Card, t: Texts) -> list[Button]:
             buttons.append({"action": "terminate", "title": t.stop, "sure": t.stop_now})
         return buttons
     elif not card.holds:
-        return _offered(card, ("pause", t.hold), ("continue", t.proceed))
+        return _available_buttons(card, ("pause", t.hold), ("continue", t.proceed))
     else:
         # Ending a run cannot be undone: it is confirmed on the card, or by a second tap.
         terminate: Button = {"action": "open", "title": t.terminate_there}
-        return [*_offered(card, ("continue", t.proceed)), terminate]
-    return [first, *_offered(card, ("continue", t.proceed))]
+        return [*_available_buttons(card, ("continue", t.proceed)), terminate]
+    return [first, *_available_buttons(card, ("continue", t.proceed))]
 
 
 def budget_step(ceiling: Decimal, unit: str) -> Decimal:
@@ -267,7 +269,7 @@ def budget_step(ceiling: Decimal, unit: str) -> Decimal:
     return max(Decimal(1), half.quantize(Decimal(1), ROUND_HALF_UP))
 
 
-def _offered(card: Card, *wanted: tuple[str, str]) -> list[Button]:
+def _available_buttons(card: Card, *wanted: tuple[str, str]) -> list[Button]:
     return [
         {"action": action, "title": title} for action, title in wanted if action in card.actions
     ]

@@ -16,7 +16,7 @@ from uuid import UUID
 from django.conf import settings
 
 from missioncontrol import outbound
-from missioncontrol.notify import content, wording
+from missioncontrol.notify import content, rendering
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.outbound import Outcome, Reply, outcome_of_reply
@@ -60,9 +60,9 @@ def outcome_of(reply: Reply) -> Outcome:
 def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
     """Return the JSON body of a delivery."""
     notice = delivery.notice
-    message = content.read(notice.content, language=delivery.language)
+    message = content.load(notice.content, language=delivery.language)
     t = texts_in(delivery.language)
-    words = wording.words_of(message, t, step_minutes=delivery.step_minutes, at=at)
+    words = rendering.render_notice(message, t, step_minutes=delivery.step_minutes, at=at)
     return {
         "event": f"notice.{delivery.what}",
         # Delivery is at least once: this lets a receiver recognise a repeat.
@@ -72,7 +72,7 @@ def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
         "decision": str(notice.decision) if notice.decision else None,
         "title": words.title,
         "text": words.body,
-        "url": wording.link(words.path),
+        "url": rendering.full_url(words.path),
         "at": at.isoformat(),
         "about": {name: value for name, value in asdict(message).items() if name not in NO_TEXTS},
     }

@@ -33,7 +33,7 @@ from missioncontrol.clock import check_in_future
 from missioncontrol.errors import Forbidden, InvalidRequest, NotFound, ProjectArchived, ensure_found
 from missioncontrol.notify import devices
 from missioncontrol.notify.models import Device
-from missioncontrol.notify.quiet import write_clock
+from missioncontrol.notify.quiet_hours import format_time
 from missioncontrol.runs import journal
 from missioncontrol.wire.rows import Moment
 
@@ -264,7 +264,7 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
         raise InvalidRequest("name: must not be empty.", field="name")
     sessions.rename_browser(browser, name)
     if device is not None:
-        devices.change(device, {**changes, "name": browser.name})
+        devices.change_device(device, {**changes, "name": browser.name})
     elif changes.keys() - {"name"}:
         raise InvalidRequest("This browser receives no pushes.")
     after = _chosen(browser, device)
@@ -284,8 +284,8 @@ def _chosen(browser: Browser, device: Device | None) -> dict[str, Any]:
         "enabled": device.enabled,
         "show_details": device.show_details,
         "hears_reports": device.hears_reports,
-        "quiet_from": write_clock(device.quiet_from) or "",
-        "quiet_to": write_clock(device.quiet_to) or "",
+        "quiet_from": format_time(device.quiet_from) or "",
+        "quiet_to": format_time(device.quiet_to) or "",
         "time_zone": device.time_zone,
         "language": device.language,
     }
@@ -301,7 +301,7 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
     services.cancel_pairings(browser.user)
     if not is_here:
         # Before its browser is deleted, through which its device is found.
-        devices.let_go(Device.objects.filter(browser=browser), at=at)
+        devices.sign_out_devices(Device.objects.filter(browser=browser), at=at)
     sessions.sign_out_browser(browser.id)
     record_of_person(browser.user, f"signed out “{browser.name}”", by=by, at=at)
     broadcast.recheck_access(browser.user.pk)
@@ -313,7 +313,7 @@ def end_other_sessions(*, user: User, current_key: str | None, by: str, at: date
     # Otherwise a link that was offered before would let that browser in again.
     services.cancel_pairings(user)
     others = sessions.other_browsers(user, current_key=current_key)
-    devices.let_go(Device.objects.filter(browser__in=others), at=at)
+    devices.sign_out_devices(Device.objects.filter(browser__in=others), at=at)
     ended = sessions.end_other_sessions(user, current_key=current_key, at=at)
     # If nobody was signed out, there is nothing to record.
     if ended:

@@ -178,7 +178,7 @@ def change_role(
             _void_offers(member, at=at)
         # Cards ask for a tap, which a viewer cannot give.
         if role == Role.VIEWER:
-            notices.silence(member.user_id, project_id, at=at)
+            notices.withdraw_from_person(member.user_id, project_id, at=at)
         _look_again(member, at=at)
     return member
 
@@ -220,7 +220,7 @@ def let_go(project_id: UUID, user_id: int, *, at: datetime) -> None:
 
 def _drop(member: Membership, *, at: datetime) -> None:
     _void_offers(member, at=at)
-    notices.silence(member.user_id, member.project_id, at=at)
+    notices.withdraw_from_person(member.user_id, member.project_id, at=at)
     _look_again(member, at=at)
     member.delete()
 

@@ -89,7 +89,7 @@ def make(
             if _is_news(report, at=at):
                 subject = subject_of(report)
                 announcement = announcement_of(report_of(report), path=f"/reports/{report.id}")
-                notices.tell(
+                notices.send_notice(
                     report.project_id, "report", subject=subject, message=announcement, at=at
                 )
     except IntegrityError:

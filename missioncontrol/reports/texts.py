@@ -20,8 +20,8 @@ from django.utils.formats import date_format
 from pydantic import TypeAdapter
 
 from missioncontrol.notify.content import Announcement, head_and_tail, in_every_language
+from missioncontrol.notify.rendering import full_url
 from missioncontrol.notify.texts import Texts
-from missioncontrol.notify.wording import link
 from missioncontrol.wire.costs import CostAccount, CostGroup, CostSum, Report, Saving
 
 # Characters that make a spreadsheet run a cell instead of showing it; the last four are the wide
@@ -236,7 +236,7 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
             "facts": facts_of(report, t)[1:],
             "tables": tables,
             "method": method_of(row.saved, t),
-            "link": link(path),
+            "link": full_url(path),
             "sums": t.report.total.format(
                 total=total,
                 parts=t.report.parts.format(agents=agents, judge=money(row.spent.judge_usd)),

@@ -65,7 +65,7 @@ OwnedChannel = Annotated[Channel, Depends(_find_owned_channel)]
 
 
 def _find_delivery(delivery_id: UUID, projects: ReadableProjects) -> Delivery:
-    return get_or_404(channels.deliveries(projects=projects), delivery_id, "The delivery")
+    return get_or_404(channels.find_deliveries(projects=projects), delivery_id, "The delivery")
 
 
 FoundDelivery = Annotated[Delivery, Depends(_find_delivery)]
@@ -135,7 +135,7 @@ def deliveries_list(
     run: UUID | None,
 ) -> Page[DeliveryRow]:
     """List notifications that were sent or are due, newest first; `?status=failed,waiting`."""
-    found = channels.deliveries(
+    found = channels.find_deliveries(
         projects=projects,
         statuses=status,
         kinds=kind,
@@ -157,7 +157,7 @@ def deliveries_retry(request: Request, delivery: FoundDelivery) -> DeliveryRow:
     """Retry a failed delivery, as often as a new one."""
     auth.check_may_act(request, delivery.project_id)
     RETRY_LIMIT.acquire(str(request.user.pk), at=now())
-    channels.try_again(delivery, at=now())
+    channels.retry_delivery(delivery, at=now())
     delivery.refresh_from_db()  # it is waiting now
     return _delivery_row(delivery, request)
 

@@ -24,9 +24,9 @@ from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound, Unavailable, ensure_found
 from missioncontrol.notify import devices, vapid
 from missioncontrol.notify import services as notices
-from missioncontrol.notify.devices import NewPush, Tried
+from missioncontrol.notify.devices import NewPush, PushResults
 from missioncontrol.notify.models import Device
-from missioncontrol.notify.quiet import write_clock
+from missioncontrol.notify.quiet_hours import format_time
 from missioncontrol.projects import access
 from missioncontrol.wire.access import DeviceRow, PairingRow, PushRow, Reach
 from missioncontrol.wire.rows import row_of
@@ -88,7 +88,7 @@ def devices_list(this: RequestingBrowser, person: Person) -> list[DeviceRow]:
     """List the browsers in which you are signed in, most recently seen first."""
     mine = list(sessions.browsers_of(person).select_related("device"))
     # One query for all browsers.
-    tried = devices.last_tried([push for browser in mine if (push := _device_of(browser))])
+    tried = devices.last_push_results([push for browser in mine if (push := _device_of(browser))])
     return [_browser_row(browser, this, tried) for browser in mine]
 
 
@@ -220,19 +220,19 @@ def _device_of(browser: Browser) -> Device | None:
 
 
 def _browser_row(
-    browser: Browser, this: Browser | None, tried: dict[UUID, Tried] | None = None
+    browser: Browser, this: Browser | None, tried: dict[UUID, PushResults] | None = None
 ) -> DeviceRow:
     push = None
     if device := _device_of(browser):
         # A list reads them for all its browsers at once.
         if tried is None:
-            tried = devices.last_tried([device])
-        last = tried.get(device.id, Tried())
+            tried = devices.last_push_results([device])
+        last = tried.get(device.id, PushResults())
         push = row_of(
             PushRow,
             device,
-            quiet_from=write_clock(device.quiet_from),
-            quiet_to=write_clock(device.quiet_to),
+            quiet_from=format_time(device.quiet_from),
+            quiet_to=format_time(device.quiet_to),
             last_sent_at=last.sent_at,
             last_failed_at=last.failed_at,
             last_error=last.error or None,

@@ -42,7 +42,7 @@ from missioncontrol.decisions import organisation
 from missioncontrol.decisions.rows import instance_totals
 from missioncontrol.history.tasks import lag
 from missioncontrol.notify import vapid
-from missioncontrol.notify.channels import health
+from missioncontrol.notify.channels import delivery_health
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import JournalRow, Run
 from missioncontrol.wire.instance import (
@@ -251,7 +251,7 @@ class InstallationCollector(Collector):
         yield _counter("cost_usd", "Dollars of agents' model calls.", float(found.cost_usd))
         yield _counter("judge_cost_usd", "Dollars of the judge's.", float(found.judge_cost_usd))
         yield _counter("unpriced_calls", "Model calls without a price.", found.unpriced_calls)
-        reached = health(at=now())
+        reached = delivery_health(at=now())
         deliveries = GaugeMetricFamily(
             "missioncontrol_deliveries", "Notices for one target, by status.", labels=["status"]
         )

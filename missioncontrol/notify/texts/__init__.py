@@ -30,13 +30,13 @@ TABLES = tomllib.loads(
     .read_text("utf-8")
 )
 DEEDS: Mapping[str, tuple[str, str]] = TABLES["deed"]
-PARTS = {
+PLACEHOLDERS = {
     "@deed": "|".join(DEEDS),
     "@times": r"once|\d+ times",
     "@has": r"It|The project(?: today)?|The tree of .{1,300}|Agent .{1,300}",
 }
 SENTENCES: tuple[tuple[str, str], ...] = tuple(
-    (re.sub("@(?:deed|times|has)", lambda found: PARTS[found[0]], pattern), says)
+    (re.sub("@(?:deed|times|has)", lambda found: PLACEHOLDERS[found[0]], pattern), says)
     for pattern, says in TABLES["sentence"].items()
 )
 

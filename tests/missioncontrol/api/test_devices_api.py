@@ -106,10 +106,10 @@ def test_the_daily_report_is_pushed_only_to_devices_that_want_it(me, project):
     (device,) = devices_of(me)
     announcement = content.Announcement(title="Saturday cost $4.75", body="")
 
-    services.tell(project.id, "report", subject="a day", message=announcement, at=NOON)
+    services.send_notice(project.id, "report", subject="a day", message=announcement, at=NOON)
     assert not Delivery.objects.exists()
     patch(me, device["id"], hears_reports=True)
-    services.tell(project.id, "report", subject="another", message=announcement, at=NOON)
+    services.send_notice(project.id, "report", subject="another", message=announcement, at=NOON)
 
     assert [one.what for one in Delivery.objects.all()] == ["report"]
     assert devices_of(me)[0]["push"]["hears_reports"]

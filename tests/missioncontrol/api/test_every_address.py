@@ -240,7 +240,7 @@ def of_notices(project, run, owner):
         what="card",
         subject="s",
         at=NOON,
-        content=content.kept(content.in_every_language(lambda _: announcement)),
+        content=content.dump(content.in_every_language(lambda _: announcement)),
     )
     delivery = Delivery.objects.create(
         notice=notice,

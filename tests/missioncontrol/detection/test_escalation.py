@@ -121,7 +121,7 @@ def test_people_hear_of_a_run_that_its_policy_ended():
     run = say(a_run(project, policy=BROKER), 6)
 
     ended = Notice.objects.get(what="warning")
-    notice = content.read(ended.content)
+    notice = content.load(ended.content)
     assert notice.title == "fix-auth-tests was ended"
     assert notice.body.startswith("Its policy ended it. ")
     assert notice.path == f"/runs/{run.id}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.notify.addresses import CHATS, read_address, shown
+from missioncontrol.notify.addresses import CHAT_SERVICES, parse_address, shown_part
 
 DISCORD = "discord://123456789012345678/a-Very_Secret-token"
 SLACK = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ"
@@ -32,7 +32,7 @@ TELEGRAM = "tgram://123456789:AABBCCDDEEFFGGHHIIJJKKLLMMNNOOPPQQ/-10012345"
     ],
 )
 def test_what_a_service_shows_can_be_pasted(kind, pasted, kept):
-    assert read_address(kind, f"  {pasted} ") == kept
+    assert parse_address(kind, f"  {pasted} ") == kept
 
 
 @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ def test_what_a_service_shows_can_be_pasted(kind, pasted, kept):
     ],
 )
 def test_nothing_secret_of_it_is_shown(kind, address, seen):
-    assert shown(kind, read_address(kind, address)) == seen
+    assert shown_part(kind, parse_address(kind, address)) == seen
 
 
-@pytest.mark.parametrize("kind", CHATS)
+@pytest.mark.parametrize("kind", CHAT_SERVICES)
 @pytest.mark.parametrize(
     "address",
     [
@@ -77,7 +77,7 @@ def test_nothing_secret_of_it_is_shown(kind, address, seen):
 )
 def test_what_is_none_is_refused(kind, address):
     with pytest.raises(InvalidRequest, match="address: expected"):
-        read_address(kind, address)
+        parse_address(kind, address)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_is_none_is_refused(kind, address):
 )
 def test_parameters_that_are_not_listed_are_refused(kind, address):
     with pytest.raises(InvalidRequest, match="is not supported"):
-        read_address(kind, address)
+        parse_address(kind, address)
 
 
 @pytest.mark.parametrize(
@@ -109,10 +109,10 @@ def test_parameters_that_are_not_listed_are_refused(kind, address):
 )
 def test_the_clear_is_for_hosts_of_the_house_only(kind, address, host, settings):
     with pytest.raises(InvalidRequest, match=f"{host} would be reached without encryption"):
-        read_address(kind, address)
+        parse_address(kind, address)
 
     settings.NOTIFY_HOSTS = [host]
-    assert read_address(kind, address)
+    assert parse_address(kind, address)
 
 
 @pytest.mark.parametrize(
@@ -126,18 +126,18 @@ def test_the_clear_is_for_hosts_of_the_house_only(kind, address, host, settings)
 def test_the_port_of_a_mail_server_stands_behind_the_first_host(address, settings):
     settings.NOTIFY_HOSTS = ["127.0.0.1", "127.0.0.1:25025"]
     with pytest.raises(InvalidRequest, match="smtp: expected a host without a port"):
-        read_address("email", address)
+        parse_address("email", address)
 
 
 def test_a_mail_server_may_have_a_port_or_be_named_by_an_ipv6_address():
     for address in ["x.org:587?to=a@b.org&smtp=m.x.org", "x.org?to=a@b.org&smtp=2606:4700::1111"]:
-        assert read_address("email", f"mailtos://me:pw@{address}")
+        assert parse_address("email", f"mailtos://me:pw@{address}")
 
 
 @pytest.mark.parametrize("address", ["http://hooks.example.com/x", "https://me:pw@example.com/"])
 def test_a_web_hook_is_what_outbound_takes(address):
     with pytest.raises(InvalidRequest, match="address: must"):
-        read_address("webhook", address)
+        parse_address("webhook", address)
 
 
 @pytest.mark.parametrize(
@@ -150,12 +150,12 @@ def test_a_web_hook_is_what_outbound_takes(address):
 )
 def test_an_address_inside_is_refused_at_once_and_not_when_it_is_used(kind, address, settings):
     with pytest.raises(InvalidRequest, match="resolves to an address that is not public"):
-        read_address(kind, address)
+        parse_address(kind, address)
 
     settings.NOTIFY_HOSTS = ["127.0.0.1", "10.0.0.7"]
-    assert read_address(kind, address)
+    assert parse_address(kind, address)
 
 
 def test_a_kind_that_is_none_is_refused():
     with pytest.raises(InvalidRequest, match="kind: expected one of discord"):
-        read_address("pager", "https://example.com")
+        parse_address("pager", "https://example.com")

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from missioncontrol import outbound
-from missioncontrol.notify.addresses import read_address
+from missioncontrol.notify.addresses import parse_address
 from missioncontrol.notify.models import Channel, Delivery, Notice
 from tests.build import a_stuck_run
 from tests.missioncontrol.notify.build import a_channel, deliver_due, statuses
@@ -44,7 +44,7 @@ def _our_address(settings):
 
 
 def a_chat(project, kind: str, address: str):
-    return a_channel(project, read_address(kind, address), kind=kind)
+    return a_channel(project, parse_address(kind, address), kind=kind)
 
 
 def test_discord_hears_of_a_card(internet, project):

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from missioncontrol.decisions import organisation
-from missioncontrol.notify import content, wording
+from missioncontrol.notify import content, rendering
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import CATALOGUES, texts_in
 from tests.build import NOON, a_call, a_project, a_run, after, report
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 def contents() -> list[content.Card | content.Announcement]:
-    return [content.read(notice.content) for notice in Notice.objects.order_by("id")]
+    return [content.load(notice.content) for notice in Notice.objects.order_by("id")]
 
 
 def repeat(run, times: int, *, at=None) -> None:
@@ -92,6 +92,6 @@ def test_titles_and_bodies_fit_a_lock_screen(language):
 
     (card,) = contents()
     for step in (0, 15):
-        words = wording.words_of(card, texts_in(language), step_minutes=step, at=after(900))
-        assert len(words.title) <= wording.LONGEST_TITLE
-        assert len(words.body) <= wording.LONGEST_BODY
+        words = rendering.render_notice(card, texts_in(language), step_minutes=step, at=after(900))
+        assert len(words.title) <= rendering.MAX_TITLE
+        assert len(words.body) <= rendering.MAX_BODY

@@ -7,7 +7,7 @@ from email.headerregistry import Address
 import pytest
 
 from missioncontrol.notify import mail
-from missioncontrol.notify.addresses import read_address
+from missioncontrol.notify.addresses import parse_address
 from missioncontrol.notify.models import Delivery
 from tests.build import NOON, a_stuck_run
 from tests.missioncontrol.notify.build import a_channel, deliver_due
@@ -33,7 +33,7 @@ def told(settings, project):
     def tell(box, address: str = "mailto://{host}?to={to}&from=mc@example.com", to: str = ANA):
         settings.NOTIFY_HOSTS = [box.host, f"localhost:{box.server_address[1]}"]
         url = address.format(host=box.host, port=box.server_address[1], to=to)
-        a_channel(project, read_address("email", url), kind="email")
+        a_channel(project, parse_address("email", url), kind="email")
         a_stuck_run(project)
         deliver_due()
         return Delivery.objects.get()

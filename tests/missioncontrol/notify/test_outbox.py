@@ -120,7 +120,7 @@ def test_an_answer_while_it_was_on_its_way_takes_it_away_too(project, owner):
     delivery = Delivery.objects.select_related("notice").get(pk=claimed)
     answer(run)
 
-    outbox.settle(delivery, outbox.Outcome(), at=after(2))
+    outbox.store_outcome(delivery, outbox.Outcome(), at=after(2))
 
     assert statuses(what="decision") == ["sent"]
     assert statuses(what="withdrawal") == ["waiting"]
@@ -302,7 +302,7 @@ def test_a_subscription_that_is_gone_is_removed(project, owner):
     delivery = Delivery.objects.select_related("notice").get(pk=claimed)
 
     gone = outbox.Outcome(failure="it answered 410", is_final=True, is_gone=True)
-    outbox.settle(delivery, gone, at=NOON)
+    outbox.store_outcome(delivery, gone, at=NOON)
 
     delivery.refresh_from_db()
     assert (delivery.status, delivery.device, delivery.target) == ("failed", None, "Ana's Pixel")
@@ -379,7 +379,9 @@ def test_a_report_is_told_once_a_subject(server, hooked, project):
     )
 
     for _ in range(2):
-        services.tell(project.id, "report", subject="2026-11-21", message=announcement, at=NOON)
+        services.send_notice(
+            project.id, "report", subject="2026-11-21", message=announcement, at=NOON
+        )
     deliver_due()
 
     ((_, _, body),) = server.received

@@ -4,7 +4,7 @@ import pytest
 
 from guard.turn import Role, Turn
 from missioncontrol.decisions import permissions
-from missioncontrol.notify import content, web_push, wording
+from missioncontrol.notify import content, rendering, web_push
 from missioncontrol.notify.models import Notice
 from missioncontrol.notify.texts import texts_in
 from tests.build import NOON, a_run, after
@@ -16,7 +16,7 @@ def asked_card(tool="Bash", **args):
     call = Turn(role=Role.ASSISTANT, tool=tool, args=args, phase="proposed", agent="coder")
     run = a_run()
     card = permissions.ask_permission(run.id, call, for_s=3600, at=NOON)
-    return content.read(Notice.objects.get(decision=card).content)
+    return content.load(Notice.objects.get(decision=card).content)
 
 
 def pushed_in(card, language="en", **fields):
@@ -57,11 +57,11 @@ def test_what_does_not_stand_in_full_is_read_first(args):
 def test_a_secret_in_a_command_is_not_told():
     card = asked_card(command="deploy --token=ghp_0123456789abcdefghijABCDEFGHIJ012345")
 
-    assert "0123456789abcdef" not in str(content.kept(card))
+    assert "0123456789abcdef" not in str(content.dump(card))
 
 
 def test_a_later_step_repeats_the_question_and_where_else_it_is_asked():
-    words = wording.words_of(
+    words = rendering.render_notice(
         asked_card(command="ls"), texts_in("en"), step_minutes=5, at=after(300)
     )
 

@@ -69,8 +69,8 @@ def test_a_second_time_finds_nothing(channel):
 
 
 def test_a_beat_deletes_so_many_and_the_next_goes_on(channel, monkeypatch):
-    monkeypatch.setattr(outbox, "PRUNED_AT_ONCE", 2)
-    monkeypatch.setattr(outbox, "MOST_BATCHES", 2)
+    monkeypatch.setattr(outbox, "PRUNE_BATCH", 2)
+    monkeypatch.setattr(outbox, "MAX_PRUNE_BATCHES", 2)
     made = trials_of(channel, 5)
     Delivery.objects.update(status="sent")
 
@@ -95,12 +95,14 @@ def test_what_a_device_shows_of_an_open_card_stays_until_it_is_answered(owner, p
 
 def test_a_warning_of_a_budget_is_not_given_again(project, channel):
     announcement = content.Announcement(title="Today is at 80 %", body="")
-    services.tell(project.id, "budget", subject="the day", message=announcement, at=NOON)
+    services.send_notice(project.id, "budget", subject="the day", message=announcement, at=NOON)
     Delivery.objects.update(status="sent")
 
     assert forget() == 1
     assert (
-        services.tell(project.id, "budget", subject="the day", message=announcement, at=LATER)
+        services.send_notice(
+            project.id, "budget", subject="the day", message=announcement, at=LATER
+        )
         is None
     )
 

@@ -119,7 +119,7 @@ def test_a_card_that_is_on_its_way_is_not_overtaken(service, phone, project):
     assert kinds(service, mine) == []
     underway.tries += 1  # the other worker is past its look at the device
     underway.save(update_fields=["tries"])
-    outbox.settle(underway, outbox.SENDERS["push"](underway, after(1)), at=after(1))
+    outbox.store_outcome(underway, outbox.SENDERS["push"](underway, after(1)), at=after(1))
     deliver_due(at=after(4))
 
     assert kinds(service, mine) == ["card", "withdrawn"]

@@ -20,7 +20,7 @@ from guard.judge.texts import read_texts
 from guard.policy import Policy
 from guard.replay import replay
 from missioncontrol.accounts.page_texts import SIGN_IN_TEXTS, SignInTexts
-from missioncontrol.notify import content, services, wording
+from missioncontrol.notify import content, rendering, services
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import CATALOGUES, SENTENCES, sentence, texts_in
 from missioncontrol.notify.texts.english import Figures, ReportTexts, Texts
@@ -244,7 +244,7 @@ def test_a_program_reads_its_channels_language_and_no_other(server, settings, pr
     deliver_due()
 
     ((_, _, body),) = server.received
-    notice = content.read(Notice.objects.get().content, language="de")
+    notice = content.load(Notice.objects.get().content, language="de")
     assert notice.title.encode() in body
     assert b"A test from" not in body
     assert Delivery.objects.get().language == "de"
@@ -252,16 +252,16 @@ def test_a_program_reads_its_channels_language_and_no_other(server, settings, pr
 
 @pytest.mark.parametrize("texts", CATALOGUES.values(), ids=CATALOGUES)
 def test_a_cost_that_is_not_known_is_never_nothing(texts):
-    known = wording.cost_in_all(Decimal("1.50"), 0, texts)
-    partly = wording.cost_in_all(Decimal("1.50"), 3, texts)
-    unpriced, silent = (wording.cost_in_all(Decimal(0), calls, texts) for calls in (3, 0))
+    known = rendering.cost_sentence(Decimal("1.50"), 0, texts)
+    partly = rendering.cost_sentence(Decimal("1.50"), 3, texts)
+    unpriced, silent = (rendering.cost_sentence(Decimal(0), calls, texts) for calls in (3, 0))
 
     assert "1" in known
     assert "3" in partly
     assert unpriced == texts.calls_unpriced
     assert silent == texts.no_cost
     for cost in (unpriced, silent):
-        text = wording.ended(texts, "It ended.", name="a", path="/", cost=cost).body
+        text = rendering.ended_announcement(texts, "It ended.", name="a", path="/", cost=cost).body
         assert "0.00" not in text
         assert "0,00" not in text
         assert text == text.strip()

@@ -46,7 +46,7 @@ def subscribed(service, owner):
 
 
 def the_card(**fields) -> content.Card:
-    read = content.read(Notice.objects.exclude(decision=None).get().content)
+    read = content.load(Notice.objects.exclude(decision=None).get().content)
     assert isinstance(read, content.Card)
     return replace(read, **fields)
 

@@ -6,13 +6,13 @@ from datetime import UTC, datetime, time
 
 import pytest
 
-from missioncontrol.notify.quiet import end_of_quiet
+from missioncontrol.notify.quiet_hours import quiet_hours_end
 
 BERLIN = "Europe/Berlin"
 
 
 def quiet(at: str, start: str, end: str, zone: str = BERLIN) -> str | None:
-    found = end_of_quiet(
+    found = quiet_hours_end(
         datetime.fromisoformat(at).replace(tzinfo=UTC),
         start=time.fromisoformat(start),
         end=time.fromisoformat(end),
@@ -58,4 +58,4 @@ def test_in_a_zone_that_is_not_known_here_any_more_they_are_in_utc():
 
 def test_hours_without_a_length_are_none():
     assert quiet("2026-11-21T12:00", "13:00", "13:00") is None
-    assert end_of_quiet(datetime.now(UTC), start=None, end=time(7), zone=BERLIN) is None
+    assert quiet_hours_end(datetime.now(UTC), start=None, end=time(7), zone=BERLIN) is None

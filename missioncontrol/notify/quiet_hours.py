@@ -11,7 +11,7 @@ from missioncontrol.errors import InvalidRequest
 from missioncontrol.notify.models import Channel, Device
 
 
-def read_clock(text: str | None, *, field: str) -> time | None:
+def parse_time(text: str | None, *, field: str) -> time | None:
     """Parse a time of day that a person entered; None for an empty one.
 
     Raises:
@@ -28,27 +28,29 @@ def read_clock(text: str | None, *, field: str) -> time | None:
         ) from None
 
 
-def write_clock(value: time | None) -> str | None:
+def format_time(value: time | None) -> str | None:
     """Return a time of day as a person enters it."""
     return value.strftime("%H:%M") if value else None
 
 
-def read_hours(target: Device | Channel, changes: Mapping[str, Any]) -> dict[str, time | None]:
+def parse_quiet_hours(
+    target: Device | Channel, changes: Mapping[str, Any]
+) -> dict[str, time | None]:
     """Parse a change of quiet hours; afterwards both ends must be set, or neither.
 
     Raises:
         InvalidRequest: one is no time of day, or only one end would be set.
     """
-    named = {end: changes[end] for end in ("quiet_from", "quiet_to") if end in changes}
-    read = {end: read_clock(text, field=end) for end, text in named.items()}
+    texts = {end: changes[end] for end in ("quiet_from", "quiet_to") if end in changes}
+    parsed = {end: parse_time(text, field=end) for end, text in texts.items()}
     # A change may name only one end.
-    begin, end = (read.get(name, getattr(target, name)) for name in ("quiet_from", "quiet_to"))
+    begin, end = (parsed.get(name, getattr(target, name)) for name in ("quiet_from", "quiet_to"))
     if (begin is None) != (end is None):
         raise InvalidRequest("quiet_from, quiet_to: give both, or neither.", field="quiet_from")
-    return read
+    return parsed
 
 
-def end_of_quiet(
+def quiet_hours_end(
     at: datetime, *, start: time | None, end: time | None, zone: str
 ) -> datetime | None:
     """Return when the current quiet hours end; None: it is not quiet.

@@ -11,23 +11,23 @@ from typing import Any
 from django.conf import settings
 
 from guard.signals import Kind
-from missioncontrol.notify.content import LONGEST_TEXT, Announcement, Card, head_and_tail
+from missioncontrol.notify.content import MAX_TEXT, Announcement, Card, head_and_tail
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.rows import row_of
 
 # As much as fits on a lock screen.
-LONGEST_TITLE = 32
-LONGEST_BODY = 200
-LONGEST_FIX_ON_BUTTON = 120
+MAX_TITLE = 32
+MAX_BODY = 200
+MAX_INLINE_FIX = 120
 # A shorter name says nothing; the title may be a little longer instead.
-SHORTEST_NAME = 8
-CIRCLING = frozenset({Kind.PING_PONG, Kind.K_CYCLE, Kind.HAND_OFFS})
+MIN_NAME = 8
+CIRCLING_KINDS = frozenset({Kind.PING_PONG, Kind.K_CYCLE, Kind.HAND_OFFS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
-    """A notice in words. `path`: the page on this site where it is answered."""
+class RenderedNotice:
+    """A notice as text. `path`: the page on this site where it is answered."""
 
     title: str
     body: str
@@ -36,14 +36,14 @@ class Words:
     needs_answer: bool
 
 
-def words_of(
+def render_notice(
     content: Card | Announcement, t: Texts, *, step_minutes: int = 0, at: datetime
-) -> Words:
-    """Return the words of a notice at a time; a later step says that nobody answered."""
-    # An announcement got its words when it was made: its figures must not change later.
+) -> RenderedNotice:
+    """Return the text of a notice at a time; a later step says that nobody answered."""
+    # An announcement got its text when it was made: its figures must not change later.
     if isinstance(content, Announcement):
-        return row_of(Words, content, needs_answer=False)
-    body = _body(content, t)
+        return row_of(RenderedNotice, content, needs_answer=False)
+    body = _card_body(content, t)
     if step_minutes:
         length = t.figures.minutes((at - content.opened_at).total_seconds())
         parts = [t.nobody_answered.format(time=length)]
@@ -51,18 +51,18 @@ def words_of(
         if content.kind == PERMISSION:
             parts.append(body)
         else:
-            parts += [_what_comes(content, t, at), cost_of(content, t)]
-        body = head_and_tail(" ".join(filter(None, parts)), LONGEST_BODY)
-    detail = [t.sentence(content.what), content.asks or cost_of(content, t)]
+            parts += [_what_happens_next(content, t, at), card_cost(content, t)]
+        body = head_and_tail(" ".join(filter(None, parts)), MAX_BODY)
+    detail = [t.sentence(content.what), content.asks or card_cost(content, t)]
     if content.agent:
         detail.append(t.agent.format(agent=content.agent))
     if content.fix:
-        detail.append(t.suggested_fix.format(fix=head_and_tail(content.fix, LONGEST_TEXT)))
+        detail.append(t.suggested_fix.format(fix=head_and_tail(content.fix, MAX_TEXT)))
     elif content.long_fix:
         detail.append(t.read_fix_there)
-    detail.append(_what_comes(content, t, at))
-    return Words(
-        title=_title(content, t, late=step_minutes > 0),
+    detail.append(_what_happens_next(content, t, at))
+    return RenderedNotice(
+        title=_card_title(content, t, late=step_minutes > 0),
         body=body,
         detail="\n".join(detail),
         path=f"/decisions/{content.decision}",
@@ -70,77 +70,75 @@ def words_of(
     )
 
 
-def link(path: str) -> str | None:
+def full_url(path: str) -> str | None:
     """Return a page's full address; None: the public address of this site is not configured."""
     return f"{settings.PUBLIC_URL.rstrip('/')}{path}" if settings.PUBLIC_URL else None
 
 
-def nearing(
+def near_ceiling_announcement(
     t: Texts, run_name: str, ceiling: Mapping[str, Any], *, burn_usd_per_hour: Decimal, path: str
 ) -> Announcement:
     """Say that a ceiling is nearly reached: a run's, an agent's, or a shared one."""
     scope, unit = ceiling["scope"], ceiling["unit"]
-    spent, most = ceiling["spent"], ceiling["ceiling"]
+    spent, limit = ceiling["spent"], ceiling["ceiling"]
     name = {"agent": str(ceiling["whose"])}.get(scope, run_name)
     whose = t.shared.get(scope, "{name}").format(name=name)
     used = (t.used if spent else t.of_all_projects).format(
-        spent=spent and t.amount(spent, unit), ceiling=t.amount(most, unit)
+        spent=spent and t.amount(spent, unit), ceiling=t.amount(limit, unit)
     )
     # One run's rate does not tell when a shared ceiling is reached.
     burns = scope == "run" and bool(burn_usd_per_hour)
-    rate = f", {_an_hour(burn_usd_per_hour, t)}" if burns else ""
+    rate = f", {_hourly_rate(burn_usd_per_hour, t)}" if burns else ""
     left = ""
     if unit == "usd" and burns:
-        hours = (Decimal(most) - Decimal(spent)) / burn_usd_per_hour
+        hours = (Decimal(limit) - Decimal(spent)) / burn_usd_per_hour
         left = t.left.format(time=t.figures.minutes(max(float(hours), 0.0) * 3600))
-    title = titled(t.is_at, whose, share=t.figures.share(ceiling["share"]))
+    title = fill_title(t.is_at, whose, share=t.figures.share(ceiling["share"]))
     return Announcement(title=title, body=f"{used}{rate}{left}.", path=path)
 
 
-def warned(
+def warning_announcement(
     t: Texts, summary: str, *, name: str, kind: str, path: str, cost: str, is_over: bool
 ) -> Announcement:
     """Say what was seen of a run that has ended, or goes on because its mode only warns."""
     # The rest is room for the surrounding sentence and the cost.
-    what = head_and_tail(t.sentence(summary), LONGEST_BODY - 75)
+    what = head_and_tail(t.sentence(summary), MAX_BODY - 75)
     title = t.is_over_budget if kind == Kind.BUDGET else _loop_title(kind, t)
     sentence = t.is_over if is_over else t.only_warns
     body = sentence.format(what=what, cost=cost)
-    return Announcement(title=titled(title, name), body=body, path=path)
+    return Announcement(title=fill_title(title, name), body=body, path=path)
 
 
-def ended(t: Texts, summary: str, *, name: str, path: str, cost: str) -> Announcement:
+def ended_announcement(t: Texts, summary: str, *, name: str, path: str, cost: str) -> Announcement:
     """Say why a policy ended a run: people are told, not asked."""
-    what = head_and_tail(t.sentence(summary), LONGEST_BODY - 75)
+    what = head_and_tail(t.sentence(summary), MAX_BODY - 75)
     body = t.ended_by_policy.format(what=what, cost=cost)
-    return Announcement(title=titled(t.was_ended, name), body=body, path=path)
+    return Announcement(title=fill_title(t.was_ended, name), body=body, path=path)
 
 
-def titled(text: str, name: str, **filled: str) -> str:
+def fill_title(text: str, name: str, **values: str) -> str:
     """Fill in a title, with the name cut so that the whole fits on a lock screen."""
-    taken = len(text.format(name="", **filled))
-    return text.format(
-        name=head_and_tail(name, max(LONGEST_TITLE - taken, SHORTEST_NAME)), **filled
-    )
+    used = len(text.format(name="", **values))
+    return text.format(name=head_and_tail(name, max(MAX_TITLE - used, MIN_NAME)), **values)
 
 
-def fix_in(card: Card, t: Texts) -> str:
+def inline_fix(card: Card, t: Texts) -> str:
     """Return a card's fix for a notification: in full, or empty."""
-    if not card.fix or len(card.fix) > LONGEST_FIX_ON_BUTTON:
+    if not card.fix or len(card.fix) > MAX_INLINE_FIX:
         return ""
     return " " + t.fix.format(fix=card.fix)
 
 
-def _an_hour(burn: Decimal, t: Texts) -> str:
+def _hourly_rate(burn: Decimal, t: Texts) -> str:
     return t.an_hour.format(usd=t.figures.money(burn))
 
 
-def cost_of(card: Card, t: Texts) -> str:
+def card_cost(card: Card, t: Texts) -> str:
     """Say what a card's run has cost."""
-    return cost_in_all(card.cost_usd, card.unpriced_calls, t, loop_usd=card.loop_usd)
+    return cost_sentence(card.cost_usd, card.unpriced_calls, t, loop_usd=card.loop_usd)
 
 
-def cost_in_all(
+def cost_sentence(
     cost: Decimal, unpriced_calls: int, t: Texts, *, loop_usd: Decimal | None = None
 ) -> str:
     """Say in a sentence what a run has cost; unknown costs are a word, never $0."""
@@ -151,38 +149,40 @@ def cost_in_all(
     return t.in_all.format(loop=loop, usd=t.figures.money(cost), unpriced=unpriced)
 
 
-def _title(card: Card, t: Texts, *, late: bool) -> str:
+def _card_title(card: Card, t: Texts, *, late: bool) -> str:
     if late:
-        return titled(t.still_held if card.holds else t.still_open, card.run_name)
+        return fill_title(t.still_held if card.holds else t.still_open, card.run_name)
     if card.kind == PERMISSION:
-        return titled(t.is_asking, card.run_name)
+        return fill_title(t.is_asking, card.run_name)
     if card.kind == Kind.BUDGET:
-        return titled(
+        return fill_title(
             t.reached, card.run_name, limit=t.amount(card.ceiling or "0", card.unit or "")
         )
-    return titled(t.is_held if card.holds else _loop_title(card.kind, t), card.run_name)
+    return fill_title(t.is_held if card.holds else _loop_title(card.kind, t), card.run_name)
 
 
 def _loop_title(kind: str, t: Texts) -> str:
-    return t.is_circling if kind in CIRCLING else t.is_repeating
+    return t.is_circling if kind in CIRCLING_KINDS else t.is_repeating
 
 
-def _body(card: Card, t: Texts) -> str:
+def _card_body(card: Card, t: Texts) -> str:
     if card.kind == PERMISSION:
-        return head_and_tail(t.may_it.format(tool=card.asks_tool, call=card.asks), LONGEST_BODY)
-    lead = "" if card.holds else t.still_running.format(rate=_an_hour(card.burn_usd_per_hour, t))
+        return head_and_tail(t.may_it.format(tool=card.asks_tool, call=card.asks), MAX_BODY)
+    lead = (
+        "" if card.holds else t.still_running.format(rate=_hourly_rate(card.burn_usd_per_hour, t))
+    )
     if card.kind == Kind.BUDGET and card.holds:
         lead = t.held_at[card.scope or "run"]
     lead = f"{lead} " if lead else ""
-    what, cost, fix = t.sentence(card.what), cost_of(card, t), fix_in(card, t)
+    what, cost, fix = t.sentence(card.what), card_cost(card, t), inline_fix(card, t)
     # What happened is cut to make room for the cost; the fix is shown in full or not at all.
-    room = LONGEST_BODY - len(lead) - len(cost) - len(fix) - 1
+    room = MAX_BODY - len(lead) - len(cost) - len(fix) - 1
     if room < len(what) and fix and room < 40:  # noqa: PLR2004 - less says nothing
         fix, room = "", room + len(fix)
     return f"{lead}{head_and_tail(what, max(room, 20))} {cost}{fix}"
 
 
-def _what_comes(card: Card, t: Texts, at: datetime) -> str:
+def _what_happens_next(card: Card, t: Texts, at: datetime) -> str:
     if card.kind == PERMISSION:
         return t.terminal_asks_too
     if card.expires_at is None:
