@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 Heads = dict[str, tuple[int, str]]
 
 # Per checkpoint, so that nobody waits long for the project's lock, or for SQLite's.
-RUNS_AT_ONCE = 500
-MOST_FAULTS = 100
+RUN_BATCH = 500
+MAX_FAULTS = 100
 
 
 def anchor_heads(*, at: datetime, since: datetime | None = None) -> list[UUID]:
@@ -61,8 +61,8 @@ def anchor_heads(*, at: datetime, since: datetime | None = None) -> list[UUID]:
         moved.setdefault(run.project_id, []).append(run)
     for project_id, runs in moved.items():
         # At least once: a project of which only its own chain moved has no runs here.
-        for first in range(0, len(runs) or 1, RUNS_AT_ONCE):
-            _anchor(project_id, runs[first : first + RUNS_AT_ONCE], at=at)
+        for first in range(0, len(runs) or 1, RUN_BATCH):
+            _write_checkpoint(project_id, runs[first : first + RUN_BATCH], at=at)
         try:
             heads.append_heads(project_id)
         except (OSError, ValueError):  # a full disk must not keep the next project waiting
@@ -72,12 +72,12 @@ def anchor_heads(*, at: datetime, since: datetime | None = None) -> list[UUID]:
 
 def verify(*, projects: Collection[UUID]) -> Verification:
     """Verify every chain of these projects, and compare it with what is stored beside it."""
-    walk = checking.Walk()
+    walk = checking.Verifier()
     head = ""
     faults: list[Fault] = []
     for project in Project.objects.filter(pk__in=projects).order_by("id"):
         head = project.head
-        faults += itertools.islice(walk.faults_of(project), MOST_FAULTS - len(faults))
+        faults += itertools.islice(walk.faults_of(project), MAX_FAULTS - len(faults))
     anchors = JournalRow.objects.filter(project_id__in=projects, type=ANCHOR_EVENT)
     last = anchors.order_by("-id").values_list("at", flat=True).first()
     return Verification(
@@ -101,7 +101,7 @@ def verify(*, projects: Collection[UUID]) -> Verification:
     )
 
 
-def _anchor(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> None:
+def _write_checkpoint(project_id: UUID, runs: Collection[RunMeters], *, at: datetime) -> None:
     tied: Heads = {str(run.pk): (run.event_seq, run.head) for run in runs}
     with journal.lock_project(project_id) as project:
         # Under the lock, because two beats at once must not give one number twice.

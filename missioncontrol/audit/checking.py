@@ -43,17 +43,17 @@ from missioncontrol.runs.statements import pages_of
 
 M = TypeVar("M", bound=models.Model)
 
-ROWS_AT_ONCE = 1000
+ROW_BATCH = 1000
 # How often a moving run is read again before its row is locked for it.
-TRIES = 3
+MAX_TRIES = 3
 # Above it PostgreSQL returns a float as an integer.
-EXACT = 2**53
+MAX_EXACT_INT = 2**53
 
 
 _COMPARED = Run.objects.select_related("meters").defer("metadata", "workspace")
 
 
-class Walk:
+class Verifier:
     """One verification, which counts what it reads."""
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Walk:
         heads_file = HeadsFile(str(project.id), lines, trusted=signing.trusted_keys())
         project = Project.objects.get(pk=project.id)
         own = JournalRow.objects.filter(project=project, run=None, seq__lte=project.event_seq)
-        for row in in_order(own, "seq"):
+        for row in iterate_ordered(own, "seq"):
             link = link_of(row)
             yield from chain.check_row(link)
             yield from heads_file.check_row(link)
@@ -130,7 +130,7 @@ class Walk:
 
     def _settled_faults(self, run: Run, chain: ProjectChain) -> list[Fault]:
         length, faults = _run_faults(run, chain)
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             later = RunMeters.objects.filter(run=run, event_seq__gt=run.meters.event_seq)
             if not faults or not later.exists():
                 break
@@ -163,10 +163,10 @@ def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
     name, of = str(run.id), str(run.project_id)
     # A chain alone cannot show that its tail was cut off or the run is gone: the project's
     # checkpoints can.
-    chain, replayed = RunChain(project, name), Replayed()
+    chain, replayed = RunChain(project, name), ReplayedRun()
     faults: list[Fault] = []
     rows = JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq)
-    for row in in_order(rows, "seq"):
+    for row in iterate_ordered(rows, "seq"):
         link = link_of(row)
         faults += chain.check_row(link)
         if not faults:
@@ -182,7 +182,7 @@ def _run_faults(run: Run, project: ProjectChain) -> tuple[int, list[Fault]]:
     return chain.length, faults
 
 
-class Replayed:
+class ReplayedRun:
     """What a run's events say of its row and its turns, applied in order."""
 
     TELLING = frozenset({"run.opened", "run.moved", COST_EVENT, "turn.recorded", "turn.completed"})
@@ -223,7 +223,7 @@ class Replayed:
             self.usage.update(payload.get("usage") or {})
 
 
-def _row_faults(run: Run, replayed: Replayed, last: Link) -> Iterator[Fault]:
+def _row_faults(run: Run, replayed: ReplayedRun, last: Link) -> Iterator[Fault]:
     found: dict[str, Any] = {
         "status": run.status,
         "version": run.version,
@@ -268,9 +268,11 @@ def _capped(cost: Decimal) -> Decimal:
     return min(cost, MAX_SUM).quantize(MICRO)
 
 
-def _turn_faults(run: Run, replayed: Replayed, erased: ErasedExtent, last: Link) -> Iterator[Fault]:
+def _turn_faults(
+    run: Run, replayed: ReplayedRun, erased: ErasedExtent, last: Link
+) -> Iterator[Fault]:
     left = dict(replayed.turns)
-    for turn in in_order(Turn.objects.filter(run=run, seq__lte=run.meters.last_seq), "seq"):
+    for turn in iterate_ordered(Turn.objects.filter(run=run, seq__lte=run.meters.last_seq), "seq"):
         event = left.pop(turn.seq, None)
         # The erasure of the words is signed: a turn up to there is right if it has none.
         if turn.seq <= erased.turns:
@@ -305,11 +307,11 @@ def _as_floats(value: Any) -> Any:
         return {name: _as_floats(part) for name, part in value.items()}
     if isinstance(value, list):
         return [_as_floats(part) for part in value]
-    is_long = isinstance(value, int) and abs(value) >= EXACT
+    is_long = isinstance(value, int) and abs(value) >= MAX_EXACT_INT
     return float(value) if is_long else value
 
 
-def in_order(found: QuerySet[M], column: str) -> Iterator[M]:
+def iterate_ordered(found: QuerySet[M], column: str) -> Iterator[M]:
     """Yield rows in the order of a column."""
-    for page in pages_of(found.order_by(column), size=ROWS_AT_ONCE):
+    for page in pages_of(found.order_by(column), size=ROW_BATCH):
         yield from page

@@ -30,7 +30,7 @@ from missioncontrol.accounts import sessions
 from missioncontrol.accounts.models import Browser, Membership, Project
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.audit import heads
-from missioncontrol.audit.signing import amend
+from missioncontrol.audit.signing import record_amendment
 from missioncontrol.decisions.models import (
     AllowlistEntry,
     ControllerNote,
@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 # The name of an erased run.
 ERASED = "erased"
 # The columns of an erased turn.
-WORDLESS: Mapping[str, Any] = {
+BLANK_TURN: Mapping[str, Any] = {
     "args": None,
     "content": None,
     "result": None,
@@ -65,10 +65,10 @@ WORDLESS: Mapping[str, Any] = {
     "digest": "",
 }
 # Per transaction, so that nobody waits long for SQLite's lock.
-TURNS_AT_ONCE = 500
+TURN_BATCH = 500
 # Per project and beat; the next beat continues.
-RUNS_AT_ONCE = 20
-TELEMETRY_AT_ONCE = 5_000
+RUN_BATCH = 20
+TELEMETRY_BATCH = 5_000
 
 
 def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
@@ -92,7 +92,7 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
         # An agent that goes on would write new words at once.
         if run.status not in ENDED:
             raise NoSuchMove(run.status, "be erased")
-        amend(
+        record_amendment(
             run.project_id,
             "erased",
             by=by,
@@ -102,7 +102,7 @@ def erase_run(run_id: UUID, *, by: str, reason: str, at: datetime) -> None:
             through_seq=run.meters.event_seq,
             turns_through=run.meters.last_seq,
         )
-        _blank(run)
+        _erase_words(run)
         run.meters.erased_seq = run.meters.last_seq
         # Set its name again: the event that named it was erased with the rest.
         run.reason = ""
@@ -120,7 +120,7 @@ def erase_old_words(*, at: datetime) -> int:
         over = Run.objects.filter(project=project, ended_at__lt=before)
         over = over.exclude(recording__at__gte=before)  # it ended long before it was imported
         old = over.filter(meters__erased_seq__lt=F("meters__last_seq"))
-        for run_id in old.order_by("ended_at").values_list("pk", flat=True)[:RUNS_AT_ONCE]:
+        for run_id in old.order_by("ended_at").values_list("pk", flat=True)[:RUN_BATCH]:
             try:
                 slices += _erase_slice(project.id, run_id, days=days, at=at)
             except Exception:  # one failing run must not keep the others' words
@@ -129,7 +129,7 @@ def erase_old_words(*, at: datetime) -> int:
         # none.
         done = over.filter(meters__erased_seq=F("meters__last_seq"))
         late = TelemetryRecord.objects.filter(run__in=done).values_list("pk", flat=True)
-        TelemetryRecord.objects.filter(pk__in=list(late[:TELEMETRY_AT_ONCE])).delete()
+        TelemetryRecord.objects.filter(pk__in=list(late[:TELEMETRY_BATCH])).delete()
     return slices
 
 
@@ -142,9 +142,9 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
             return False
         first, last = (
             run.meters.erased_seq + 1,
-            min(run.meters.erased_seq + TURNS_AT_ONCE, run.meters.last_seq),
+            min(run.meters.erased_seq + TURN_BATCH, run.meters.last_seq),
         )
-        amend(
+        record_amendment(
             project_id,
             "erased",
             by="policy",
@@ -155,14 +155,14 @@ def _erase_slice(project_id: UUID, run_id: UUID, *, days: int, at: datetime) -> 
             through_seq=-1,
             turns_through=last,
         )
-        Turn.objects.filter(run=run, seq__gte=first, seq__lte=last).update(**WORDLESS)
+        Turn.objects.filter(run=run, seq__gte=first, seq__lte=last).update(**BLANK_TURN)
         run.meters.erased_seq = last
         if last == run.meters.last_seq:
-            _forget_beside(run)
+            _delete_related_texts(run)
     return True
 
 
-def _forget_beside(run: Run) -> None:
+def _delete_related_texts(run: Run) -> None:
     """Delete what was stored beside the turns, once all of them have lost their words."""
     TelemetryRecord.objects.filter(run=run).delete()
     erase_texts(run)
@@ -197,10 +197,10 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     for project_id in sorted({*mine, *found.values_list("project_id", flat=True)}):
         # Always in the order of ids: two erasures at once must not wait for each other.
         with journal.lock_project(project_id):
-            members.let_go(project_id, user.pk, at=at)
+            members.remove_erased_person(project_id, user.pk, at=at)
             rows = JournalRow.objects.filter(named, project=project_id, run=None, type=ACCESS_EVENT)
             seqs = tuple(rows.order_by("seq").values_list("seq", flat=True))
-            amend(project_id, "person_erased", by=by, reason=reason, at=at, rows=seqs)
+            record_amendment(project_id, "person_erased", by=by, reason=reason, at=at, rows=seqs)
             JournalRow.objects.filter(project=project_id, run=None, seq__in=seqs).update(
                 payload=None, salt=None
             )
@@ -213,7 +213,7 @@ def erase_person(user: User, *, by: str, reason: str, at: datetime) -> None:
     broadcast.recheck_access(person)
 
 
-def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
+def accept_restored_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
     """Accept that an older copy of the database was restored; return the name of the file put
     aside.
 
@@ -227,7 +227,9 @@ def accept_copy(project_id: UUID, *, by: str, reason: str, at: datetime) -> str:
         raise InvalidRequest("There is no heads file to compare with: nothing to accept.")
     # Put aside, not deleted: it is the only evidence of what the older copy lacks.
     aside, known = heads.put_aside(project_id, at=at)
-    amend(project_id, "restored", by=by, reason=reason, at=at, heads_file=aside, known=known)
+    record_amendment(
+        project_id, "restored", by=by, reason=reason, at=at, heads_file=aside, known=known
+    )
     return aside
 
 
@@ -241,12 +243,12 @@ def check_reason(by: str, reason: str) -> None:
         raise InvalidRequest("Give the person who allows it, and the reason.")
 
 
-def _blank(run: Run) -> None:
+def _erase_words(run: Run) -> None:
     """Remove the words from everything stored about a run; the index follows by itself."""
     rows = JournalRow.objects.filter(run=run, seq__lte=run.meters.event_seq)
     # Costs are not words: the sums of run and project are checked against these rows.
     rows.exclude(type=COST_EVENT).update(payload=None, salt=None)
-    Turn.objects.filter(run=run).update(**WORDLESS)
+    Turn.objects.filter(run=run).update(**BLANK_TURN)
     # Rows whose existence says who did what stay; rows that contain only words are deleted.
     ControllerNote.objects.filter(run=run).update(text="", payload={})
     Intervention.objects.filter(run=run).exclude(message=None).update(message="")
@@ -256,9 +258,12 @@ def _blank(run: Run) -> None:
     run.notices.all().delete()
     LetGo.objects.filter(decision__run=run).delete()
     AllowlistEntry.objects.filter(run=run).delete()
-    _forget_beside(run)
+    _delete_related_texts(run)
     for result in BacktestRun.objects.filter(run=run):
-        result.proposed, result.today = _wordless(result.proposed), _wordless(result.today)
+        result.proposed, result.today = (
+            _without_words(result.proposed),
+            _without_words(result.today),
+        )
         result.save(update_fields=["proposed", "today"])
     for decision in run.decisions.all():
         wordless: dict[str, Any] = {"summary": "", "calls": [], "changed": None}
@@ -273,5 +278,5 @@ def _blank(run: Run) -> None:
         decision.save(update_fields=["evidence", "signal", "verdict"])
 
 
-def _wordless(flag: dict[str, Any] | None) -> dict[str, Any] | None:
+def _without_words(flag: dict[str, Any] | None) -> dict[str, Any] | None:
     return flag and {**flag, "summary": ""}

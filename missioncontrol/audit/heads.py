@@ -27,8 +27,8 @@ from missioncontrol.runs.models import JournalRow
 logger = logging.getLogger(__name__)
 
 # Bytes; longer than any line.
-TAIL = 4096
-SENT_AT_ONCE = 500
+TAIL_BYTES = 4096
+SEND_BATCH = 500
 
 
 def path_of(project_id: UUID) -> Path:
@@ -102,7 +102,7 @@ def put_aside(project_id: UUID, *, at: datetime) -> tuple[str, str]:
     return aside.name, f"{last.get('number')} of {last.get('at')}"
 
 
-def adopt(project_id: UUID, line: str) -> None:
+def append_imported_line(project_id: UUID, line: str) -> None:
     """Append a line that came with an imported project, with its own signature."""
     with _locked(path_of(project_id)) as file:
         os.write(file, f"{line.strip()}\n".encode())
@@ -133,7 +133,7 @@ def send_heads(project_id: UUID) -> None:
     begin = int(mark.read_text()) if mark.is_file() else 0
     with path.open("rb") as file:
         file.seek(begin)
-        lines = [line for _, line in zip(range(SENT_AT_ONCE), file, strict=False)]
+        lines = [line for _, line in zip(range(SEND_BATCH), file, strict=False)]
     if not lines:
         return
     kind = {"Content-Type": "application/jsonl", "User-Agent": "MissionControl"}
@@ -166,7 +166,7 @@ def _locked(path: Path) -> Iterator[int]:
 def _last_line(file: int) -> dict[str, Any] | None:
     """Read the last complete line; remove half a line that a power failure left."""
     size = os.fstat(file).st_size
-    tail = os.pread(file, TAIL, max(0, size - TAIL))
+    tail = os.pread(file, TAIL_BYTES, max(0, size - TAIL_BYTES))
     whole = tail[: tail.rfind(b"\n") + 1]
     if len(whole) < len(tail):
         os.ftruncate(file, size - len(tail) + len(whole))

@@ -28,8 +28,8 @@ from pydantic_core import to_json
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Membership, Project, Role
 from missioncontrol.audit import anchors, heads, signing
-from missioncontrol.audit.checking import in_order
-from missioncontrol.audit.signing import amend
+from missioncontrol.audit.checking import iterate_ordered
+from missioncontrol.audit.signing import record_amendment
 from missioncontrol.costs.models import Spend
 from missioncontrol.costs.spending import ORGANISATION
 from missioncontrol.decisions.models import (
@@ -63,7 +63,7 @@ from missioncontrol.runs.models import (
     Turn,
 )
 
-ROWS_AT_ONCE = 500
+ROW_BATCH = 500
 FORMAT = 1
 # Each kind of line, its table, and how a row leads to its project. Tables come after those they
 # refer to: an import inserts in this order, and foreign keys hold at each step. People, keys and
@@ -96,7 +96,7 @@ TABLES: Mapping[str, tuple[type[Model], str]] = {
 ExportedRow = tuple[str, dict[str, Any]]
 
 # What the columns of a hold were called when they were part of its run.
-HOLD = {
+OLD_HOLD_COLUMNS = {
     "held_since": "since",
     "hold_seq": "from_seq",
     "hold_expires_at": "expires_at",
@@ -106,8 +106,8 @@ HOLD = {
     "hold_stands": "stands",
 }
 # Columns by their former names.
-RENAMED = {"budget_told": "notified_budgets", "kin_forgotten": "lineage_forgotten"}
-HAVE_POLICIES = {"project", "run", "policy_version", "backtest"}
+RENAMED_COLUMNS = {"budget_told": "notified_budgets", "kin_forgotten": "lineage_forgotten"}
+KINDS_WITH_POLICY = {"project", "run", "policy_version", "backtest"}
 METERS = {field.attname for field in RunMeters._meta.concrete_fields if not field.primary_key}
 # Rows made from columns of their runs are inserted this many at once, after the runs.
 KEPT_BACK = 500
@@ -133,11 +133,11 @@ def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
     yield _line({**header, "signature": signing.sign(canonical(header))})
     for head in known:
         yield _line({"kind": "head", "line": head})
-    with _one_moment():
+    with _read_snapshot():
         for kind, (model, lookup) in TABLES.items():
             names = list(columns_of(model))
             found = model._meta.base_manager.filter(**{lookup: project_id})
-            for row in in_order(found, "pk"):
+            for row in iterate_ordered(found, "pk"):
                 count += 1
                 yield _line({"kind": kind, "row": {name: getattr(row, name) for name in names}})
     # The number of rows, so that an interrupted download is not taken for a complete one.
@@ -145,7 +145,7 @@ def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
 
 
 @contextmanager
-def _one_moment() -> Iterator[None]:
+def _read_snapshot() -> Iterator[None]:
     """Read the database as it is now, whatever is written meanwhile, without locking anything."""
     if connection.in_atomic_block:
         yield
@@ -175,14 +175,14 @@ def columns_of(model: type[Model]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportResult:
     """The project, and how many rows of all kinds were imported with it."""
 
     project: Project
     rows: int
 
 
-class Untrusted(InvalidRequest):
+class UntrustedKey(InvalidRequest):
     """Nobody here has said that they trust the key of the export."""
 
     def __init__(self, key: str) -> None:
@@ -192,7 +192,7 @@ class Untrusted(InvalidRequest):
         )
 
 
-def import_project(path: Path, *, owner: User, trust: str = "", at: datetime) -> Imported:
+def import_project(path: Path, *, owner: User, trust: str = "", at: datetime) -> ImportResult:
     """Import a project in one transaction: all of it, with a valid audit log, or nothing.
 
     The exporter's key is trusted for what was imported, and for nothing written here.
@@ -212,7 +212,7 @@ def import_project(path: Path, *, owner: User, trust: str = "", at: datetime) ->
         raise InvalidRequest(f"{path} does not fit this database: {fault}.") from None
 
 
-def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> Imported:
+def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> ImportResult:
     header: dict[str, Any] = next(lines, {})
     if header.get("kind") != "header" or header.get("format") != FORMAT:
         raise InvalidRequest("The file is not an export, or its version is not supported.")
@@ -222,7 +222,7 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
         raise InvalidRequest("The export's first line was changed: its signature is invalid.")
     # Anybody can make an export that is valid under a key of their own.
     if key not in {trust, *signing.trusted_keys()}:
-        raise Untrusted(key)
+        raise UntrustedKey(key)
     project_id = UUID(header["project"])
     # Even a file of heads alone, because it would contradict what is imported.
     if Project.objects.filter(pk=project_id).exists() or heads.path_of(project_id).exists():
@@ -231,13 +231,13 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
     # For this import's verification; they are stored only if it succeeds.
     settings.AUDIT_KEYS = [*known, *header["trusted"]]
     try:
-        counts = _insert(lines, project_id)
+        counts = _insert_rows(lines, project_id)
         # Earlier exports do not state their head.
-        _check_what_came(counts, project_id, head=header.get("head", GENESIS))
+        _check_imported_rows(counts, project_id, head=header.get("head", GENESIS))
         project = Project.objects.get(pk=project_id)
         # The people of the other installation stay there, so somebody here must own it.
         Membership.objects.create(project=project, user=owner, role=Role.OWNER, joined_at=at)
-        amend(
+        record_amendment(
             project_id,
             "imported",
             by=people.name_of(owner),
@@ -252,11 +252,11 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
         heads.path_of(project_id).unlink(missing_ok=True)
         raise
     # Last: a key is trusted permanently only once everything it signed was verified.
-    signing.trust(header["trusted"])
-    return Imported(project=project, rows=counts.total())
+    signing.trust_keys(header["trusted"])
+    return ImportResult(project=project, rows=counts.total())
 
 
-def _check_what_came(counts: Counter[str], project_id: UUID, *, head: str) -> None:
+def _check_imported_rows(counts: Counter[str], project_id: UUID, *, head: str) -> None:
     """Raise unless every row is this project's, fits the others, and none is missing."""
     # Without a project there is no chain to verify, so an empty one would seem to hold.
     if not counts["project"]:
@@ -281,15 +281,15 @@ def _check_log(project_id: UUID) -> None:
         raise InvalidRequest(f"Its audit log is damaged: {found.faults[0].words}")
 
 
-def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
+def _insert_rows(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
     """Insert every row; write the file of heads beside them. Return the number of rows by kind."""
     batch: list[Any] = []
     counts: Counter[str] = Counter()
     kind = ""
-    for now, row in _as_now(_read_rows(lines, project_id)):
+    for now, row in _upgrade_rows(_read_rows(lines, project_id)):
         # Lines of one kind are adjacent, so that a batch belongs to one table.
-        if now != kind or len(batch) == ROWS_AT_ONCE:
-            _flush(batch, kind)
+        if now != kind or len(batch) == ROW_BATCH:
+            _insert_batch(batch, kind)
             batch, kind = [], now
         if kind not in TABLES:
             raise InvalidRequest(f"The export contains lines of an unknown kind: {kind!r}.")
@@ -300,7 +300,7 @@ def _insert(lines: Iterator[Any], project_id: UUID) -> Counter[str]:
             raise InvalidRequest(f"The export was made by newer code: {kind} has {min(unknown)!r}.")
         batch.append(model(**{name: columns[name].to_python(value) for name, value in row.items()}))
         counts[kind] += 1
-    _flush(batch, kind)
+    _insert_batch(batch, kind)
     return counts
 
 
@@ -309,7 +309,7 @@ def _read_rows(lines: Iterator[Any], project_id: UUID) -> Iterator[ExportedRow]:
     count = 0
     for line in lines:
         if line["kind"] == "head":
-            heads.adopt(project_id, line["line"])
+            heads.append_imported_line(project_id, line["line"])
         elif line["kind"] != "end":
             count += 1
             yield line["kind"], line["row"]
@@ -320,12 +320,12 @@ def _read_rows(lines: Iterator[Any], project_id: UUID) -> Iterator[ExportedRow]:
     raise InvalidRequest("The export is incomplete: its last line is missing.")
 
 
-def _flush(batch: list[Any], kind: str) -> None:
+def _insert_batch(batch: list[Any], kind: str) -> None:
     if batch:
         TABLES[kind][0]._meta.base_manager.bulk_create(batch)
 
 
-def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
+def _upgrade_rows(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
     """Yield rows of earlier versions in today's form; today's own are unchanged.
 
     Policies used other words; before that, a run's meters were columns of its row; before that,
@@ -341,14 +341,14 @@ def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
             meters, holds = [], []
         if kind == "run" and "hold_seq" in row:
             began[row["id"]] = row["hold_seq"]
-            hold = {name: row.pop(was) for was, name in HOLD.items()}
+            hold = {name: row.pop(was) for was, name in OLD_HOLD_COLUMNS.items()}
             is_held = row["status"] in ON_HOLD or hold["stands"]
             if is_held and row["status"] not in NEVER_HELD:
                 # The earliest exports do not say since when.
                 hold["since"] = hold["since"] or row["last_turn_at"] or row["started_at"]
                 holds.append(("hold", {**hold, "run_id": row["id"]}))
-        for was in RENAMED.keys() & row.keys():
-            row[RENAMED[was]] = row.pop(was)
+        for was in RENAMED_COLUMNS.keys() & row.keys():
+            row[RENAMED_COLUMNS[was]] = row.pop(was)
         if kind == "run" and "source" not in row:
             # Formerly flags; the earliest exports had none.
             observed, imported = row.pop("observed_only", False), row.pop("imported", False)
@@ -359,13 +359,13 @@ def _as_now(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
             meters.append(("run_meters", {**own, "run_id": row["id"]}))
         if kind == "intervention" and "lifted" in row:
             row["held_from"] = began.get(row["run_id"]) if row.pop("lifted") else None
-        if kind in HAVE_POLICIES:
-            _renew_policies(row)
+        if kind in KINDS_WITH_POLICY:
+            _upgrade_policies(row)
         yield kind, row
     yield from (*meters, *holds)
 
 
-def _renew_policies(row: dict[str, Any]) -> None:
+def _upgrade_policies(row: dict[str, Any]) -> None:
     for name in {"policy", "today"} & row.keys():
         was, row[name] = row[name], upgrade_policy(row[name])
         if row.get("text") and row[name] != was:

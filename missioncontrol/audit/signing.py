@@ -60,7 +60,7 @@ def trusted_keys() -> tuple[str, ...]:
     return tuple(dict.fromkeys((public_key(), *former, *settings.AUDIT_KEYS)))
 
 
-def trust(keys: Iterable[str]) -> None:
+def trust_keys(keys: Iterable[str]) -> None:
     """Trust public keys from now on: the next processes read them from a file."""
     known = settings.AUDIT_KEYS
     settings.AUDIT_KEYS = list(dict.fromkeys([*known, *keys]))
@@ -87,7 +87,7 @@ def _private_key(secret: str) -> Ed25519PrivateKey:
     return Ed25519PrivateKey.from_private_bytes(seed)
 
 
-def amend(
+def record_amendment(
     project_id: UUID,
     change: str,
     *,
@@ -112,7 +112,7 @@ def amend(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rotated:
+class RotationResult:
     """The result of a rotation."""
 
     projects: int
@@ -121,7 +121,7 @@ class Rotated:
     """Addresses of channels and devices, and second factors, that neither secret can decrypt."""
 
 
-def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
+def rotate_secret(*, former: str, by: str, reason: str, at: datetime) -> RotationResult:
     """Retire a former secret: reseal what it sealed, and record the change in the audit log.
 
     The settings already have the new one, and know the former.
@@ -136,7 +136,7 @@ def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
         for project_id in projects:
             # Signed with the former secret, and names its successor: whoever trusts the one may
             # trust the other.
-            amend(
+            record_amendment(
                 project_id,
                 "rotated",
                 by=by,
@@ -145,7 +145,7 @@ def rotate(*, former: str, by: str, reason: str, at: datetime) -> Rotated:
                 secret=former,
                 successor=public_key(),
             )
-    return Rotated(
+    return RotationResult(
         projects=len(projects),
         resealed=resealed + factors_sealed,
         unreadable=unreadable + factors_unreadable,

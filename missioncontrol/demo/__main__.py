@@ -21,7 +21,7 @@ def main() -> None:
     config = Config.of_environment()
     with contextlib.ExitStack() as stack:
         # In parallel: a month takes a while to judge, and somebody is already watching the scenes.
-        threading.Thread(target=_remember, args=(config,), daemon=True).start()
+        threading.Thread(target=_record_past, args=(config,), daemon=True).start()
         if config.model_url:
             model = ChatModel(url=config.model_url, name=config.model_name, key=config.model_key)
         else:
@@ -32,7 +32,7 @@ def main() -> None:
             threading.Event().wait()
 
 
-def _remember(config: Config) -> None:
+def _record_past(config: Config) -> None:
     """Give one project a past month, which cannot be reported through the API."""
     # Only for that: the agents themselves use nothing of the server.
     django.setup()

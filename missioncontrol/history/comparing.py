@@ -2,7 +2,7 @@
 
 Two turns are the same step if `guard` reads the same request in them: the tool and its
 meant arguments, with scratch paths and times masked, or the same words. Bounded: the first
-`MOST_TURNS` of each run, as far as they can be read within `SECONDS`.
+`MAX_TURNS` of each run, as far as they can be read within `READ_SECONDS`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from missioncontrol.runs.rows import MAX_TEXT
 from missioncontrol.wire.history import ComparedStep, RunComparison, Stretch
 
 # Squared, this is the size of the aligned table: a million bits.
-MOST_TURNS = 1_000
+MAX_TURNS = 1_000
 # Time to read each run: arguments may be long.
-SECONDS = 2.0
+READ_SECONDS = 2.0
 
 
 class Pair(NamedTuple):
@@ -37,7 +37,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Read:
+class _ReadStep:
     request: str
     step: ComparedStep
 
@@ -83,7 +83,7 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
 
 def compare(run: Run, other: Run) -> RunComparison:
     """Align the turns of two runs."""
-    a, b = _read(run), _read(other)
+    a, b = _read_steps(run), _read_steps(other)
     pairs = align([one.request for one in a], [one.request for one in b])
     stretches = tuple(
         Stretch(
@@ -106,13 +106,13 @@ def compare(run: Run, other: Run) -> RunComparison:
     )
 
 
-def _read(run: Run) -> list[_Read]:
-    until = time.monotonic() + SECONDS
+def _read_steps(run: Run) -> list[_ReadStep]:
+    until = time.monotonic() + READ_SECONDS
     # Texts are cut to their beginning by the database: whole results of a thousand turns would be
     # megabytes that no step shows.
     turns = Turn.objects.filter(run=run).order_by("seq").defer("content", "result", "error")
-    turns = turns.annotate(opening=Left("content", MAX_TEXT), fault=Left("error", 1))[:MOST_TURNS]
-    read: list[_Read] = []
+    turns = turns.annotate(opening=Left("content", MAX_TEXT), fault=Left("error", 1))[:MAX_TURNS]
+    read: list[_ReadStep] = []
     for turn in turns.iterator(chunk_size=50):
         turn.content, turn.result, turn.error = turn.opening, None, turn.fault
         seen = rows.guard_turn(turn)
@@ -125,7 +125,7 @@ def _read(run: Run) -> list[_Read]:
         if turn.seq <= run.meters.erased_seq:  # a turn without its words equals no other
             request = f"turn {run.pk} {turn.seq}"
         # With the role: an agent that repeats a person's words takes another step.
-        read.append(_Read(request=f"{turn.role} {request}", step=step))
+        read.append(_ReadStep(request=f"{turn.role} {request}", step=step))
         # After the turn, not before: even if the first turn's
         # arguments are very long, it is shown.
         if time.monotonic() > until:

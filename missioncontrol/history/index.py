@@ -19,21 +19,21 @@ from django.db import connection
 from django.db.models.expressions import RawSQL
 
 from missioncontrol.decisions.models import Decision, Intervention, Message
-from missioncontrol.history.language import Words
-from missioncontrol.history.words import AGENT, TOOL, cut_middle, tag, words_of
+from missioncontrol.history.language import Phrase
+from missioncontrol.history.words import AGENT_SIGN, TOOL_SIGN, cut_middle, make_tag, split_words
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.sanitizing import texts_in
 
 # A run has fewer turns than 2 ** 32, and there are fewer runs than 2 ** 31.
-BITS = 32
+PART_BITS = 32
 # The document of the run itself; turn `seq` is document `seq + 1`.
-ABOUT_THE_RUN = 0
+RUN_PART = 0
 # How deep arguments are indexed.
-DEEPEST = 20
+MAX_DEPTH = 20
 # PostgreSQL does not distinguish positions beyond this one.
 LAST_POSITION = 16_383
 # ... and stores no more positions of one word.
-MOST_POSITIONS = 255
+MAX_POSITIONS = 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +47,10 @@ class Document:
     @property
     def number(self) -> int:
         """Return the document's number in the table."""
-        return (self.run << BITS) + self.part
+        return (self.run << PART_BITS) + self.part
 
 
-def write(documents: Iterable[Document]) -> None:
+def write_documents(documents: Iterable[Document]) -> None:
     """Write documents; existing ones are replaced."""
     rows: list[tuple[int, str]] = []
     for one in documents:
@@ -60,36 +60,38 @@ def write(documents: Iterable[Document]) -> None:
             # With the positions written out, PostgreSQL parses nothing by its own rules.
             places: dict[str, list[int]] = defaultdict(list)
             for place, word in enumerate(one.words, 1):
-                if len(places[word]) < MOST_POSITIONS:
+                if len(places[word]) < MAX_POSITIONS:
                     places[word].append(min(place, LAST_POSITION))
             stored = " ".join(f"'{word}':{','.join(map(str, at))}" for word, at in places.items())
         rows.append((one.number, stored))
     if rows:
         with connection.cursor() as cursor:
-            cursor.executemany(WRITE[connection.vendor], rows)
+            cursor.executemany(WRITE_SQL[connection.vendor], rows)
 
 
-def runs_holding(term: Words) -> RawSQL:
+def run_ids_containing(term: Phrase) -> RawSQL:
     """Return a subquery for the ids of the runs that contain these words in a row."""
-    return RawSQL(RUNS[connection.vendor], [asked(term)])  # noqa: S611 - words are parameters
+    return RawSQL(RUNS_SQL[connection.vendor], [index_query(term)])  # noqa: S611 - words are parameters
 
 
-def part_holding(run: int, terms: Sequence[Words]) -> int | None:
+def find_part(run: int, terms: Sequence[Phrase]) -> int | None:
     """Return the last part of a run that has all of these words, otherwise one of them."""
     is_sqlite = connection.vendor == "sqlite"
-    parts = [asked(term) if is_sqlite else f"({asked(term)})" for term in terms]
+    parts = [index_query(term) if is_sqlite else f"({index_query(term)})" for term in terms]
     # The words may be in turns far apart: then a part that has any of them is shown.
     signs = (" AND ", " OR ") if is_sqlite else (" & ", " | ")
     for sign in signs[: len(terms)]:  # for one term both ask the same
         question = sign.join(parts)
         with connection.cursor() as cursor:
-            cursor.execute(PART[connection.vendor], [question, run << BITS, (run + 1) << BITS])
+            cursor.execute(
+                PART_SQL[connection.vendor], [question, run << PART_BITS, (run + 1) << PART_BITS]
+            )
             if found := cursor.fetchone():
-                return int(found[0]) & ((1 << BITS) - 1)
+                return int(found[0]) & ((1 << PART_BITS) - 1)
     return None
 
 
-def asked(term: Words) -> str:
+def index_query(term: Phrase) -> str:
     """Return words as a query of this database's index."""
     if connection.vendor == "sqlite":
         return f'"{" ".join(term.words)}"{" *" if term.begins else ""}'
@@ -99,18 +101,18 @@ def asked(term: Words) -> str:
 
 
 # Both tables use one number for each document, so that a run is a range of numbers.
-WRITE = {
+WRITE_SQL = {
     "sqlite": "INSERT OR REPLACE INTO history_words (rowid, words) VALUES (%s, %s)",
     "postgresql": "INSERT INTO history_words (id, words) VALUES (%s, %s::tsvector) "
     "ON CONFLICT (id) DO UPDATE SET words = excluded.words",
 }
-RUNS = {
+RUNS_SQL = {
     "sqlite": "SELECT run_id FROM history_indexedrun WHERE id IN "
     "(SELECT rowid >> 32 FROM history_words WHERE history_words MATCH %s)",
     "postgresql": "SELECT run_id FROM history_indexedrun WHERE id IN "
     "(SELECT id >> 32 FROM history_words WHERE words @@ %s::tsquery)",
 }
-PART = {
+PART_SQL = {
     "sqlite": "SELECT rowid FROM history_words WHERE history_words MATCH %s "
     "AND rowid >= %s AND rowid < %s ORDER BY rowid DESC LIMIT 1",
     "postgresql": "SELECT id FROM history_words WHERE words @@ %s::tsquery "
@@ -160,7 +162,7 @@ Field = tuple[str, str]
 def turn_texts(turn: Turn) -> Iterator[Field]:
     """Yield the texts of a turn, in the order in which a match is shown."""
     yield "tool", turn.tool or ""
-    yield "args", "\n".join(texts_in(turn.args, max_depth=DEEPEST))
+    yield "args", "\n".join(texts_in(turn.args, max_depth=MAX_DEPTH))
     yield "content", turn.content or ""
     yield "error", turn.error or ""
     yield "result", turn.result or ""
@@ -169,10 +171,10 @@ def turn_texts(turn: Turn) -> Iterator[Field]:
 
 def run_texts(run: Run) -> Iterator[Field]:
     """Yield a run's own texts: what it is, and why it was held or ended."""
-    return _about(run, texts_beside([run])[run.id])
+    return _run_fields(run, related_texts([run])[run.id])
 
 
-def texts_beside(runs: Collection[Run]) -> dict[UUID, list[Field]]:
+def related_texts(runs: Collection[Run]) -> dict[UUID, list[Field]]:
     """Return what was said about runs in their cards, messages and interventions."""
     found: dict[UUID, list[Field]] = defaultdict(list)
     # One query for each table for all runs: indexing takes 32 of them at a time.
@@ -190,7 +192,7 @@ def texts_beside(runs: Collection[Run]) -> dict[UUID, list[Field]]:
     return found
 
 
-def _about(run: Run, beside: Iterable[Field]) -> Iterator[Field]:
+def _run_fields(run: Run, beside: Iterable[Field]) -> Iterator[Field]:
     # In the order in which a match is shown: what the run is comes before its reasons.
     yield "name", run.name
     yield "goal", run.goal
@@ -201,16 +203,19 @@ def _about(run: Run, beside: Iterable[Field]) -> Iterator[Field]:
 
 def turn_words(turn: Turn) -> list[str]:
     """Return the words of a turn, and its tags."""
-    tags = [tag(TOOL, turn.tool or ""), tag(AGENT, turn.agent)]
-    return [*_words(turn_texts(turn)), *filter(None, tags)]
+    tags = [make_tag(TOOL_SIGN, turn.tool or ""), make_tag(AGENT_SIGN, turn.agent)]
+    return [*_field_words(turn_texts(turn)), *filter(None, tags)]
 
 
 def run_words(run: Run, beside: Iterable[Field]) -> list[str]:
     """Return a run's own words, those said about it (`beside`), and its tags."""
-    return [*_words(_about(run, beside)), *filter(None, [tag(AGENT, run.agent)])]
+    return [
+        *_field_words(_run_fields(run, beside)),
+        *filter(None, [make_tag(AGENT_SIGN, run.agent)]),
+    ]
 
 
-def _words(texts: Iterator[Field]) -> Iterator[str]:
+def _field_words(texts: Iterator[Field]) -> Iterator[str]:
     for _, text in texts:
         if text:
-            yield from words_of(cut_middle(text))
+            yield from split_words(cut_middle(text))

@@ -14,27 +14,27 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, get_args
 
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.history.words import words_of
+from missioncontrol.history.words import split_words
 from missioncontrol.wire.runs import RunStatus
 
-LONGEST_LINE = 1000
-MOST_TERMS = 24
+MAX_LINE_LENGTH = 1000
+MAX_TERMS = 24
 STATUSES: tuple[str, ...] = get_args(RunStatus)
 MODES = ("warn", "flag", "pause", "auto")
 FACTS = ("flagged", "fixed", "unpriced", "imported")
-AGO = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+AGO_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DAYS_BACK = {"today": 0, "yesterday": 1}
 HIGHEST = Decimal(10) ** 12
 
 # A quote that is not closed yet ends with the line: people search while they type.
-_PIECE = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S*))', re.IGNORECASE)
+_TOKEN = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S*))', re.IGNORECASE)
 # A limited number of digits: a number beyond the column's range would fail in the database.
 _RANGE = re.compile(r"(>=|<=|>|<|=)?(\d{1,15}(?:\.\d{1,6})?)(?:\.\.(\d{1,15}(?:\.\d{1,6})?))?")
 _AGO = re.compile(r"(\d{1,4})([mhdw])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Phrase:
     """Words in a row; the last may be the beginning of a word."""
 
     words: tuple[str, ...]
@@ -68,62 +68,62 @@ class Query:
     terms: tuple[Term, ...] = ()
 
     @property
-    def texts(self) -> tuple[Words, ...]:
+    def texts(self) -> tuple[Phrase, ...]:
         """Return the words that a run must hold."""
         return tuple(term.value for term in self.terms if term.key == "text" and not term.negated)
 
 
-def read_query(line: str, *, at: datetime, zone: tzinfo = UTC) -> Query:
+def parse_query(line: str, *, at: datetime, zone: tzinfo = UTC) -> Query:
     """Parse a line of search; days begin in `zone`.
 
     Raises:
         InvalidRequest: it is too long, or a token's value is invalid.
     """
-    if len(line) > LONGEST_LINE:
-        raise InvalidRequest(f"q: at most {LONGEST_LINE} characters.", field="q")
+    if len(line) > MAX_LINE_LENGTH:
+        raise InvalidRequest(f"q: at most {MAX_LINE_LENGTH} characters.", field="q")
     terms: list[Term] = []
     # PostgreSQL refuses a NUL in a query.
-    for found in _PIECE.finditer(line.replace("\0", "")):
+    for found in _TOKEN.finditer(line.replace("\0", "")):
         minus, named, quoted, bare = found.groups()
         value, key = quoted if quoted is not None else bare, (named or "").lower()
-        if key not in READERS:
+        if key not in PARSERS:
             # An address or a time has a colon too: a text that is no token is searched for.
             text = f"{key}:{value}" if key else value
-            if words := tuple(words_of(text)):
+            if words := tuple(split_words(text)):
                 # One letter begins nearly every word, so it must match a whole word.
                 begins = quoted is None and len(words[-1]) > 1
-                phrase = Words(words=words, begins=begins, typed=text)
+                phrase = Phrase(words=words, begins=begins, typed=text)
                 terms.append(Term(key="text", value=phrase, negated=bool(minus)))
         elif value:  # `status:` is still being typed
-            read = READERS[key](value, at, zone)
+            read = PARSERS[key](value, at, zone)
             terms.append(Term(key=key, value=read, negated=bool(minus)))
     # Each is a condition of its own in the database.
-    if len(terms) > MOST_TERMS:
-        raise InvalidRequest(f"q: at most {MOST_TERMS} words and tokens.", field="q")
+    if len(terms) > MAX_TERMS:
+        raise InvalidRequest(f"q: at most {MAX_TERMS} words and tokens.", field="q")
     return Query(terms=tuple(terms))
 
 
-def _name(value: str, at: datetime, zone: tzinfo) -> str:
+def _parse_name(value: str, at: datetime, zone: tzinfo) -> str:
     return value
 
 
-def _one_of(key: str, known: tuple[str, ...]) -> Callable[[str, datetime, tzinfo], Any]:
+def _choice_parser(key: str, known: tuple[str, ...]) -> Callable[[str, datetime, tzinfo], Any]:
     def read(value: str, at: datetime, zone: tzinfo) -> tuple[str, ...]:
         named = tuple(word for word in value.lower().split(",") if word)
         if not named or not set(named) <= set(known):
-            raise _refused(key, " ".join(known), value)
+            raise _invalid_value(key, " ".join(known), value)
         return named
 
     return read
 
 
-def _bounds(key: str, example: str) -> Callable[[str, datetime, tzinfo], Bounds]:
+def _bounds_parser(key: str, example: str) -> Callable[[str, datetime, tzinfo], Bounds]:
     def read(value: str, at: datetime, zone: tzinfo) -> Bounds:
         # Characters that a phone's keyboard or a pasted text may add.
         found = _RANGE.fullmatch(value.replace("$", "").replace("≥", ">=").replace("≤", "<="))
         # `>1..5` contradicts itself.
         if found is None or (found[1] and found[3]):
-            raise _refused(key, example, value)
+            raise _invalid_value(key, example, value)
         sign, number = found[1] or "=", Decimal(found[2])
         if found[3] is not None:
             return Bounds(least=number, most=Decimal(found[3]))
@@ -136,11 +136,11 @@ def _bounds(key: str, example: str) -> Callable[[str, datetime, tzinfo], Bounds]
     return read
 
 
-def _moment(key: str) -> Callable[[str, datetime, tzinfo], datetime]:
+def _moment_parser(key: str) -> Callable[[str, datetime, tzinfo], datetime]:
     def read(value: str, at: datetime, zone: tzinfo) -> datetime:
         try:
             if found := _AGO.fullmatch(value.lower()):
-                return at - timedelta(**{AGO[found[2]]: int(found[1])})
+                return at - timedelta(**{AGO_UNITS[found[2]]: int(found[1])})
             if value.lower() in DAYS_BACK:
                 midnight = at.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
                 # Subtract days in local time, before UTC: a day may have 23 hours.
@@ -148,29 +148,29 @@ def _moment(key: str) -> Callable[[str, datetime, tzinfo], datetime]:
             moment = datetime.fromisoformat(value)
             return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
         except (ValueError, OverflowError, InvalidOperation):
-            raise _refused(key, "2026-11-01, 24h, 7d, today or yesterday", value) from None
+            raise _invalid_value(key, "2026-11-01, 24h, 7d, today or yesterday", value) from None
 
     return read
 
 
-def _refused(key: str, expected: str, value: str) -> InvalidRequest:
+def _invalid_value(key: str, expected: str, value: str) -> InvalidRequest:
     return InvalidRequest(f"{key}: expected {expected}, got {value[:60]!r}.", field="q")
 
 
 # Token -> the parser of its value. `frontend/src/views/history/searchTokens.ts` has the same list.
-READERS: dict[str, Callable[[str, datetime, tzinfo], Any]] = {
-    "agent": _name,
-    "tool": _name,
-    "model": _name,
-    "by": _name,
-    "project": _name,
-    "kind": _name,
-    "status": _one_of("status", STATUSES),
-    "mode": _one_of("mode", MODES),
-    "is": _one_of("is", FACTS),
-    "ended": _one_of("ended", ("yes", "no")),
-    "cost": _bounds("cost", "a sum such as >1, <0.50 or 1..5"),
-    "turns": _bounds("turns", "a number such as >100 or 10..50"),
-    "since": _moment("since"),
-    "until": _moment("until"),
+PARSERS: dict[str, Callable[[str, datetime, tzinfo], Any]] = {
+    "agent": _parse_name,
+    "tool": _parse_name,
+    "model": _parse_name,
+    "by": _parse_name,
+    "project": _parse_name,
+    "kind": _parse_name,
+    "status": _choice_parser("status", STATUSES),
+    "mode": _choice_parser("mode", MODES),
+    "is": _choice_parser("is", FACTS),
+    "ended": _choice_parser("ended", ("yes", "no")),
+    "cost": _bounds_parser("cost", "a sum such as >1, <0.50 or 1..5"),
+    "turns": _bounds_parser("turns", "a number such as >100 or 10..50"),
+    "since": _moment_parser("since"),
+    "until": _moment_parser("until"),
 }

@@ -23,11 +23,11 @@ from missioncontrol.audit.erasing import ERASED
 from missioncontrol.decisions.models import Decision
 from missioncontrol.decisions.rows import OPEN_STATUSES
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.history.finding import whys_of
 from missioncontrol.history.models import Share
+from missioncontrol.history.search import reasons_of
 from missioncontrol.notify.texts import language_of, texts_in
-from missioncontrol.reports.account_parts import Asked
-from missioncontrol.reports.accounting import account
+from missioncontrol.reports.account_parts import AccountQuery
+from missioncontrol.reports.accounting import build_account
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import tape_of
@@ -36,15 +36,15 @@ from missioncontrol.wire.costs import CostAccount
 from missioncontrol.wire.history import ShareRow
 from missioncontrol.wire.rows import row_of
 
-LIFE_DAYS = 7
+DEFAULT_DAYS = 7
 # Anyone with the link can open it: one without an end would be forgotten and stay open.
-LONGEST_DAYS = 90
+MAX_DAYS = 90
 # Open links of one project.
-MOST_OPEN = 200
+MAX_OPEN = 200
 # Turns that fit into a drawing; if there are fewer, the rest stays empty.
-FEWEST_TURNS = 22
+MIN_SLOTS = 22
 SMALL_USD = 10
-MAY_SHARE = (Role.OWNER, Role.OPERATOR)
+SHARING_ROLES = (Role.OWNER, Role.OPERATOR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class NewShare:
     decision: UUID | None = None
     week: date | None = None
     project: UUID | None = None
-    days: int = LIFE_DAYS
+    days: int = DEFAULT_DAYS
     """1 to 90."""
     language: str = "en"
 
@@ -102,7 +102,7 @@ class SharedContent:
     @property
     def slots(self) -> int:
         """Return the number of places for bars: turns may be added, days may not."""
-        return len(self.bars) if self.has_days else max(len(self.bars), FEWEST_TURNS)
+        return len(self.bars) if self.has_days else max(len(self.bars), MIN_SLOTS)
 
     @property
     def description(self) -> str:
@@ -111,7 +111,9 @@ class SharedContent:
         return ". ".join(part for part in (self.above, self.text.rstrip("."), figures) if part)
 
 
-def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> MintedSecret[Share]:
+def create_share(
+    project_id: UUID, asked: NewShare, *, by: User, at: datetime
+) -> MintedSecret[Share]:
     """Make a link to one thing of a project.
 
     Raises:
@@ -122,8 +124,8 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
     run, decision, days = asked.run, asked.decision, asked.days
     if sum(thing is not None for thing in (run, decision, asked.week)) != 1:
         raise InvalidRequest("Give one of `run`, `decision` and `week`.", field="run")
-    if not 1 <= days <= LONGEST_DAYS:
-        raise InvalidRequest(f"days: expected 1 to {LONGEST_DAYS}.", field="days")
+    if not 1 <= days <= MAX_DAYS:
+        raise InvalidRequest(f"days: expected 1 to {MAX_DAYS}.", field="days")
     if run and not Run.objects.filter(pk=run, project=project_id).exists():
         raise NotFound("The run")
     if decision and not Decision.objects.filter(pk=decision, run__project=project_id).exists():
@@ -132,8 +134,8 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
     token = new_token("")
     # Under the project's lock: two requests at once must not both take the last free place.
     with journal.lock_project(project_id):
-        if shares(projects=[project_id], at=at).count() >= MOST_OPEN:
-            raise InvalidRequest(f"At most {MOST_OPEN} open links; revoke some first.", field="run")
+        if open_shares(projects=[project_id], at=at).count() >= MAX_OPEN:
+            raise InvalidRequest(f"At most {MAX_OPEN} open links; revoke some first.", field="run")
         row = Share.objects.create(
             project_id=project_id,
             run_id=run,
@@ -146,12 +148,12 @@ def share(project_id: UUID, asked: NewShare, *, by: User, at: datetime) -> Minte
             created_at=at,
             expires_at=at + timedelta(days=days),
         )
-        what = f"shared {_named(row)} by a link for {days} days"
+        what = f"shared {_describe(row)} by a link for {days} days"
         journal.record_access(project_id, what, by=people.name_of(by), at=at)
     return MintedSecret(row=row, secret=token.text)
 
 
-def revoke(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime) -> None:
+def revoke_share(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime) -> None:
     """Revoke a link at once.
 
     Raises:
@@ -161,27 +163,27 @@ def revoke(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime
     # One conditional UPDATE: of two requests that revoke it, one gets the error.
     if row is None or not _live(Share.objects.filter(pk=row.pk), at).update(revoked_at=at):
         raise NotFound("The link")
-    what = f"revoked the link to {_named(row)}"
+    what = f"revoked the link to {_describe(row)}"
     journal.record_access(row.project_id, what, by=people.name_of(by), at=at)
 
 
-def revoke_all_of(maker: int, *, project: UUID, by: User, at: datetime) -> None:
+def revoke_shares_of(maker: int, *, project: UUID, by: User, at: datetime) -> None:
     """Revoke all links of a person who may no longer share anything in a project, for good."""
     # One by one, not in one UPDATE: each is an event of its own on the project's chain.
     for row in list(_live(Share.objects.filter(project=project, made_by=maker), at)):
-        revoke(row.pk, projects=[project], by=by, at=at)
+        revoke_share(row.pk, projects=[project], by=by, at=at)
 
 
-def shares(*, projects: Collection[UUID], at: datetime) -> QuerySet[Share]:
+def open_shares(*, projects: Collection[UUID], at: datetime) -> QuerySet[Share]:
     """Return the links that show something now, newest first."""
     found = Share.objects.filter(project__in=projects)
     found = found.select_related("made_by", "run", "decision__run")
-    return _shown(found, at).order_by("-id")
+    return _visible(found, at).order_by("-id")
 
 
-def find(secret: str, *, at: datetime) -> Share | None:
+def find_share(secret: str, *, at: datetime) -> Share | None:
     """Return the link with this secret, if it shows something."""
-    found = _shown(Share.objects.filter(digest=digest(secret)), at)
+    found = _visible(Share.objects.filter(digest=digest(secret)), at)
     return found.select_related(
         "project", "run__meters", "decision__run__meters", "made_by"
     ).first()
@@ -195,41 +197,43 @@ def share_row(row: Share) -> ShareRow:
     return row_of(ShareRow, row, kind=kind, name=run.name if run else "", made_by=made_by)
 
 
-def tell(row: Share, *, at: datetime) -> SharedContent:
+def shared_content(row: Share, *, at: datetime) -> SharedContent:
     """Return what a link shows now."""
     t = SHARED_TEXTS[row.language]
     if row.run is not None:
-        return _of_run(row.run, t, row.language)
+        return _run_content(row.run, t, row.language)
     if row.decision is not None:
-        return _of_card(row.decision, t, row.language)
-    asked = Asked(kind="week", day=row.week)
-    return _of_costs(row.project, account([row.project_id], asked, at=at), t, row.language)
+        return _card_content(row.decision, t, row.language)
+    asked = AccountQuery(kind="week", day=row.week)
+    return _costs_content(
+        row.project, build_account([row.project_id], asked, at=at), t, row.language
+    )
 
 
 def _live(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
     return found.filter(revoked_at=None, expires_at__gt=at)
 
 
-def _shown(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
+def _visible(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
     """Keep links whose maker may act, of live projects, to runs that still have their words."""
     # Checked at each visit: a maker who lost the role or second factor shares nothing any more.
     may = credentials.open_memberships().filter(
-        user=OuterRef("made_by"), project=OuterRef("project"), role__in=MAY_SHARE
+        user=OuterRef("made_by"), project=OuterRef("project"), role__in=SHARING_ROLES
     )
     found = _live(found, at).filter(Exists(may), made_by__is_active=True, project__archived_at=None)
     # No link shows a run whose words were erased, not even its figures.
     return found.exclude(Q(run__name=ERASED) | Q(decision__run__name=ERASED))
 
 
-def _named(row: Share) -> str:
+def _describe(row: Share) -> str:
     """Describe what is shared as the log does, by id, because names do not last."""
     if row.run_id:
         return f"the run {row.run_id}"
     return f"the card {row.decision_id}" if row.decision_id else f"the costs of {row.week}"
 
 
-def _of_run(run: Run, t: SharedTexts, language: str) -> SharedContent:
-    found = whys_of([run]).get(run.id)
+def _run_content(run: Run, t: SharedTexts, language: str) -> SharedContent:
+    found = reasons_of([run]).get(run.id)
     why = found.summary if found else ""
     parts = [run.agent, t.imported if run.imported else t.status[run.status]]
     return SharedContent(
@@ -239,18 +243,18 @@ def _of_run(run: Run, t: SharedTexts, language: str) -> SharedContent:
         figures=(
             (t.turns, str(run.meters.last_seq + 1)),
             (t.calls, str(run.meters.tool_calls)),
-            (t.cost, _cost(run, t, language)),
+            (t.cost, _cost_text(run, t, language)),
         ),
-        bars=_tape(run),
+        bars=_tape_bars(run),
         of_bars=t.tape,
     )
 
 
-def _of_card(card: Decision, t: SharedTexts, language: str) -> SharedContent:
+def _card_content(card: Decision, t: SharedTexts, language: str) -> SharedContent:
     run, evidence = card.run, card.evidence
     summary = evidence.get("summary") or ""
     # Only figures and the guard's own sentence: turns may name people, paths and secrets.
-    figures = [(t.turns, str(run.meters.last_seq + 1)), (t.cost, _cost(run, t, language))]
+    figures = [(t.turns, str(run.meters.last_seq + 1)), (t.cost, _cost_text(run, t, language))]
     if evidence.get("cost_usd") is not None:
         money = texts_in(language).figures.money
         figures.append((t.in_loops, money(Decimal(str(evidence["cost_usd"])))))
@@ -259,12 +263,14 @@ def _of_card(card: Decision, t: SharedTexts, language: str) -> SharedContent:
         title=texts_in(language).sentence(summary) if summary else run.name,
         text="",
         figures=tuple(figures),
-        bars=_tape(run),
+        bars=_tape_bars(run),
         of_bars=t.tape,
     )
 
 
-def _of_costs(project: Project, costs: CostAccount, t: SharedTexts, language: str) -> SharedContent:
+def _costs_content(
+    project: Project, costs: CostAccount, t: SharedTexts, language: str
+) -> SharedContent:
     figures = texts_in(language).figures
     # Only the week: the account's trend begins before it.
     days = [day for day in costs.days if costs.first_day <= day.day <= costs.last_day]
@@ -296,14 +302,14 @@ def _of_costs(project: Project, costs: CostAccount, t: SharedTexts, language: st
     )
 
 
-def _tape(run: Run) -> tuple[Bar, ...]:
+def _tape_bars(run: Run) -> tuple[Bar, ...]:
     return tuple(
         Bar(height=score, kind="alarm" if score >= 1 else "new" if changed else "same")
         for score, changed in tape_of(run.meters.tape)
     )
 
 
-def _cost(run: Run, t: SharedTexts, language: str) -> str:
+def _cost_text(run: Run, t: SharedTexts, language: str) -> str:
     spent = run.meters.cost_usd + run.meters.judge_cost_usd
     # $0.00 would claim that it cost nothing, but calls had no price or no usage was reported.
     if not spent and run.meters.unpriced_calls:

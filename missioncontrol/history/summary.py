@@ -34,7 +34,7 @@ from guard.reading.normalize import COMMANDS, command_in
 from guard.reading.outcome import outcome_of
 from guard.turn import ActionClass, Role
 from guard.turn import Turn as GuardTurn
-from missioncontrol.history.finding import NO_CARD, whys_of
+from missioncontrol.history.search import NO_CARD, reasons_of
 from missioncontrol.runs.lifecycle import ON_HOLD
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import round_dollars
@@ -55,18 +55,18 @@ from missioncontrol.wire.rows import row_of
 DETAIL_TURNS = 3_000
 # A person's first words are looked for within this many first turns.
 ASKED_WITHIN = 200
-LONGEST_SAID = 400
-LONGEST_ARG = 2_000
+MAX_QUOTE = 400
+MAX_ARGUMENT = 2_000
 # Characters of a result's beginning and end that are read.
-END = 800
+RESULT_END = 800
 HOUR = timedelta(hours=1)
 TEN_MINUTES = timedelta(minutes=10)
-TELLING = (ActionClass.FILE_EDIT, ActionClass.TEST_RUN, ActionClass.SHELL_EXEC)
+DETAILED_ACTIONS = (ActionClass.FILE_EDIT, ActionClass.TEST_RUN, ActionClass.SHELL_EXEC)
 # Excludes calls that a person's answer replaced, or that are held: they did nothing.
 RAN = Q(tool__isnull=False, phase="done", skipped=False)
-MOST_FILES = 12
-MOST_COMMITS = 5
-LONGEST_COMMIT = 120
+MAX_FILES = 12
+MAX_COMMITS = 5
+MAX_COMMIT_TEXT = 120
 # `git -C app commit -m …` also commits; `git commit-tree` and a message about it do not.
 _COMMITS = re.compile(r"(?:^|[;&|(\n])[ \t]*git (?:-\S+ [^-\s]\S* |-\S+ )*commit(?:\s|$)")
 _COMMITTED = re.compile(r"^\[[^\]\n]{0,200}\b([0-9a-f]{7,40})\] ([^\n]*)", re.MULTILINE)
@@ -77,15 +77,15 @@ _MESSAGE = re.compile(r"\s-\w*m\s*(?:\"([^\"\n]+)|'([^'\n]+))")
 def summarize(run: Run) -> RunSummary:
     """Summarise what a run was asked, what it did in total and lately, and why it is as it is."""
     spoken = Turn.objects.filter(run=run, role=Role.USER).exclude(content=None)
-    spoken = spoken.annotate(opening=Left("content", LONGEST_SAID + 1)).only("seq")
+    spoken = spoken.annotate(opening=Left("content", MAX_QUOTE + 1)).only("seq")
     # Only among the first and the last turns: a run may have a million.
     first = spoken.filter(seq__lt=ASKED_WITHIN).order_by("seq").first()
     last = spoken.filter(seq__gt=run.meters.last_seq - DETAIL_TURNS).order_by("-seq").first()
     asked = _quote(first) if first else None
     if run.goal:
         # The goal wins; it links to a turn only if it was said there.
-        is_said = asked is not None and asked.text == _cut(run.goal)
-        asked = SaidRow(text=_cut(run.goal), seq=first.seq if first and is_said else None)
+        is_said = asked is not None and asked.text == _shorten(run.goal)
+        asked = SaidRow(text=_shorten(run.goal), seq=first.seq if first and is_said else None)
     # The same words twice would read as if nothing had been said since.
     is_new = last is not None and (asked is None or last.seq != asked.seq)
     # Before its last turn, not before now: a run that ended yesterday had a last hour too. By the
@@ -98,10 +98,10 @@ def summarize(run: Run) -> RunSummary:
         run=run.id,
         asked=asked,
         last_asked=_quote(last) if last and is_new else None,
-        whole=_work(run, 0),
-        last_hour=_work(run, hour_seq) if hour_seq else None,
-        last_ten_minutes=_work(run, minutes_seq) if minutes_seq and not hour_seq else None,
-        why=whys_of([run]).get(run.id, NO_CARD),
+        whole=_work_since(run, 0),
+        last_hour=_work_since(run, hour_seq) if hour_seq else None,
+        last_ten_minutes=_work_since(run, minutes_seq) if minutes_seq and not hour_seq else None,
+        why=reasons_of([run]).get(run.id, NO_CARD),
         paused=_pause_of(run),
     )
 
@@ -123,15 +123,15 @@ def _pause_of(run: Run) -> PauseRow | None:
 
 
 def _quote(turn: Any) -> SaidRow:
-    return SaidRow(text=_cut(turn.opening), seq=turn.seq)
+    return SaidRow(text=_shorten(turn.opening), seq=turn.seq)
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= LONGEST_SAID else f"{text[:LONGEST_SAID]}…"
+    return text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]}…"
 
 
-def _work(run: Run, from_seq: int) -> Work | None:
+def _work_since(run: Run, from_seq: int) -> Work | None:
     turns = Turn.objects.filter(run=run, seq__gte=from_seq)
     groups = list(
         # Counted by the database: it returns a few rows, whatever the run's length.
@@ -176,15 +176,15 @@ def _read_details(turns: QuerySet[Turn]) -> Details:
     ends: dict[str, Case] = {}
     for name in ("result", "error"):
         # Both ends of long texts: a failure is reported at the start or in the last lines.
-        cut = Concat(Left(name, END), Value("\n"), Right(name, END))
-        is_long = GreaterThan(Length(name), 2 * END)
+        cut = Concat(Left(name, RESULT_END), Value("\n"), Right(name, RESULT_END))
+        is_long = GreaterThan(Length(name), 2 * RESULT_END)
         ends[f"{name}_ends"] = Case(
             When(is_long, then=cut), default=F(name), output_field=TextField()
         )
     telling = (
-        turns.filter(RAN, action_class__in=TELLING)
+        turns.filter(RAN, action_class__in=DETAILED_ACTIONS)
         .order_by("seq")
-        .annotate(path=_first_named(PATH_ARGUMENTS), command=_first_named(COMMANDS), **ends)
+        .annotate(path=_first_argument(PATH_ARGUMENTS), command=_first_argument(COMMANDS), **ends)
         .values("seq", "tool", "action_class", "files", "path", "command", *ends)
     )
     return details_of(
@@ -202,10 +202,10 @@ def _read_details(turns: QuerySet[Turn]) -> Details:
     )
 
 
-def _first_named(names: Sequence[str]) -> Left:
+def _first_argument(names: Sequence[str]) -> Left:
     """Select a text argument of a call in the database: arguments may be long."""
     texts = (NullIf(JsonMember("args", name=name), Value("")) for name in names)
-    return Left(Coalesce(*texts), LONGEST_ARG)
+    return Left(Coalesce(*texts), MAX_ARGUMENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,12 +247,12 @@ def details_of(turns: Iterable[GuardTurn]) -> Details:
                 files[path] = FileChange(path=path, times=times, last_seq=_seq(turn))
         # No `elif`: one command may run the tests and commit.
         if _COMMITS.search(command_in(turn.args)) and not _has_failed(turn):
-            commits.append(_commit(turn))
+            commits.append(_commit_of(turn))
     return Details(
-        files=tuple(reversed(files.values()))[:MOST_FILES],
+        files=tuple(reversed(files.values()))[:MAX_FILES],
         file_count=len(files),
         tests=tests,
-        commits=tuple(reversed(commits))[:MOST_COMMITS],
+        commits=tuple(reversed(commits))[:MAX_COMMITS],
         commit_count=len(commits),
     )
 
@@ -262,14 +262,14 @@ def _has_failed(turn: GuardTurn) -> bool:
     return outcome is not None and outcome.failed
 
 
-def _commit(turn: GuardTurn) -> CommitRow:
+def _commit_of(turn: GuardTurn) -> CommitRow:
     """Return a commit as git reported it, otherwise as its command describes it."""
     if answered := _COMMITTED.search(turn.result or ""):
-        return CommitRow(seq=_seq(turn), text=answered[2][:LONGEST_COMMIT], hash=answered[1][:7])
+        return CommitRow(seq=_seq(turn), text=answered[2][:MAX_COMMIT_TEXT], hash=answered[1][:7])
     asked = _MESSAGE.search(command_in(turn.args))
     # One group for each kind of quotes.
     text = (asked[1] or asked[2]) if asked else ""
-    return CommitRow(seq=_seq(turn), text=text[:LONGEST_COMMIT], hash="")
+    return CommitRow(seq=_seq(turn), text=text[:MAX_COMMIT_TEXT], hash="")
 
 
 def _seq(turn: GuardTurn) -> int:

@@ -20,12 +20,12 @@ from django.db.models import F, Q, QuerySet
 
 from missioncontrol.clock import now
 from missioncontrol.history.index import (
-    ABOUT_THE_RUN,
+    RUN_PART,
     Document,
+    related_texts,
     run_words,
-    texts_beside,
     turn_words,
-    write,
+    write_documents,
 )
 from missioncontrol.history.models import IndexedRun
 from missioncontrol.ids import earlier_id
@@ -33,9 +33,9 @@ from missioncontrol.runs.models import JournalRow, Run, Turn
 from missioncontrol.runs.selectors import unjudged_runs
 from missioncontrol.runs.statements import update_columns
 
-RUNS_AT_ONCE = 32
+RUN_BATCH = 32
 # In one transaction: nobody waits long for SQLite's lock.
-OBSERVATIONS_AT_ONCE = 100
+OBSERVATION_BATCH = 100
 # No other column of a run holds words: its tape, its policy and the rest are not read.
 RUN_COLUMNS = ("name", "goal", "agent", "reason", "meters__last_obs", "meters__event_seq")
 TURN_COLUMNS = ("run", "seq", "tool", "agent", "args", "content", "error", "result", "files")
@@ -51,7 +51,7 @@ class Slice:
     event_seq: int
 
 
-class News:
+class ChangedRuns:
     """Where a process that indexes every second looks: at runs with new rows in the journal.
 
     Comparing the watermark of every run would cost more each day. It is done at the start and
@@ -86,13 +86,13 @@ class News:
             self._looked_through_at = at
 
 
-def index_slice(*, at: datetime, news: News | None = None) -> bool:
+def index_slice(*, at: datetime, news: ChangedRuns | None = None) -> bool:
     """Index some of the runs that are behind, longest waiting first; tell whether more are left."""
-    found = _behind() if news is None else news.among(_behind(), at=at)
+    found = _runs_behind() if news is None else news.among(_runs_behind(), at=at)
     # One more than is taken, to tell whether there are more.
-    behind = list(found.select_related("meters").only(*RUN_COLUMNS)[: RUNS_AT_ONCE + 1])
-    slices = _cut(behind[:RUNS_AT_ONCE])
-    _write(slices, at=at)
+    behind = list(found.select_related("meters").only(*RUN_COLUMNS)[: RUN_BATCH + 1])
+    slices = _next_slices(behind[:RUN_BATCH])
+    _store_slices(slices, at=at)
     is_cut = any(
         one.event_seq != run.meters.event_seq for one, run in zip(slices, behind, strict=False)
     )
@@ -102,19 +102,19 @@ def index_slice(*, at: datetime, news: News | None = None) -> bool:
     return is_more
 
 
-def lag() -> int:
+def count_unindexed_runs() -> int:
     """Return the number of runs with something that is not indexed yet."""
-    return _behind().count()
+    return _runs_behind().count()
 
 
-def _behind() -> QuerySet[Run]:
+def _runs_behind() -> QuerySet[Run]:
     never = Q(indexed__isnull=True)
     found = Run.objects.filter(never | Q(indexed__event_seq__lt=F("meters__event_seq")))
     # By when each was last visited: a run that never stops must not keep the others waiting.
     return found.order_by(F("indexed__at").asc(nulls_first=True), "-id")
 
 
-def _cut(runs: Sequence[Run]) -> list[Slice]:
+def _next_slices(runs: Sequence[Run]) -> list[Slice]:
     """Return the new words of the first runs; `runs` must have been read before their turns."""
     wanted = IndexedRun.objects.filter(run__in=runs)
     marks = {mark.run_id: mark for mark in wanted}
@@ -122,7 +122,7 @@ def _cut(runs: Sequence[Run]) -> list[Slice]:
     if new:  # another process may create the same ones
         IndexedRun.objects.bulk_create(new, ignore_conflicts=True)
         marks = {mark.run_id: mark for mark in wanted.all()}
-    ends, left = {}, OBSERVATIONS_AT_ONCE
+    ends, left = {}, OBSERVATION_BATCH
     for run in runs:
         if left <= 0:
             break
@@ -140,13 +140,13 @@ def _cut(runs: Sequence[Run]) -> list[Slice]:
     turns: dict[UUID, list[Turn]] = defaultdict(list)
     for turn in (turn for some in found for turn in some.only(*TURN_COLUMNS)):
         turns[turn.run_id].append(turn)
-    beside = texts_beside(taken)
+    beside = related_texts(taken)
     slices = []
     for run in taken:
         mark, obs = marks[run.id], ends[run.id]
         words = run_words(run, beside[run.id])
         # Written again each time: a card or a message may have come without a turn.
-        documents = [Document(run=mark.id, part=ABOUT_THE_RUN, words=words)]
+        documents = [Document(run=mark.id, part=RUN_PART, words=words)]
         documents += [
             Document(run=mark.id, part=turn.seq + 1, words=turn_words(turn))
             for turn in turns[run.id]
@@ -157,7 +157,7 @@ def _cut(runs: Sequence[Run]) -> list[Slice]:
     return slices
 
 
-def _write(slices: Sequence[Slice], *, at: datetime) -> None:
+def _store_slices(slices: Sequence[Slice], *, at: datetime) -> None:
     read = {one.mark.id: one for one in slices}
     # If there is nothing to write, begin no transaction: on SQLite each takes the write lock.
     if not read:
@@ -170,7 +170,7 @@ def _write(slices: Sequence[Slice], *, at: datetime) -> None:
         for mark in unmoved:
             mark.obs, mark.event_seq, mark.at = read[mark.id].obs, read[mark.id].event_seq, at
         update_columns(IndexedRun, ("obs", "event_seq", "at"), unmoved)
-        write(document for mark in unmoved for document in read[mark.id].documents)
+        write_documents(document for mark in unmoved for document in read[mark.id].documents)
 
 
 # Of every second, at most: the worker is there to detect.
@@ -178,7 +178,7 @@ BUSY_S = 0.25
 
 
 # Each worker process remembers how far it has looked.
-_news = News()
+_news = ChangedRuns()
 
 
 # Not `acks_late`: a lost task is made up for by the next one, a second later.

@@ -12,21 +12,21 @@ import unicodedata
 from collections.abc import Iterator
 
 # Only the beginning of longer words counts: they are hashes and blobs.
-LONGEST_WORD = 64
+MAX_WORD_LENGTH = 64
 # Characters of one field that are indexed: its beginning, and its end for the last fifth.
-LONGEST_TEXT = 30_000
+MAX_INDEXED_TEXT = 30_000
 # The first character of a tag; no word contains it.
-TOOL, AGENT = "\u00a7", "\u00b6"
+TOOL_SIGN, AGENT_SIGN = "\u00a7", "\u00b6"
 
-_PLAIN = re.compile(r"[a-z0-9]+")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 # Kana, CJK and Hangul are written without spaces: each character is a word of its own.
-_ANY = re.compile(
+_WORD = re.compile(
     "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]|[^\\W_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
 )
-_UNFIT = re.compile(r"[\W_]+")
+_NOT_WORD = re.compile(r"[\W_]+")
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     r"""Return the words of a text, in order.
 
     >>> words_of("Naïve app/auth.py")
@@ -36,36 +36,36 @@ def words_of(text: str) -> list[str]:
     """
     # Code and logs are nearly always ASCII: one regular expression, no characters to decompose.
     if text.isascii():
-        return [word[:LONGEST_WORD] for word in _PLAIN.findall(text.lower())]
-    return [word for word, _, _ in placed_words(text)]
+        return [word[:MAX_WORD_LENGTH] for word in _ASCII_WORD.findall(text.lower())]
+    return [word for word, _, _ in located_words(text)]
 
 
-def placed_words(text: str) -> Iterator[tuple[str, int, int]]:
+def located_words(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each word of a text with its start and end in the text."""
-    for found in _ANY.finditer(text):
+    for found in _WORD.finditer(text):
         word = found.group()
         if word.isascii():
-            yield word.lower()[:LONGEST_WORD], found.start(), found.end()
+            yield word.lower()[:MAX_WORD_LENGTH], found.start(), found.end()
             continue
         # Some capitals show only once a character is decomposed, such as the mathematical S.
         apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", word).casefold())
-        plain = _UNFIT.sub("", "".join(c for c in apart if not unicodedata.combining(c)))
+        plain = _NOT_WORD.sub("", "".join(c for c in apart if not unicodedata.combining(c)))
         # A decomposed character may contain ones that are words by themselves.
-        for part in _ANY.findall(plain[:LONGEST_WORD]):
+        for part in _WORD.findall(plain[:MAX_WORD_LENGTH]):
             yield part, found.start(), found.end()
 
 
-def tag(sign: str, name: str) -> str:
+def make_tag(sign: str, name: str) -> str:
     """Return the one word that stands for a tool's or an agent's whole name."""
     # Joined to one word: with several, only the first would have the sign.
-    plain = "".join(words_of(name))
-    return sign + plain[: LONGEST_WORD - 1] if plain else ""
+    plain = "".join(split_words(name))
+    return sign + plain[: MAX_WORD_LENGTH - 1] if plain else ""
 
 
 def cut_middle(text: str) -> str:
     """Return the parts of a long text that are indexed."""
-    if len(text) <= LONGEST_TEXT:
+    if len(text) <= MAX_INDEXED_TEXT:
         return text
     # An error is at the end of an output, so the end is kept too.
-    tail = LONGEST_TEXT // 5
-    return f"{text[: LONGEST_TEXT - tail]} {text[-tail:]}"
+    tail = MAX_INDEXED_TEXT // 5
+    return f"{text[: MAX_INDEXED_TEXT - tail]} {text[-tail:]}"

@@ -38,9 +38,9 @@ from missioncontrol.runs import journal
 from missioncontrol.wire.rows import Moment
 
 # Each live key or token is one more that can leak; few programs need this many.
-MOST_LIVE = 50
-OVERLAP = timedelta(hours=24)
-LONGEST_OVERLAP = timedelta(days=30)
+MAX_LIVE = 50
+DEFAULT_OVERLAP = timedelta(hours=24)
+MAX_OVERLAP = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ def make_agent_key(
     agent = clean_name(asked.agent, field="agent") if reach == Reach.AGENT else ""
     check_in_future(asked.expires_at, at=at)
     project = Project.objects.get(pk=project_id)
-    _check_room(project, at=at)
+    _check_key_limit(project, at=at)
     made = services.mint_agent_key(
         project=project,
         name=name,
@@ -101,7 +101,7 @@ def make_agent_key(
     # A reach beyond its own runs is recorded.
     whose = {Reach.AGENT: f", for the runs of “{agent}”", Reach.PROJECT: ", for the whole project"}
     only = ", which only reports" if asked.reports_only else ""
-    what = f"made the agent key {_named(made.row)}{whose.get(reach, '')}{only}"
+    what = f"made the agent key {_quoted_name(made.row)}{whose.get(reach, '')}{only}"
     journal.record_access(project_id, what, by=by, at=at)
     return made
 
@@ -120,16 +120,16 @@ def rotate_agent_key(
         InvalidRequest: the key is no longer valid, or the overlap is too long.
         ProjectArchived: its project is archived, so that nothing in it may change.
     """
-    if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
-        hours = LONGEST_OVERLAP // timedelta(hours=1)
+    if not timedelta(0) <= overlap <= MAX_OVERLAP:
+        hours = MAX_OVERLAP // timedelta(hours=1)
         raise InvalidRequest(f"overlap_hours: expected 0 to {hours}.", field="overlap_hours")
-    old = _held_key(key_id, projects)
+    old = _lock_key(key_id, projects)
     # Unlike revoking: a new key would be a way into an archived project.
     if old.project.archived_at is not None:
         raise ProjectArchived
     if not live_keys(at=at).filter(pk=old.pk).exists():
         raise InvalidRequest("This key has expired or was revoked; make a new one.")
-    _check_room(old.project, at=at)
+    _check_key_limit(old.project, at=at)
     # Keys that replace each other share a line, which is the id of the first of them.
     line = old.line or old.id
     made = services.mint_agent_key(
@@ -147,7 +147,9 @@ def rotate_agent_key(
     until = min(old.expires_at or at + overlap, at + overlap)
     AgentKey.objects.filter(pk=old.pk).update(line=line, expires_at=until)
     when = f"ends at {until:%Y-%m-%d %H:%M} UTC" if overlap else "ended at once"
-    what = f"rotated the agent key {_named(old)} to {_named(made.row)}; the old one {when}"
+    what = (
+        f"rotated the agent key {_quoted_name(old)} to {_quoted_name(made.row)}; the old one {when}"
+    )
     journal.record_access(old.project_id, what, by=by, at=at)
     return made
 
@@ -160,14 +162,18 @@ def revoke_agent_key(key_id: UUID, *, projects: Container[UUID], by: str, at: da
         NotFound: none of these projects has the key.
     """
     # In an archived project too: access can be closed at any time.
-    key = _held_key(key_id, projects)
+    key = _lock_key(key_id, projects)
     if services.revoke(key, at=at):
-        journal.record_access(key.project_id, f"revoked the agent key {_named(key)}", by=by, at=at)
+        journal.record_access(
+            key.project_id, f"revoked the agent key {_quoted_name(key)}", by=by, at=at
+        )
     return key
 
 
 @transaction.atomic
-def exchange_code(code: str, *, name: str, machine: str, at: datetime) -> MintedSecret[AgentKey]:
+def exchange_setup_code(
+    code: str, *, name: str, machine: str, at: datetime
+) -> MintedSecret[AgentKey]:
     """Exchange a set-up code for an agent key, made in the name of the person who offered it.
 
     Raises:
@@ -195,8 +201,8 @@ def make_token(
     name = clean_name(asked.name)
     check_in_future(asked.expires_at, at=at)
     # Expired ones count too: they stay in the person's list until they are revoked.
-    if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MOST_LIVE:
-        raise InvalidRequest(f"At most {MOST_LIVE} active tokens; revoke one first.")
+    if PersonalToken.objects.filter(user=user, revoked_at=None).count() >= MAX_LIVE:
+        raise InvalidRequest(f"At most {MAX_LIVE} active tokens; revoke one first.")
     made = services.mint_personal_token(
         user=user,
         name=name,
@@ -205,7 +211,7 @@ def make_token(
         expires_at=asked.expires_at,
         at=at,
     )
-    record_of_person(user, f"made the personal token {_named(made.row)}", by=by, at=at)
+    record_for_person(user, f"made the personal token {_quoted_name(made.row)}", by=by, at=at)
     return made
 
 
@@ -218,35 +224,35 @@ def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
     """
     token = ensure_found(PersonalToken.objects.filter(pk=token_id, user=user).first(), "The token")
     if services.revoke(token, at=at):
-        record_of_person(user, f"revoked the personal token {_named(token)}", by=by, at=at)
+        record_for_person(user, f"revoked the personal token {_quoted_name(token)}", by=by, at=at)
         broadcast.recheck_access(user.pk)
 
 
-def record_entry(
+def record_sign_in(
     browser: Browser, *, at: datetime, way: str = "a link", is_paired: bool = False
 ) -> None:
     """Record that somebody signed in with a browser, and how."""
     what = f"paired “{browser.name}”" if is_paired else f"signed in “{browser.name}” by {way}"
-    record_of_person(browser.user, what, at=at)
+    record_for_person(browser.user, what, at=at)
 
 
 @transaction.atomic
-def record_of_person(user: User, what: str, *, at: datetime, by: str = "") -> None:
+def record_for_person(user: User, what: str, *, at: datetime, by: str = "") -> None:
     """Record what somebody did for themselves on the chain of every project they belong to."""
     for project_id in _projects_of(user):
         journal.record_access(project_id, what, by=by or people.name_of(user), at=at)
 
 
-def record_push(browser: Browser, *, on: bool, at: datetime) -> None:
+def record_push_change(browser: Browser, *, on: bool, at: datetime) -> None:
     """Record that cards are pushed to a browser, or no longer are."""
     what = "had pushes sent to" if on else "ended the pushes to"
-    record_of_person(browser.user, f"{what} “{browser.name}”", at=at)
+    record_for_person(browser.user, f"{what} “{browser.name}”", at=at)
 
 
-def record_phones(user: User, *, on: bool, by: str, at: datetime) -> None:
+def record_phone_access(user: User, *, on: bool, by: str, at: datetime) -> None:
     """Record that this machine was opened to its local network, or closed."""
     what = "opened HTTPS to the local network" if on else "closed HTTPS to the local network"
-    record_of_person(user, what, by=by, at=at)
+    record_for_person(user, what, by=by, at=at)
 
 
 @transaction.atomic
@@ -258,7 +264,7 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
     """
     device = Device.objects.filter(browser=browser).first()
     # Compared before and after, because the request may ask for what is already set.
-    before = _chosen(browser, device)
+    before = _device_settings(browser, device)
     name = changes.get("name", browser.name).strip()
     if not name:
         raise InvalidRequest("name: must not be empty.", field="name")
@@ -267,7 +273,7 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
         devices.change_device(device, {**changes, "name": browser.name})
     elif changes.keys() - {"name"}:
         raise InvalidRequest("This browser receives no pushes.")
-    after = _chosen(browser, device)
+    after = _device_settings(browser, device)
     # Recorded only if something changed.
     moved = [name for name in after if after[name] != before[name]]
     for project_id in _projects_of(browser.user) if moved else ():
@@ -275,7 +281,7 @@ def change_device(browser: Browser, changes: dict[str, Any], *, by: str, at: dat
         journal.record_change(project_id, f"the device “{before['name']}”", was, now, by=by, at=at)
 
 
-def _chosen(browser: Browser, device: Device | None) -> dict[str, Any]:
+def _device_settings(browser: Browser, device: Device | None) -> dict[str, Any]:
     """Return a person's choices for a browser, as they are recorded."""
     if device is None:
         return {"name": browser.name}
@@ -292,7 +298,7 @@ def _chosen(browser: Browser, device: Device | None) -> dict[str, Any]:
 
 
 @transaction.atomic
-def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) -> None:
+def sign_out_browser(browser: Browser, *, by: str, at: datetime, is_here: bool = False) -> None:
     """Sign one browser out, close what it shows and void the pairing links it offered.
 
     `is_here`: the browser itself asked, and clears its own screen.
@@ -303,7 +309,7 @@ def sign_out(browser: Browser, *, by: str, at: datetime, is_here: bool = False) 
         # Before its browser is deleted, through which its device is found.
         devices.sign_out_devices(Device.objects.filter(browser=browser), at=at)
     sessions.sign_out_browser(browser.id)
-    record_of_person(browser.user, f"signed out “{browser.name}”", by=by, at=at)
+    record_for_person(browser.user, f"signed out “{browser.name}”", by=by, at=at)
     broadcast.recheck_access(browser.user.pk)
 
 
@@ -317,7 +323,7 @@ def end_other_sessions(*, user: User, current_key: str | None, by: str, at: date
     ended = sessions.end_other_sessions(user, current_key=current_key, at=at)
     # If nobody was signed out, there is nothing to record.
     if ended:
-        record_of_person(user, "signed out everywhere else", by=by, at=at)
+        record_for_person(user, "signed out everywhere else", by=by, at=at)
         broadcast.recheck_access(user.pk)
     return ended
 
@@ -340,11 +346,11 @@ def set_active(user: User, is_active: bool, *, by: str, at: datetime) -> None:
     user.is_active = is_active
     user.save(update_fields=["is_active"])
     what = f"{'activated' if is_active else 'deactivated'} “{people.name_of(user)}”"
-    record_of_person(user, what, by=by, at=at)
+    record_for_person(user, what, by=by, at=at)
     broadcast.recheck_access(user.pk)
 
 
-def _held_key(key_id: UUID, projects: Container[UUID]) -> AgentKey:
+def _lock_key(key_id: UUID, projects: Container[UUID]) -> AgentKey:
     """Return a key of these projects with its row locked, so that only one request rotates it."""
     # `no_key`: rows that refer to it, such as the runs it opened, are written all the time.
     found = AgentKey.objects.select_for_update(no_key=True, of=("self",))
@@ -354,12 +360,12 @@ def _held_key(key_id: UUID, projects: Container[UUID]) -> AgentKey:
     return key
 
 
-def _check_room(project: Project, *, at: datetime) -> None:
-    if live_keys(at=at).filter(project=project).count() >= MOST_LIVE:
-        raise InvalidRequest(f"At most {MOST_LIVE} active keys; revoke one first.")
+def _check_key_limit(project: Project, *, at: datetime) -> None:
+    if live_keys(at=at).filter(project=project).count() >= MAX_LIVE:
+        raise InvalidRequest(f"At most {MAX_LIVE} active keys; revoke one first.")
 
 
-def _named(row: AgentKey | PersonalToken) -> str:
+def _quoted_name(row: AgentKey | PersonalToken) -> str:
     return f"“{row.name}” ({row.prefix}…)"
 
 

@@ -22,19 +22,19 @@ from missioncontrol.accounts.services import MintedSecret
 from missioncontrol.accounts.tokens import digest, new_token
 from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, ensure_found
 from missioncontrol.notify import services as notices
-from missioncontrol.projects.access import record_of_person
+from missioncontrol.projects.access import record_for_person
 from missioncontrol.runs import journal
 
-MOST_INVITATIONS = 50
-LONGEST_NOTE = 100
+MAX_INVITATIONS = 50
+MAX_NOTE_LENGTH = 100
 INVITATION_LIFE = timedelta(days=1)
-LONGEST_INVITATION_LIFE = timedelta(days=30)
+MAX_INVITATION_LIFE = timedelta(days=30)
 # How long an expired invitation is still listed.
-INVITATION_KEPT = timedelta(days=30)
+KEEP_EXPIRED_INVITATIONS = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
+class JoinResult:
     """A person who came by an invitation."""
 
     user: User
@@ -54,19 +54,19 @@ def invite(
     """
     # One line, without what PostgreSQL refuses: it is part of a sentence in the audit log.
     note = " ".join(note.replace("\0", "").split())
-    if len(note) > LONGEST_NOTE:
-        raise InvalidRequest(f"note: expected at most {LONGEST_NOTE} characters.", field="note")
-    if not at < expires_at <= at + LONGEST_INVITATION_LIFE:
-        days = LONGEST_INVITATION_LIFE.days
+    if len(note) > MAX_NOTE_LENGTH:
+        raise InvalidRequest(f"note: expected at most {MAX_NOTE_LENGTH} characters.", field="note")
+    if not at < expires_at <= at + MAX_INVITATION_LIFE:
+        days = MAX_INVITATION_LIFE.days
         raise InvalidRequest(f"expires_at: expected a time within {days} days.", field="expires_at")
     with journal.lock_project(project_id):
         # Under the lock: a person who lost the role while waiting for it invites nobody.
-        _check_owns(project_id, by, "Only an owner invites.")
+        _check_owner(project_id, by, "Only an owner invites.")
         open_now = usable_invitations(at).filter(project_id=project_id).count()
-        if open_now >= MOST_INVITATIONS:
-            raise InvalidRequest(f"At most {MOST_INVITATIONS} open invitations; revoke one first.")
+        if open_now >= MAX_INVITATIONS:
+            raise InvalidRequest(f"At most {MAX_INVITATIONS} open invitations; revoke one first.")
         # Done when others are made, so that no task is needed for it.
-        Invitation.objects.filter(expires_at__lte=at - INVITATION_KEPT).delete()
+        Invitation.objects.filter(expires_at__lte=at - KEEP_EXPIRED_INVITATIONS).delete()
         token = new_token("")
         row = Invitation.objects.create(
             project_id=project_id,
@@ -77,7 +77,7 @@ def invite(
             created_at=at,
             expires_at=expires_at,
         )
-        what = f"invited {_for(row)}as {row.role}"
+        what = f"invited {_invitee(row)}as {row.role}"
         journal.record_access(project_id, what, by=people.name_of(by), at=at)
     return MintedSecret(row=row, secret=token.text)
 
@@ -85,7 +85,7 @@ def invite(
 def usable_invitations(at: datetime) -> QuerySet[Invitation]:
     """Return the invitations that still let somebody in."""
     # An archived project is read-only: nobody is let into it.
-    return _unspent(Invitation.objects.filter(project__archived_at=None), at)
+    return _still_open(Invitation.objects.filter(project__archived_at=None), at)
 
 
 def find_invitation(secret: str, *, at: datetime) -> Invitation | None:
@@ -94,7 +94,7 @@ def find_invitation(secret: str, *, at: datetime) -> Invitation | None:
     return live.filter(digest=digest(secret)).first()
 
 
-def _unspent(found: QuerySet[Invitation], at: datetime) -> QuerySet[Invitation]:
+def _still_open(found: QuerySet[Invitation], at: datetime) -> QuerySet[Invitation]:
     return found.filter(used_at=None, revoked_at=None, expires_at__gt=at)
 
 
@@ -107,13 +107,13 @@ def revoke_invitation(invitation_id: UUID, *, project_id: UUID, by: str, at: dat
     """
     found = Invitation.objects.filter(pk=invitation_id, project_id=project_id)
     invitation = ensure_found(found.first(), "The invitation")
-    if _unspent(found, at).update(revoked_at=at):
-        what = f"revoked the invitation {_for(invitation)}as {invitation.role}"
+    if _still_open(found, at).update(revoked_at=at):
+        what = f"revoked the invitation {_invitee(invitation)}as {invitation.role}"
         journal.record_access(project_id, what, by=by, at=at)
 
 
 @transaction.atomic
-def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
+def join_project(secret: str, *, user: User | None, name: str, at: datetime) -> JoinResult:
     """Let in the person who brings an invitation; without `user`, make an account under `name`.
 
     Raises:
@@ -123,16 +123,16 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
     # Read without a lock, to know whose project to lock; the update below decides.
     offered = find_invitation(secret, at=at)
     if offered is None:
-        raise invitation_over()
+        raise invalid_invitation_error()
     with journal.lock_project(offered.project_id) as project:
         # Inside the transaction: no account stays behind if the person does not join.
         joining = user or people.create_person(name)
         if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
             raise Forbidden("You are a member of this project already.")
         # Conditional: if two people use one link at once, only one comes in.
-        mine = _unspent(Invitation.objects.filter(pk=offered.pk), at)
+        mine = _still_open(Invitation.objects.filter(pk=offered.pk), at)
         if not mine.update(used_at=at, used_by=joining):
-            raise invitation_over()
+            raise invalid_invitation_error()
         membership = Membership.objects.create(
             project=project, user=joining, role=offered.role, joined_at=at
         )
@@ -142,10 +142,10 @@ def join(secret: str, *, user: User | None, name: str, at: datetime) -> Joined:
         inviter = people.name_of(offered.invited_by) if offered.invited_by else "?"
         what = f"joined as {membership.role}, invited by “{inviter}”"
         journal.record_access(offered.project_id, what, by=people.name_of(joining), at=at)
-    return Joined(user=joining, is_new=user is None)
+    return JoinResult(user=joining, is_new=user is None)
 
 
-def invitation_over() -> Forbidden:
+def invalid_invitation_error() -> Forbidden:
     """Return the error for an invitation that no longer lets anybody in."""
     # The same error for all of them: guessing does not reveal what was once valid.
     return Forbidden("This invitation was used, was revoked, or is over. Ask for another.")
@@ -162,28 +162,28 @@ def change_role(
         LastOwner: nobody else owns the project.
     """
     with journal.lock_project(project_id):
-        _check_owns(project_id, by, "Only an owner changes roles.")
-        member = _member(project_id, user_id)
+        _check_owner(project_id, by, "Only an owner changes roles.")
+        member = _get_member(project_id, user_id)
         before = member.role
         # If nothing changes, nothing is recorded and no session gets a new key.
         if before == role:
             return member
-        _keep_an_owner(member)
+        _check_not_last_owner(member)
         member.role = role
         member.save(update_fields=["role"])
         name = people.name_of(member.user)
         what = f"changed “{name}” from {before} to {role}"
         journal.record_access(project_id, what, by=people.name_of(by), at=at)
         if before == Role.OWNER:
-            _void_offers(member, at=at)
+            _void_invitations(member, at=at)
         # Cards ask for a tap, which a viewer cannot give.
         if role == Role.VIEWER:
             notices.withdraw_from_person(member.user_id, project_id, at=at)
-        _look_again(member, at=at)
+        _recheck_access(member, at=at)
     return member
 
 
-def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
+def remove_member(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
     """Remove a person from a project: what they look at closes, and they get no more pushes.
 
     Raises:
@@ -194,19 +194,19 @@ def remove(project_id: UUID, user_id: int, *, by: User, at: datetime) -> None:
     with journal.lock_project(project_id) as project:
         leaves = user_id == by.pk
         if not leaves:
-            _check_owns(project_id, by, "Only an owner removes others.")
-        member = _member(project_id, user_id)
-        _keep_an_owner(member)
+            _check_owner(project_id, by, "Only an owner removes others.")
+        member = _get_member(project_id, user_id)
+        _check_not_last_owner(member)
         whom = f"“{people.name_of(member.user)}”, {member.role}"
         what = f"left as {member.role}" if leaves else f"removed {whom}"
         journal.record_access(project_id, what, by=people.name_of(by), at=at)
-        _drop(member, at=at)
+        _delete_membership(member, at=at)
         if not leaves:
             # Otherwise joining rules would let them in again at their next sign-in.
             project.kept_out.add(user_id)
 
 
-def let_go(project_id: UUID, user_id: int, *, at: datetime) -> None:
+def remove_erased_person(project_id: UUID, user_id: int, *, at: datetime) -> None:
     """Remove a person whose account is being erased; the caller holds the project's row lock.
 
     Raises:
@@ -214,14 +214,14 @@ def let_go(project_id: UUID, user_id: int, *, at: datetime) -> None:
     """
     member = Membership.objects.filter(project_id=project_id, user_id=user_id).first()
     if member is not None:
-        _keep_an_owner(member)
-        _drop(member, at=at)
+        _check_not_last_owner(member)
+        _delete_membership(member, at=at)
 
 
-def _drop(member: Membership, *, at: datetime) -> None:
-    _void_offers(member, at=at)
+def _delete_membership(member: Membership, *, at: datetime) -> None:
+    _void_invitations(member, at=at)
     notices.withdraw_from_person(member.user_id, member.project_id, at=at)
-    _look_again(member, at=at)
+    _recheck_access(member, at=at)
     member.delete()
 
 
@@ -236,22 +236,22 @@ def rename_person(user: User, name: str, *, at: datetime) -> None:
     with transaction.atomic():
         people.rename_person(user, name)
         what = f"is called “{people.name_of(user)}” from now on"
-        record_of_person(user, what, by=before, at=at)
+        record_for_person(user, what, by=before, at=at)
 
 
-def _member(project_id: UUID, user_id: int) -> Membership:
+def _get_member(project_id: UUID, user_id: int) -> Membership:
     found = Membership.objects.filter(project_id=project_id, user_id=user_id)
     return ensure_found(found.select_related("user").first(), "The member")
 
 
-def _keep_an_owner(member: Membership) -> None:
+def _check_not_last_owner(member: Membership) -> None:
     """Refuse to remove the last owner; the caller holds the project's row lock."""
     others = _owners(member.project_id).exclude(pk=member.pk)
     if member.role == Role.OWNER and not others.exists():
         raise LastOwner
 
 
-def _check_owns(project_id: UUID, user: User, otherwise: str) -> None:
+def _check_owner(project_id: UUID, user: User, otherwise: str) -> None:
     """Refuse a person who is not an owner (any more); the caller holds the project's row lock."""
     if not _owners(project_id).filter(user=user).exists():
         raise Forbidden(otherwise)
@@ -261,21 +261,21 @@ def _owners(project_id: UUID) -> QuerySet[Membership]:
     return Membership.objects.filter(project_id=project_id, role=Role.OWNER)
 
 
-def _void_offers(member: Membership, *, at: datetime) -> None:
+def _void_invitations(member: Membership, *, at: datetime) -> None:
     """Void the ways in that a former owner offered.
 
     A set-up code stores only a name, which may have changed: all open ones are deleted; they
     live for ten minutes anyway.
     """
     mine = Invitation.objects.filter(project_id=member.project_id, invited_by=member.user_id)
-    _unspent(mine, at).update(revoked_at=at)
+    _still_open(mine, at).update(revoked_at=at)
     SetupCode.objects.filter(project_id=member.project_id, used_at=None).delete()
 
 
-def _look_again(member: Membership, *, at: datetime) -> None:
+def _recheck_access(member: Membership, *, at: datetime) -> None:
     sessions.rotate_keys_soon(member.user, at=at)
     broadcast.recheck_access(member.user_id)
 
 
-def _for(invitation: Invitation) -> str:
+def _invitee(invitation: Invitation) -> str:
     return f"“{invitation.note}” " if invitation.note else "somebody "

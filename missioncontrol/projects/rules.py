@@ -25,9 +25,9 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.lifecycle import ON_HOLD
 from missioncontrol.runs.models import Run
 
-MODES = {"npm-minded": Mode.AUTO, "ping-pong": Mode.PAUSE, "healthy": Mode.PAUSE}
-KEY_NAME = "demo agents"
-MOST_PROJECTS = 100
+DEMO_MODES = {"npm-minded": Mode.AUTO, "ping-pong": Mode.PAUSE, "healthy": Mode.PAUSE}
+DEMO_KEY_NAME = "demo agents"
+MAX_PROJECTS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,8 @@ def make_project(*, name: str, owner: User, mode: Mode, at: datetime) -> Project
         InvalidRequest: its name is invalid, or the person owns too many projects.
     """
     name = clean_name(name)
-    if Membership.objects.filter(user=owner, role=Role.OWNER).count() >= MOST_PROJECTS:
-        raise InvalidRequest(f"At most {MOST_PROJECTS} projects per person.")
+    if Membership.objects.filter(user=owner, role=Role.OWNER).count() >= MAX_PROJECTS:
+        raise InvalidRequest(f"At most {MAX_PROJECTS} projects per person.")
     project = services.create_project(name=name, owner=owner, mode=mode, at=at)
     by = people.name_of(owner)
     what = f"made the project “{name}”"
@@ -118,20 +118,20 @@ def start_demo(owner: User, *, at: datetime) -> None:
     Raises:
         Forbidden: somebody else's demo is running.
     """
-    _check_whose(owner)
+    _check_demo_owner(owner)
     keys: dict[str, str] = {}
     with transaction.atomic():
-        for name, mode in MODES.items():
-            project = _known(owner, name)
+        for name, mode in DEMO_MODES.items():
+            project = _find_demo_project(owner, name)
             if project is None:
                 project = make_project(name=f"demo-{name}", owner=owner, at=at, mode=mode)
             else:
                 by = people.name_of(owner)
                 change_project(project.id, {"archived": False}, by=by, at=at)
             # Agents of an earlier start may still run; they must not continue beside the new ones.
-            _revoke_keys(project, at)
+            _revoke_demo_keys(project, at)
             made = services.mint_agent_key(
-                project=project, name=KEY_NAME, at=at, reach=Reach.PROJECT
+                project=project, name=DEMO_KEY_NAME, at=at, reach=Reach.PROJECT
             )
             keys[name] = made.secret
     # After the commit: the agents use these keys at once.
@@ -145,12 +145,12 @@ def remove_demo(owner: User, *, at: datetime) -> None:
     Raises:
         Forbidden: somebody else started the demo.
     """
-    _check_whose(owner)
+    _check_demo_owner(owner)
     extras.request_demo(settings.DATA_DIR, None)
     by = people.name_of(owner)
-    for name in MODES:
-        if project := _known(owner, name):
-            _revoke_keys(project, at)
+    for name in DEMO_MODES:
+        if project := _find_demo_project(owner, name):
+            _revoke_demo_keys(project, at)
             # First end the runs on hold: a project with waiting agents cannot be archived.
             while run := Run.objects.filter(project=project, status__in=ON_HOLD).first():
                 ends = Tap(
@@ -164,16 +164,18 @@ def remove_demo(owner: User, *, at: datetime) -> None:
             change_project(project.id, {"archived": True}, by=by, at=at)
 
 
-def _check_whose(owner: User) -> None:
+def _check_demo_owner(owner: User) -> None:
     running = extras.requested_demo(settings.DATA_DIR)
     if running and running.owner != owner.get_username():
         raise Forbidden(f"{running.owner} started the demo; only they can change it.")
 
 
-def _known(owner: User, name: str) -> Project | None:
+def _find_demo_project(owner: User, name: str) -> Project | None:
     theirs = Project.objects.filter(membership__user=owner, membership__role=Role.OWNER)
     return theirs.filter(name=f"demo-{name}").order_by("created_at", "id").first()
 
 
-def _revoke_keys(project: Project, at: datetime) -> None:
-    AgentKey.objects.filter(project=project, name=KEY_NAME, revoked_at=None).update(revoked_at=at)
+def _revoke_demo_keys(project: Project, at: datetime) -> None:
+    AgentKey.objects.filter(project=project, name=DEMO_KEY_NAME, revoked_at=None).update(
+        revoked_at=at
+    )

@@ -28,7 +28,7 @@ from missioncontrol.reports.periods import (
     same_time_before,
     today,
 )
-from missioncontrol.reports.savings import Lasted
+from missioncontrol.reports.savings import UnstoppedLoop
 from missioncontrol.runs.models import JournalRow, ModelCall
 from missioncontrol.runs.rows import round_dollars
 from missioncontrol.wire.costs import CostBudget
@@ -40,7 +40,7 @@ NOTHING = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AccountQuery:
     """The account that is asked for; `day` is any day in it, None means today."""
 
     kind: PeriodKind = "day"
@@ -51,7 +51,7 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Part:
+class ProjectPart:
     """One project's part of an account."""
 
     project: Project
@@ -62,12 +62,12 @@ class Part:
     models: dict[str, set[str]]
     loops: list[Loop]
     stops: list[Loop]
-    lasted: list[Lasted]
+    lasted: list[UnstoppedLoop]
     budget: CostBudget | None
     names: dict[str, str]
 
 
-def calls_of(project: Project, asked: Asked) -> QuerySet[ModelCall]:
+def calls_of(project: Project, asked: AccountQuery) -> QuerySet[ModelCall]:
     """Return the model calls that an account is about, of any time."""
     found = ModelCall.objects.filter(project=project)
     # None means any agent; an empty name means calls of agents without a name.
@@ -123,7 +123,7 @@ def _usd_in(extra: dict[str, Any]) -> Decimal:
     return Decimal(str((extra.get("more") or {}).get("usd", "0")))
 
 
-def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
+def gather_part(project: Project, asked: AccountQuery, *, at: datetime) -> ProjectPart:
     """Read everything of one project that an account consists of."""
     zone = zone_of(project.time_zone)
     period = period_of(asked.kind, asked.day or today(zone, at=at), zone)
@@ -131,29 +131,31 @@ def gather(project: Project, asked: Asked, *, at: datetime) -> Part:
     by_then = same_time_before(period, before, at=at)
     calls = calls_of(project, asked)
     key = F(COLUMNS[asked.group_by])
-    groups = grouped(between(calls, period.since, period.until), key)
+    groups = group_calls(calls_between(calls, period.since, period.until), key)
     # Up to the same time of the earlier period: a morning is compared with a morning.
-    earlier = between(calls, before.since, by_then).annotate(key=key).values("key")
+    earlier = calls_between(calls, before.since, by_then).annotate(key=key).values("key")
     earlier = earlier.annotate(cost=Sum("cost_usd")).order_by()
     days = trend_days(period, at=at)
     # One query of loops for both: the period's own, and the two weeks of the trend.
     trend = Period(first=days[0], last=period.last, zone=period.zone)
     since = min(trend.since, period.since)
     models: dict[str, set[str]] = defaultdict(set)
-    unpriced = between(calls, period.since, period.until).filter(cost_usd__isnull=True)
+    unpriced = calls_between(calls, period.since, period.until).filter(cost_usd__isnull=True)
     unpriced = unpriced.exclude(model="").annotate(key=key)
     for name, model in unpriced.values_list("key", "model").distinct().order_by():
         models[str(name)].add(model)
-    part = Part(
+    part = ProjectPart(
         project=project,
         period=period,
         before=before,
         groups=groups,
         earlier={str(one["key"]): round_dollars(one["cost"]) for one in cast(Any, earlier)},
         models=models,
-        loops=chosen(loops.loops(project.id, since=since, until=period.until), asked),
-        stops=chosen(loops.stopped(project.id, since=period.since, until=period.until), asked),
-        lasted=loops.lasted(project.id, at=min(at, period.until)),
+        loops=matching_loops(loops.find_loops(project.id, since=since, until=period.until), asked),
+        stops=matching_loops(
+            loops.stopped_loops(project.id, since=period.since, until=period.until), asked
+        ),
+        lasted=loops.unstopped_loops(project.id, at=min(at, period.until)),
         budget=None,
         names=group_names(project, asked.group_by, list(groups)),
     )
@@ -171,7 +173,7 @@ def trend_days(period: Period, *, at: datetime) -> list[date]:
     return days_until(min(period.last, today(period.zone, at=at)), count=TREND_DAYS)
 
 
-def chosen(found: Iterable[Loop], asked: Asked) -> list[Loop]:
+def matching_loops(found: Iterable[Loop], asked: AccountQuery) -> list[Loop]:
     """Keep the loops that an account is about, if it is about one agent or model."""
     return [
         loop
@@ -180,12 +182,14 @@ def chosen(found: Iterable[Loop], asked: Asked) -> list[Loop]:
     ]
 
 
-def between(calls: QuerySet[ModelCall], since: datetime, until: datetime) -> QuerySet[ModelCall]:
+def calls_between(
+    calls: QuerySet[ModelCall], since: datetime, until: datetime
+) -> QuerySet[ModelCall]:
     """Keep the calls that were counted from `since` on, before `until`."""
     return calls.filter(at__gte=since, at__lt=until)
 
 
-def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
+def group_calls(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
     """Add calls up by a column, the judge's separately; `runs` are the ids of the runs."""
     unpriced = Count("id", filter=Q(cost_usd__isnull=True))
     sums = calls.annotate(key=key).values("key").annotate(unpriced=unpriced, **SUMS)
@@ -202,7 +206,7 @@ def grouped(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]:
 
 def minute_sums(calls: QuerySet[ModelCall], period: Period) -> list[tuple[datetime, Decimal]]:
     """Return what calls cost in each minute of a period that has any."""
-    found = between(calls, period.since, period.until).filter(cost_usd__isnull=False)
+    found = calls_between(calls, period.since, period.until).filter(cost_usd__isnull=False)
     minutes = found.annotate(minute=TruncMinute("at", tzinfo=UTC)).values("minute")
     sums = minutes.annotate(cost=Sum("cost_usd")).order_by("minute")
     return [(one["minute"], round_dollars(one["cost"])) for one in cast(Any, sums)]
@@ -215,6 +219,6 @@ def day_sums(
     whole = Period(first=days[0], last=days[-1], zone=period.zone)
     # In the project's time zone, and in the database: the rows are far too many to read.
     day = TruncDate("at", tzinfo=period.zone)
-    found = between(calls, whole.since, whole.until).annotate(day=day)
+    found = calls_between(calls, whole.since, whole.until).annotate(day=day)
     sums = found.values("day", "agent").annotate(cost=Sum("cost_usd")).order_by()
     return [(one["day"], one["agent"], round_dollars(one["cost"])) for one in cast(Any, sums)]

@@ -22,16 +22,16 @@ from missioncontrol.reports import loops, savings
 from missioncontrol.reports.account_parts import (
     NOTHING,
     TREND_DAYS,
-    Asked,
+    AccountQuery,
     Group,
-    Part,
-    between,
+    ProjectPart,
     budget_of,
+    calls_between,
     calls_of,
-    chosen,
     day_sums,
-    gather,
-    grouped,
+    gather_part,
+    group_calls,
+    matching_loops,
     minute_sums,
     trend_days,
 )
@@ -51,19 +51,19 @@ from missioncontrol.wire.costs import (
 )
 from missioncontrol.wire.rows import row_of
 
-POINTS: dict[PeriodKind, timedelta] = {
+POINT_EVERY: dict[PeriodKind, timedelta] = {
     "day": timedelta(minutes=15),
     "week": timedelta(hours=2),
     "month": timedelta(hours=8),
 }
 # With a group per run, a month could have thousands of lines.
-MOST_GROUPS = 200
+MAX_GROUPS = 200
 
 
-def account(projects: Collection[UUID], asked: Asked, *, at: datetime) -> CostAccount:
+def build_account(projects: Collection[UUID], asked: AccountQuery, *, at: datetime) -> CostAccount:
     """Return the account of these projects, each in its own days, added up."""
     listed = list(Project.objects.filter(pk__in=projects).order_by("id"))
-    parts = [gather(project, asked, at=at) for project in listed]
+    parts = [gather_part(project, asked, at=at) for project in listed]
     # Days are named by the oldest project's calendar; those of others may be a day off.
     first = parts[0]
     # For projects in several time zones, the clock of one must not be shown as that of all.
@@ -98,12 +98,12 @@ def account(projects: Collection[UUID], asked: Asked, *, at: datetime) -> CostAc
         before_by_then_usd=earlier,
         before_day=first.before.first.isoformat(),
         budget=budget,
-        saved=savings.estimate(stops, lasted),
+        saved=savings.estimate_savings(stops, lasted),
         points=tuple(_points(parts, asked, earlier, at=at)),
         days=tuple(_days(parts, asked, at=at)),
         group_by=asked.group_by,
-        groups=groups[:MOST_GROUPS],
-        groups_left_out=max(0, len(groups) - MOST_GROUPS),
+        groups=groups[:MAX_GROUPS],
+        groups_left_out=max(0, len(groups) - MAX_GROUPS),
     )
 
 
@@ -111,7 +111,7 @@ def _minute(period: Period, at: datetime) -> int:
     return max(0, min((at - period.since) // MINUTE, period.minutes))
 
 
-def _loops(parts: Iterable[Part]) -> Iterator[tuple[Part, Loop]]:
+def _loops(parts: Iterable[ProjectPart]) -> Iterator[tuple[ProjectPart, Loop]]:
     """Yield each loop with its project's part, including those of the trend before the period."""
     return ((part, loop) for part in parts for loop in part.loops)
 
@@ -132,22 +132,28 @@ def _sum(rows: Sequence[dict[str, Any]], *, loops: int, stops: int) -> CostSum:
     )
 
 
-def _sum_before(parts: Sequence[Part], asked: Asked) -> CostSum:
+def _sum_before(parts: Sequence[ProjectPart], asked: AccountQuery) -> CostSum:
     rows: list[dict[str, Any]] = []
     found: list[Loop] = []
     ended: list[Loop] = []
     for part in parts:
         project, period = part.project, part.before
         # The whole period, not only up to the same time: the page shows both.
-        calls = between(calls_of(project, asked), period.since, period.until)
-        rows += grouped(calls, F("project_id")).values()
-        found += loops.loops(project.id, since=period.since, until=period.until)
-        ended += loops.stopped(project.id, since=period.since, until=period.until)
-    return _sum(rows, loops=len(chosen(found, asked)), stops=len(chosen(ended, asked)))
+        calls = calls_between(calls_of(project, asked), period.since, period.until)
+        rows += group_calls(calls, F("project_id")).values()
+        found += loops.find_loops(project.id, since=period.since, until=period.until)
+        ended += loops.stopped_loops(project.id, since=period.since, until=period.until)
+    return _sum(
+        rows, loops=len(matching_loops(found, asked)), stops=len(matching_loops(ended, asked))
+    )
 
 
 def _groups(
-    parts: Sequence[Part], asked: Asked, lasted: list[savings.Lasted], *, at: datetime
+    parts: Sequence[ProjectPart],
+    asked: AccountQuery,
+    lasted: list[savings.UnstoppedLoop],
+    *,
+    at: datetime,
 ) -> tuple[CostGroup, ...]:
     keys = {key for part in parts for key in part.groups}
     # An agent that spent before and nothing now gets a line; an earlier run has ended, and would
@@ -168,7 +174,12 @@ def _key_in(loop: Loop, group_by: Group) -> str:
 
 
 def _group(
-    key: str, parts: Sequence[Part], asked: Asked, lasted: list[savings.Lasted], *, at: datetime
+    key: str,
+    parts: Sequence[ProjectPart],
+    asked: AccountQuery,
+    lasted: list[savings.UnstoppedLoop],
+    *,
+    at: datetime,
 ) -> CostGroup:
     rows = [part.groups[key] for part in parts if key in part.groups]
     mine = [(part, loop) for part, loop in _loops(parts) if _key_in(loop, asked.group_by) == key]
@@ -204,15 +215,15 @@ def _group(
         judge_cost_usd=total.judge_usd,
         before_usd=sum((part.earlier.get(key, NOTHING) for part in parts), NOTHING),
         trend=tuple(trend),
-        saved=savings.estimate(stops, lasted),
+        saved=savings.estimate_savings(stops, lasted),
     )
 
 
 def _points(
-    parts: Sequence[Part], asked: Asked, earlier: Decimal, *, at: datetime
+    parts: Sequence[ProjectPart], asked: AccountQuery, earlier: Decimal, *, at: datetime
 ) -> Iterable[CostPoint]:
     """Yield cumulative costs: this period's, and at the same minute those of the one before."""
-    step = POINTS[asked.kind] // MINUTE
+    step = POINT_EVERY[asked.kind] // MINUTE
     now: dict[int, Decimal] = defaultdict(Decimal)
     before: dict[int, Decimal] = defaultdict(Decimal)
     for part in parts:
@@ -235,7 +246,7 @@ def _points(
         yield CostPoint(minute=minute, spent_usd=spent, before_usd=then)
 
 
-def _days(parts: Sequence[Part], asked: Asked, *, at: datetime) -> Iterable[CostDay]:
+def _days(parts: Sequence[ProjectPart], asked: AccountQuery, *, at: datetime) -> Iterable[CostDay]:
     """Yield what each agent cost on each of 14 days, the period's last one last."""
     spent: dict[int, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     for part in parts:
@@ -259,7 +270,7 @@ def spent_today(*, projects: Collection[UUID], at: datetime) -> list[TodayRow]:
         zone = zone_of(project.time_zone)
         day = period_of("day", today(zone, at=at), zone)
         calls = ModelCall.objects.filter(project=project)
-        sums = between(calls, day.since, day.until).aggregate(
+        sums = calls_between(calls, day.since, day.until).aggregate(
             usd=Sum("cost_usd"), calls=Count("id"), unpriced=Count("id", filter=Q(cost_usd=None))
         )
         spent = round_dollars(sums["usd"])

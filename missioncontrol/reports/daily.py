@@ -26,7 +26,7 @@ from missioncontrol.clock import zone_of
 from missioncontrol.notify import services as notices
 from missioncontrol.notify.models import Delivery
 from missioncontrol.reports import accounting
-from missioncontrol.reports.account_parts import Asked, Group
+from missioncontrol.reports.account_parts import AccountQuery, Group
 from missioncontrol.reports.models import CostReport
 from missioncontrol.reports.periods import Period, midnight, today
 from missioncontrol.reports.texts import announcement_of
@@ -38,13 +38,13 @@ from missioncontrol.wire.rows import row_of
 logger = logging.getLogger(__name__)
 
 # After midnight, because exporters collect calls before they send them.
-SETTLE = timedelta(minutes=15)
+SETTLE_TIME = timedelta(minutes=15)
 # Days whose reports are made up for after an absence.
-MISSED = 31
+MAX_MISSED_DAYS = 31
 # A report of an older day is made and not sent.
 SENT_WITHIN = timedelta(days=7)
 # Days whose reports are corrected.
-WATCHED = 7
+CORRECTED_DAYS = 7
 CENT = Decimal("0.01")
 SPLITS: tuple[Group, Group, Group] = ("agent", "model", "project")
 NONE_COUNTED = "0"
@@ -53,13 +53,15 @@ groups: TypeAdapter[tuple[CostGroup, ...]] = TypeAdapter(tuple[CostGroup, ...])
 accounts: TypeAdapter[CostAccount] = TypeAdapter(CostAccount)
 
 
-def make_due(*, at: datetime) -> int:
+def make_due_reports(*, at: datetime) -> int:
     """Make every report that is due; return how many this call made."""
     made = 0
     live = Project.objects.filter(daily_report=True, archived_at=None)
     for project in live.order_by("id"):
         try:
-            made += sum(make(project, day, at=at) is not None for day in due_days(project, at=at))
+            made += sum(
+                make_report(project, day, at=at) is not None for day in due_days(project, at=at)
+            )
         except Exception:  # one project's error must not keep back the others' reports
             logger.exception("the cost report of project %s failed", project.id)
     return made
@@ -69,24 +71,24 @@ def due_days(project: Project, *, at: datetime) -> list[date]:
     """Return the days that have ended and have no report yet, oldest first."""
     zone = zone_of(project.time_zone)
     # A quarter of an hour late: until then yesterday is not over.
-    last = today(zone, at=at - SETTLE) - timedelta(days=1)
+    last = today(zone, at=at - SETTLE_TIME) - timedelta(days=1)
     # No day before the project existed, and at most a month that the server was away.
-    first = max(today(zone, at=project.created_at), last - timedelta(days=MISSED - 1))
+    first = max(today(zone, at=project.created_at), last - timedelta(days=MAX_MISSED_DAYS - 1))
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
     known = CostReport.objects.filter(project=project, day__gte=first).values_list("day", flat=True)
     return sorted(set(days) - set(known))
 
 
-def make(
+def make_report(
     project: Project, day: date, *, at: datetime, version: int = 1, reason: str = ""
 ) -> CostReport | None:
     """Make one report and announce it; None if another beat was first."""
-    report = drawn(project, day, at=at, version=version, reason=reason)
+    report = build_report(project, day, at=at, version=version, reason=reason)
     try:
         with transaction.atomic():
             # With the constraint on day and version, only one of two beats can save it.
             report.save(force_insert=True)
-            if _is_news(report, at=at):
+            if _is_worth_sending(report, at=at):
                 subject = subject_of(report)
                 announcement = announcement_of(report_of(report), path=f"/reports/{report.id}")
                 notices.send_notice(
@@ -97,12 +99,13 @@ def make(
     return report
 
 
-def drawn(
+def build_report(
     project: Project, day: date, *, at: datetime, version: int = 1, reason: str = ""
 ) -> CostReport:
     """Build a report from what is known now, without saving it."""
     by_agent, by_model, by_project = (
-        accounting.account([project.id], Asked(day=day, group_by=group), at=at) for group in SPLITS
+        accounting.build_account([project.id], AccountQuery(day=day, group_by=group), at=at)
+        for group in SPLITS
     )
     return CostReport(
         project=project,
@@ -119,11 +122,11 @@ def drawn(
     )
 
 
-def correct_changed(*, at: datetime) -> int:
+def correct_changed_reports(*, at: datetime) -> int:
     """Make a new version of each recent report whose figures changed; return how many."""
     made = 0
     for project in Project.objects.filter(daily_report=True).order_by("id"):
-        since = today(zone_of(project.time_zone), at=at) - timedelta(days=WATCHED)
+        since = today(zone_of(project.time_zone), at=at) - timedelta(days=CORRECTED_DAYS)
         # In the order of versions, so that the dict keeps each day's newest.
         recent = CostReport.objects.filter(project=project, day__gte=since).order_by("version")
         newest = {report.day: report for report in recent}
@@ -135,7 +138,7 @@ def correct_changed(*, at: datetime) -> int:
             # old days.
             if now.get(day, NONE_COUNTED) != report.counted:
                 following = report.version + 1
-                made += make(project, day, at=at, version=following, reason=LATE) is not None
+                made += make_report(project, day, at=at, version=following, reason=LATE) is not None
     return made
 
 
@@ -167,7 +170,7 @@ def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
     return counted
 
 
-def _is_news(report: CostReport, *, at: datetime) -> bool:
+def _is_worth_sending(report: CostReport, *, at: datetime) -> bool:
     """Return whether anybody wants to hear of it: an empty or a long past day is only stored."""
     spent = accounts.validate_python(report.account).spent
     if not (spent.calls or spent.judge_calls or spent.loops):
@@ -188,14 +191,16 @@ def _is_news(report: CostReport, *, at: datetime) -> bool:
     return moved >= CENT or was.unpriced_calls != spent.unpriced_calls
 
 
-def found(*, projects: Collection[UUID]) -> QuerySet[CostReport]:
+def find_reports(*, projects: Collection[UUID]) -> QuerySet[CostReport]:
     """Return reports, whatever their version."""
     return CostReport.objects.filter(project_id__in=projects).select_related("project")
 
 
-def listed(*, projects: Collection[UUID], before: date | None, days: int) -> list[ReportRow]:
+def newest_reports(
+    *, projects: Collection[UUID], before: date | None, days: int
+) -> list[ReportRow]:
     """Return the newest version of each report of `days` days, the latest day first."""
-    mine = found(projects=projects)
+    mine = find_reports(projects=projects)
     mine = mine.filter(day__lt=before) if before else mine
     # By days, not by rows: a page must contain all projects of a day.
     shown = list(mine.values_list("day", flat=True).distinct().order_by("-day")[:days])

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from missioncontrol.decisions.models import NOT_LOOPS, Decision
-from missioncontrol.reports.savings import Lasted, Stop
+from missioncontrol.reports.savings import Stop, UnstoppedLoop
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import ceilings_of
@@ -22,9 +22,9 @@ NO_LOOP = ("dismissed", "continue", "allowlist", "superseded")
 STOPS = ("terminate", "stop", "restart")
 # Answers after which an agent goes on without being told anything. A card after which a person let
 # it go on counts too: if they were right it ended soon, which keeps estimates low.
-WENT_ON = ("continue", "proceed", "ended")
+CONTINUED = ("continue", "proceed", "ended")
 KNOWN_SINCE = timedelta(days=90)
-MOST_SAMPLES = 200
+MAX_SAMPLES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Loop:
     """How it was stopped, if that was asked for."""
 
 
-def loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
+def find_loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
     """Return the loops found in a project, by when their cards opened, oldest first."""
     cards = _cards(project).filter(opened_at__gte=since, opened_at__lt=until)
     found = cards.exclude(resolution__in=NO_LOOP).order_by("opened_at", "id")
@@ -51,7 +51,7 @@ def loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
     ]
 
 
-def stopped(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
+def stopped_loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
     """Return the loops that a person or the policy stopped in this time, one per run."""
     # A correction that helped is not counted as a saving: nobody knows what it saved.
     answered = _cards(project).filter(
@@ -89,17 +89,17 @@ def stopped(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
     return found
 
 
-def lasted(project: UUID, *, at: datetime) -> list[Lasted]:
+def unstopped_loops(project: UUID, *, at: datetime) -> list[UnstoppedLoop]:
     """Return how long this project's loops lasted that nobody stopped, the newest 200.
 
     One that is still going on says nothing yet.
     """
     cards = _cards(project).filter(opened_at__gte=at - KNOWN_SINCE, opened_at__lt=at)
     # A loop that held nobody and that nobody answered went on by itself too.
-    over = Q(resolution__in=WENT_ON) | Q(resolution=None, holds=False)
+    over = Q(resolution__in=CONTINUED) | Q(resolution=None, holds=False)
     found = cards.filter(over).select_related("run__meters").order_by("-opened_at")
     lengths = []
-    for card in found[:MOST_SAMPLES]:
+    for card in found[:MAX_SAMPLES]:
         first, last = _turns_of(card)
         # A turn that changes something again shows that the agent found its way out.
         changed = Turn.objects.filter(run_id=card.run_id, seq__gt=last, changed=True)
@@ -107,7 +107,7 @@ def lasted(project: UUID, *, at: datetime) -> list[Lasted]:
         if end is None and card.run.status not in ENDED - {Status.TERMINATED}:
             continue  # it goes on, or somebody stopped it later
         turns = (card.run.meters.last_seq + 1 if end is None else end) - first
-        lengths.append(Lasted(kind=card.kind, turns=turns))
+        lengths.append(UnstoppedLoop(kind=card.kind, turns=turns))
     return lengths
 
 

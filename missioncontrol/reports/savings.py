@@ -10,7 +10,7 @@ cost of a turn in its own loop:
 but never more than what was left of its run's budget in dollars. The middle half of what is
 known makes the range: a quarter of the loops ended sooner, a quarter went on longer.
 Loops of the same kind are compared if there are enough of them, otherwise all.
-With fewer than `ENOUGH` in all there is no estimate.
+With fewer than `MIN_SAMPLES` in all there is no estimate.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from decimal import Decimal
 from missioncontrol.wire.costs import Saving
 
 # Loops that went on by themselves, before anything is estimated.
-ENOUGH = 5
+MIN_SAMPLES = 5
 CENT = Decimal("0.01")
 NOTHING = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lasted:
+class UnstoppedLoop:
     """A loop that went on by itself: `turns` from its first to its last."""
 
     kind: str
@@ -50,21 +50,21 @@ class Stop:
     most: Decimal | None = None
 
 
-def estimate(stops: Iterable[Stop], lasted: Iterable[Lasted]) -> Saving:
+def estimate_savings(stops: Iterable[Stop], lasted: Iterable[UnstoppedLoop]) -> Saving:
     """Estimate what stops saved; amounts are None where too little is known."""
     stops, lasted = list(stops), list(lasted)
     turns = sorted(one.turns for one in lasted)
     priced = [stop for stop in stops if stop.usd_per_turn is not None]
     # No stops saved nothing, which needs no estimate.
-    known = not stops or (len(turns) >= ENOUGH and bool(priced))
+    known = not stops or (len(turns) >= MIN_SAMPLES and bool(priced))
     # A loop of a kind with few samples is compared with all of them.
     grouped: dict[str, list[int]] = defaultdict(list)
     for one in lasted:
         grouped[one.kind].append(one.turns)
-    enough = {kind: sorted(found) for kind, found in grouped.items() if len(found) >= ENOUGH}
+    enough = {kind: sorted(found) for kind, found in grouped.items() if len(found) >= MIN_SAMPLES}
     by_kind = defaultdict(lambda: turns, enough)
     low, likely, high = (
-        sum((saved(stop, quantile(by_kind[stop.kind], part)) for stop in priced), NOTHING)
+        sum((saving_of(stop, quantile(by_kind[stop.kind], part)) for stop in priced), NOTHING)
         if known
         else None
         for part in (0.25, 0.5, 0.75)
@@ -76,13 +76,13 @@ def estimate(stops: Iterable[Stop], lasted: Iterable[Lasted]) -> Saving:
         stops=len(stops),
         unpriced_stops=len(stops) - len(priced),
         samples=len(turns),
-        enough=ENOUGH,
+        enough=MIN_SAMPLES,
         # Of the loops that the stops were compared with, of all kinds.
         median_turns=round(quantile(turns, 0.5)) if turns else None,
     )
 
 
-def saved(stop: Stop, turns: float) -> Decimal:
+def saving_of(stop: Stop, turns: float) -> Decimal:
     """Return what one stop saved, if its loop would have taken `turns` turns in all."""
     if stop.usd_per_turn is None:
         return NOTHING

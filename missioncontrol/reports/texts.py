@@ -68,22 +68,22 @@ COLUMNS = ("from", "to", "time_zone", "group_by", *FIGURES)
 
 def account_csv(account: CostAccount) -> str:
     """Return an account as CSV: a line per group, then the sum."""
-    return lines_of(
+    return csv_text(
         [COLUMNS, *group_lines(account, account.group_by, account.groups), sum_line(account)]
     )
 
 
-def lines_of(lines: Iterable[Iterable[object]]) -> str:
+def csv_text(lines: Iterable[Iterable[object]]) -> str:
     """Return lines as CSV in which no cell is a formula, whatever an agent's name is."""
     out = io.StringIO()
     # RFC 4180: a line ends in CR and LF.
     csv.writer(out, lineterminator="\r\n").writerows(
-        [[cell(one) for one in line] for line in lines]
+        [[safe_cell(one) for one in line] for line in lines]
     )
     return out.getvalue()
 
 
-def cell(value: object) -> str:
+def safe_cell(value: object) -> str:
     """Return a value that is safe in a spreadsheet: a quote before what looks like a formula.
 
     >>> cell("=1+1")
@@ -123,7 +123,7 @@ _report: TypeAdapter[Report] = TypeAdapter(Report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class TableLine:
     """One line of the table, in words."""
 
     name: str
@@ -250,7 +250,7 @@ def csv_of(report: Report) -> str:
     account = report.account
     parts = (("agent", account.groups), ("model", report.models), ("project", report.projects))
     lines = [line for by, groups in parts for line in group_lines(account, by, groups)]
-    return lines_of([COLUMNS, *lines, sum_line(account)])
+    return csv_text([COLUMNS, *lines, sum_line(account)])
 
 
 def facts_of(report: Report, t: Texts) -> list[tuple[str, str]]:
@@ -277,7 +277,7 @@ def facts_of(report: Report, t: Texts) -> list[tuple[str, str]]:
     return facts
 
 
-def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
+def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> TableLine:
     """Return one group as a line of the table."""
     total, known = one.cost_usd + one.judge_cost_usd, total_of(one)
     most = max((other.cost_usd + other.judge_cost_usd for other in groups), default=Decimal(0))
@@ -288,7 +288,7 @@ def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> Line:
         )
         calls = t.report.count(one.unpriced_calls, "call")
         note = t.report.calls_unpriced.format(calls=calls, models=models)
-    return Line(
+    return TableLine(
         name=head_and_tail(one.name, 60) or t.report.no_name,
         # Never $0: what has no price may be the most expensive of all.
         cost=t.report.unpriced if known is None else t.figures.money(known),

@@ -248,7 +248,7 @@ def _restore_files(archive: zipfile.ZipFile, *, at: datetime) -> bool:
             else:
                 _write_private(here, text)
         elif name == signing.KEYS_FILE:
-            signing.trust(archive.read(name).decode().split())
+            signing.trust_keys(archive.read(name).decode().split())
         elif name in SECRETS:
             place = settings.DATA_DIR / name
             if place.is_file() and place.read_bytes() != archive.read(name):

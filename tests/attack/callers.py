@@ -107,7 +107,7 @@ def _things(project: Project, owner: User) -> dict[str, str]:
     CostReport.objects.filter(project=project).delete()
     Channel.objects.filter(project=project).update(address=seal("http://127.0.0.1:9/told"))
     run = a_stuck_run(project)
-    daily.make(project, NOON.date(), at=NOON + timedelta(days=1))
+    daily.make_report(project, NOON.date(), at=NOON + timedelta(days=1))
     made = {
         "user_id": a_person(f"member-{uuid4().hex[:8]}", project, "viewer"),
         "run_id": run,

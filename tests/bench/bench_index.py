@@ -73,14 +73,16 @@ def _drain(step: Callable[[], bool]) -> None:
 
 def _search_ms(project: Any, q: str) -> float:
     from missioncontrol.clock import now
-    from missioncontrol.history import finding
-    from missioncontrol.history.language import read_query
+    from missioncontrol.history import search
+    from missioncontrol.history.language import parse_query
     from missioncontrol.runs.selectors import list_runs
 
     at = now()
     begun = time.process_time()
-    query = read_query(q, at=at)
-    finding.show(list(finding.narrow(list_runs(projects=[project.id]), query)), query, at=at)
+    query = parse_query(q, at=at)
+    search.history_rows(
+        list(search.filter_runs(list_runs(projects=[project.id]), query)), query, at=at
+    )
     return round((time.process_time() - begun) * 1000, 1)
 
 

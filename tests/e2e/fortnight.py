@@ -127,7 +127,7 @@ def report_days(project, *, at):
     from missioncontrol.reports import daily
 
     for back in range(1, DAYS - 7):
-        daily.make(project, (at - timedelta(days=back)).date(), at=at)
+        daily.make_report(project, (at - timedelta(days=back)).date(), at=at)
 
 
 def main(project_id: str, *wanted: str) -> None:

@@ -20,7 +20,7 @@ from guard.policy import (
     parse,
 )
 from missioncontrol.audit.anchors import anchor_heads, verify
-from missioncontrol.audit.project_file import RENAMED
+from missioncontrol.audit.project_file import RENAMED_COLUMNS
 from missioncontrol.decisions import sessions
 from missioncontrol.runs.lifecycle import Source
 from missioncontrol.runs.models import Hold, Run, RunMeters
@@ -93,7 +93,7 @@ def test_what_a_run_counted_before_its_meters_were_a_row_is_kept(project, newest
 
     earlier = migrate(("runs", "0018_hold"))
     was = earlier.get_model("runs", "Run").objects.get(pk=run.pk)
-    called = {now: then for then, now in RENAMED.items()}
+    called = {now: then for then, now in RENAMED_COLUMNS.items()}
     columns = {name: getattr(was, called.get(name, name)) for name in before[0] if name != "run_id"}
     assert [{"run_id": run.pk, **columns}] == before
     migrate(*newest)

@@ -24,7 +24,7 @@ from missioncontrol.api.rest import Page, get_or_404, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.projects import access
-from missioncontrol.projects.access import OVERLAP, NewAgentKey, NewToken
+from missioncontrol.projects.access import DEFAULT_OVERLAP, NewAgentKey, NewToken
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.access import (
     AgentKeyRow,
@@ -54,7 +54,7 @@ CODE_EXCHANGE_LIMIT = RateLimit("set-up codes", per_caller=20, total=200)
 class Rotation:
     """`overlap_hours`: how long the old key goes on working; 0: it stops at once."""
 
-    overlap_hours: StrictInt = OVERLAP // timedelta(hours=1)
+    overlap_hours: StrictInt = DEFAULT_OVERLAP // timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +222,7 @@ def _limit_code_exchange(request: Request) -> None:
 @api.post("setup-codes/exchange/", status=201, caller=AllowAny, checks=(_limit_code_exchange,))
 def setup_codes_exchange(body: Exchange) -> ExchangedKey:
     """Exchange a code for an agent key; its secret is shown in this answer only."""
-    made = access.exchange_code(body.code, name=body.name, machine=body.on, at=now())
+    made = access.exchange_setup_code(body.code, name=body.name, machine=body.on, at=now())
     return ExchangedKey(key=made.secret, project=made.row.project_id)
 
 

@@ -20,7 +20,7 @@ from missioncontrol.api.auth import Person
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, NotFound
-from missioncontrol.projects import signing_in
+from missioncontrol.projects import sign_in_methods
 from missioncontrol.wire.access import (
     AccountRow,
     BegunApp,
@@ -116,7 +116,7 @@ def account_read(user: Person) -> AccountRow:
 @fresh_proof_api.post("account/password/", checks=(check_passwords_offered,))
 def account_password_set(request: Request, user: Person, body: NewPassword) -> None:
     """Set or change your password; your other sessions end."""
-    signing_in.set_password(user, body.password, at=now())
+    sign_in_methods.set_password(user, body.password, at=now())
     # Otherwise this session would end with the others: it holds the old password's hash.
     update_session_auth_hash(cast(Any, request), user)
 
@@ -124,7 +124,7 @@ def account_password_set(request: Request, user: Person, body: NewPassword) -> N
 @fresh_proof_api.delete("account/password/")
 def account_password_remove(request: Request, user: Person) -> None:
     """Remove your password; your other sessions end."""
-    signing_in.drop_password(user, at=now())
+    sign_in_methods.remove_password(user, at=now())
     update_session_auth_hash(cast(Any, request), user)
 
 
@@ -140,7 +140,7 @@ def account_app_begin(request: Request, user: Person) -> BegunApp:
 @fresh_proof_api.post("account/app/", status=201)
 def account_app_confirm(request: Request, user: Person, body: AppCode) -> RecoveryCodes:
     """Activate an authenticator app by its first code; it replaces an earlier one."""
-    made = signing_in.confirm_app(request.session, user, body.code.strip(), at=now())
+    made = sign_in_methods.confirm_app_setup(request.session, user, body.code.strip(), at=now())
     # The session gets a new key whenever a sign-in method changes: a copy of the old cookie becomes
     # useless.
     request.session.cycle_key()
@@ -150,7 +150,7 @@ def account_app_confirm(request: Request, user: Person, body: AppCode) -> Recove
 @fresh_proof_api.delete("account/app/")
 def account_app_remove(request: Request, user: Person) -> None:
     """Remove your authenticator app; recovery codes go with the last second factor."""
-    signing_in.remove_factor(user, kind=credentials.FactorKind.APP, at=now())
+    sign_in_methods.remove_factor(user, kind=credentials.FactorKind.APP, at=now())
     request.session.cycle_key()
 
 
@@ -163,7 +163,7 @@ def account_passkeys_begin(user: Person) -> PasskeyOptions:
 @fresh_proof_api.post("account/passkeys/", status=201)
 def account_passkeys_add(request: Request, user: Person, body: NewPasskey) -> RecoveryCodes:
     """Register a passkey that your browser made."""
-    made = signing_in.add_passkey(user, body.name, body.credential, at=now())
+    made = sign_in_methods.add_passkey(user, body.name, body.credential, at=now())
     request.session.cycle_key()
     return _recovery_codes(made)
 
@@ -172,14 +172,14 @@ def account_passkeys_add(request: Request, user: Person, body: NewPasskey) -> Re
 def account_passkeys_remove(request: Request, user: Person, passkey_id: int) -> None:
     """Remove one of your passkeys."""
     kind = credentials.FactorKind.PASSKEY
-    signing_in.remove_factor(user, kind=kind, pk=passkey_id, at=now())
+    sign_in_methods.remove_factor(user, kind=kind, pk=passkey_id, at=now())
     request.session.cycle_key()
 
 
 @fresh_proof_api.post("account/recovery-codes/", status=201)
 def account_recovery_codes_make(request: Request, user: Person) -> RecoveryCodes:
     """Make new recovery codes; the old ones stop working."""
-    made = signing_in.renew_recovery_codes(user, at=now())
+    made = sign_in_methods.renew_recovery_codes(user, at=now())
     request.session.cycle_key()
     return _recovery_codes(made)
 
@@ -187,7 +187,7 @@ def account_recovery_codes_make(request: Request, user: Person) -> RecoveryCodes
 @fresh_proof_api.delete("account/identity/")
 def account_identity_disconnect(request: Request, user: Person) -> None:
     """Remove your sign-in through the identity provider."""
-    signing_in.disconnect(user, at=now())
+    sign_in_methods.disconnect_identities(user, at=now())
     request.session.cycle_key()
 
 

@@ -21,7 +21,7 @@ from missioncontrol.costs.prices import check_price
 from missioncontrol.costs.selectors import baseline_spending
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.reports import accounting, daily
-from missioncontrol.reports.account_parts import Asked, Group
+from missioncontrol.reports.account_parts import AccountQuery, Group
 from missioncontrol.reports.accounting import spent_today
 from missioncontrol.reports.periods import PeriodKind
 from missioncontrol.reports.texts import account_csv, csv_of
@@ -66,12 +66,14 @@ def _compute_account(
     # An account needs a time zone and a day, and a project provides both.
     if not projects:
         raise NotFound("The project")
-    query = Asked(kind=range_, day=day, group_by=group_by, agent=agent, model=model)
-    return accounting.account(projects, query, at=now())
+    query = AccountQuery(kind=range_, day=day, group_by=group_by, agent=agent, model=model)
+    return accounting.build_account(projects, query, at=now())
 
 
 def _find_report(report_id: UUID, projects: ReadableProjects) -> Report:
-    return daily.report_of(get_or_404(daily.found(projects=projects), report_id, "The report"))
+    return daily.report_of(
+        get_or_404(daily.find_reports(projects=projects), report_id, "The report")
+    )
 
 
 RequestedAccount = Annotated[CostAccount, Depends(_compute_account)]
@@ -114,7 +116,7 @@ def costs_export(account: RequestedAccount) -> HttpResponse:
 @api.get("reports/")
 def reports_list(request: Request, projects: Projects, cursor: date | None) -> Page[ReportRow]:
     """List daily cost reports, latest day first, each in its newest version."""
-    found = daily.listed(projects=projects, before=cursor, days=DAYS_PER_PAGE)
+    found = daily.newest_reports(projects=projects, before=cursor, days=DAYS_PER_PAGE)
     # Pages are whole days: with several projects a day has several rows, and a page never ends
     # within it.
     is_full = len({row.day for row in found}) == DAYS_PER_PAGE

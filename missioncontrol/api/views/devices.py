@@ -110,7 +110,7 @@ def devices_open(request: Request, body: ReachPatch, person: Person, by: By) -> 
     # Opening and closing restarts a listener, so it must not follow every tap.
     PHONE_ACCESS_LIMIT.acquire(str(person.pk), at=now())
     extras.request_phone(settings.DATA_DIR, on=body.is_open)
-    access.record_phones(person, on=body.is_open, by=by, at=now())
+    access.record_phone_access(person, on=body.is_open, by=by, at=now())
     return _show_reach(request)
 
 
@@ -138,7 +138,7 @@ def devices_change(
 @api.delete("devices/<uuid:device_id>/", checks=(auth.check_signed_in_session,))
 def devices_sign_out(browser: FoundBrowser, by: By) -> None:
     """Sign out a browser; its notifications close and it receives no more."""
-    access.sign_out(browser, by=by, at=now())
+    access.sign_out_browser(browser, by=by, at=now())
 
 
 @api.post("devices/this/push/", status=201)
@@ -156,7 +156,7 @@ def devices_subscribe(browser: RequestingBrowser, body: NewPush, person: Person)
     is_first = _device_of(browser) is None
     devices.subscribe(browser, body, at=now())
     if is_first:
-        access.record_push(browser, on=True, at=now())
+        access.record_push_change(browser, on=True, at=now())
     return _browser_row(_find_browser(browser.id, person), browser)
 
 
@@ -164,7 +164,7 @@ def devices_subscribe(browser: RequestingBrowser, body: NewPush, person: Person)
 def devices_unsubscribe(browser: RequestingBrowser) -> None:
     """Unsubscribe the requesting browser from pushes."""
     if browser and Device.objects.filter(browser=browser).delete()[0]:
-        access.record_push(browser, on=False, at=now())
+        access.record_push_change(browser, on=False, at=now())
 
 
 @api.post("devices/<uuid:device_id>/test/", status=202)

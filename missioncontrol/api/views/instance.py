@@ -40,7 +40,7 @@ from missioncontrol.celery import app
 from missioncontrol.clock import now
 from missioncontrol.decisions import organisation
 from missioncontrol.decisions.rows import instance_totals
-from missioncontrol.history.tasks import lag
+from missioncontrol.history.tasks import count_unindexed_runs
 from missioncontrol.notify import vapid
 from missioncontrol.notify.channels import delivery_health
 from missioncontrol.runs.lifecycle import ENDED, Status
@@ -86,7 +86,7 @@ def instance(request: Request) -> InstanceRow:
         turns=counted.turns,
         events=JournalRow.objects.count(),
         waiting=counted.waiting,
-        unindexed=lag(),
+        unindexed=count_unindexed_runs(),
         keep_deliveries_days=keep.days if keep else None,
         # Only their own projects: the keys of others do not concern them.
         limits=limits_row(projects=auth.owned_projects(request)),

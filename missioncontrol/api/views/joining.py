@@ -61,7 +61,7 @@ def _accept_invitation(request: HttpRequest, invitation: Invitation, secret: str
     user: Any = request.user if request.user.is_authenticated else None
     name = request.POST.get("name", "")
     try:
-        joined = members.join(secret, user=user, name=name, at=now())
+        joined = members.join_project(secret, user=user, name=name, at=now())
     except InvalidRequest:
         problem = texts_for(request, JOINING_TEXTS).name_refused
         return _invitation_page(request, invitation, secret, problem=problem, name=name)

@@ -24,7 +24,7 @@ from missioncontrol.api.views.devices import link_base
 from missioncontrol.clock import now
 from missioncontrol.errors import NotFound
 from missioncontrol.history import sharing
-from missioncontrol.projects import members, signing_in
+from missioncontrol.projects import members, sign_in_methods
 from missioncontrol.wire.access import InvitationRow, JoiningRuleRow, MadeInvitation, MemberRow
 from missioncontrol.wire.projects import RoleWord
 from missioncontrol.wire.rows import Moment, row_of
@@ -84,8 +84,8 @@ def members_change(
     with transaction.atomic():
         members.change_role(project_id, user_id, role, by=by, at=at)
         # A link never shows more than its maker may share now.
-        if role not in sharing.MAY_SHARE:
-            sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
+        if role not in sharing.SHARING_ROLES:
+            sharing.revoke_shares_of(user_id, project=project_id, by=by, at=at)
     rows = _member_rows(request, project_id)
     return next(row for row in rows if row.id == str(user_id))
 
@@ -104,8 +104,8 @@ def members_remove(request: Request, project_id: UUID, user_id: int, by: Person)
     at = now()
     # In one transaction: nobody who was removed goes on sharing.
     with transaction.atomic():
-        members.remove(project_id, user_id, by=by, at=at)
-        sharing.revoke_all_of(user_id, project=project_id, by=by, at=at)
+        members.remove_member(project_id, user_id, by=by, at=at)
+        sharing.revoke_shares_of(user_id, project=project_id, by=by, at=at)
 
 
 @api.get("projects/<uuid:project_id>/invitations/", checks=(check_is_owner,))
@@ -163,7 +163,7 @@ def joining_rules_add(project_id: UUID, body: NewJoiningRule, owner: Person) -> 
     # Without a provider the rule would admit nobody, and look as if it did.
     if settings.OIDC is None:
         raise NotFound("An identity provider")
-    rule = signing_in.add_rule(
+    rule = sign_in_methods.add_joining_rule(
         project_id, by=body.by, value=body.value, role=body.role, owner=owner, at=now()
     )
     return row_of(JoiningRuleRow, rule)
@@ -175,7 +175,7 @@ def joining_rules_add(project_id: UUID, body: NewJoiningRule, owner: Person) -> 
 )
 def joining_rules_remove(project_id: UUID, rule_id: UUID, by: By) -> None:
     """Delete a rule; owners only. Members who joined by it stay."""
-    signing_in.remove_rule(project_id, rule_id, by=by, at=now())
+    sign_in_methods.remove_joining_rule(project_id, rule_id, by=by, at=now())
 
 
 def _member_rows(request: Request, project_id: UUID) -> list[MemberRow]:

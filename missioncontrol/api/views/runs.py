@@ -43,8 +43,8 @@ from missioncontrol.decisions.terminal_choices import LateChoice
 from missioncontrol.detection import policies
 from missioncontrol.detection.old_policies import upgrade_policy
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.history import comparing, finding, saved_views
-from missioncontrol.history.language import Query, read_query
+from missioncontrol.history import comparing, saved_views, search
+from missioncontrol.history.language import Query, parse_query
 from missioncontrol.history.summary import summarize
 from missioncontrol.runs import selectors
 from missioncontrol.runs.lifecycle import Source
@@ -67,7 +67,7 @@ from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import RunRow, RunStatus, TelemetryRow, TreeRow
 
 api = Router()
-EXPORT_FORMATS = {"csv": finding.csv_lines, "jsonl": finding.jsonl}
+EXPORT_FORMATS = {"csv": search.csv_lines, "jsonl": search.jsonl_lines}
 # The sockets send those of further projects: each board may hold a thousand runs.
 MAX_BOARDS = 8
 
@@ -115,7 +115,7 @@ def find_runs(
 ) -> RunSearch:
     """Find the caller's runs; `zone` is the time zone of the days in `q`."""
     at = now()
-    query = read_query(q, at=at, zone=read_zone(zone, field="zone") if zone else UTC)
+    query = parse_query(q, at=at, zone=read_zone(zone, field="zone") if zone else UTC)
     found = selectors.list_runs(
         projects=projects,
         agent=agent,
@@ -125,7 +125,7 @@ def find_runs(
         parent=parent,
         tree=tree,
     )
-    return RunSearch(finding.narrow(found, query), query, at)
+    return RunSearch(search.filter_runs(found, query), query, at)
 
 
 FoundRunSearch = Annotated[RunSearch, Depends(find_runs)]
@@ -139,19 +139,19 @@ def runs_list(request: Request, found: FoundRunSearch, sort: str | None) -> Page
     runs, query, at = found
     # Newest first pages by id; any other order has its own kind of cursor.
     if not sort:
-        return page_of_batch(request, runs, lambda page: finding.show(page, query, at=at))
+        return page_of_batch(request, runs, lambda page: search.history_rows(page, query, at=at))
     limit, cursor = page_size(request), request.query_params.get("cursor")
     # One more than is shown says whether there is another page.
-    page = list(finding.sort_runs(runs, sort, cursor=cursor)[: limit + 1])
-    end = finding.cursor_of(page[limit - 1]) if len(page) > limit else None
-    return Page(finding.show(page[:limit], query, at=at), next_page_url(request, end))
+    page = list(search.sort_runs(runs, sort, cursor=cursor)[: limit + 1])
+    end = search.cursor_of(page[limit - 1]) if len(page) > limit else None
+    return Page(search.history_rows(page[:limit], query, at=at), next_page_url(request, end))
 
 
 @api.get("runs/totals/")
 def runs_totals(found: FoundRunSearch) -> HistoryTotals:
     """Get totals over all runs that match the filters."""
     # The database computes them over all runs; the rows of a page would give the page's totals.
-    return finding.totals(found.runs)
+    return search.history_totals(found.runs)
 
 
 @api.get("runs/<uuid:run_id>/summary/")
@@ -181,7 +181,7 @@ def runs_export(
     # Page by page: the reasons for a page are read together, and not all runs are kept in memory.
     # An empty search line, because a file shows no matches, which would be looked up run by run.
     pages = pages_of(found.runs)
-    rows = (row for page in pages for row in finding.show(page, Query(), at=found.at))
+    rows = (row for page in pages for row in search.history_rows(page, Query(), at=found.at))
     return stream_file(request, EXPORT_FORMATS[as_](rows), kind=as_, name="runs")
 
 

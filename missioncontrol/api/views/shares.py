@@ -48,7 +48,7 @@ def shares_list(
     request: Request, projects: Projects, run: UUID | None, decision: UUID | None
 ) -> Page[ShareRow]:
     """List the active links, newest first, without their secrets."""
-    found = sharing.shares(projects=projects, at=now())
+    found = sharing.open_shares(projects=projects, at=now())
     filters = non_empty(run=run, decision=decision)
     return page_of(request, found.filter(**filters), sharing.share_row)
 
@@ -64,7 +64,7 @@ def shares_make(request: Request, body: NewShare, person: Person) -> MadeShare:
     project = auth.resolve_writable_project(request, body.project)
     # Last: what is refused for another reason does not count against their limit.
     CREATION_LIMIT.acquire(str(person.pk), at=now())
-    made = sharing.share(project, body, by=person, at=now())
+    made = sharing.create_share(project, body, by=person, at=now())
     base, is_local = link_base(request)
     url = f"{base}/shared/{made.secret}/"
     return row_of(MadeShare, sharing.share_row(made.row), url=url, is_local=is_local)
@@ -78,7 +78,7 @@ def shares_revoke(
     # In any role: a viewer is told that they may not, a stranger that it does not exist.
     found = get_or_404(Share.objects.filter(project__in=projects), share_id, "The link")
     auth.check_may_act(request, found.project_id)
-    sharing.revoke(share_id, projects=[found.project_id], by=person, at=now())
+    sharing.revoke_share(share_id, projects=[found.project_id], by=person, at=now())
 
 
 @keep_link_secret
@@ -88,7 +88,7 @@ def shared_page(request: HttpRequest, secret: str) -> HttpResponse:
     row, refused = _find_share(request, secret)
     if row is None:
         return refused
-    t, shown = SHARED_TEXTS[row.language], sharing.tell(row, at=now())
+    t, shown = SHARED_TEXTS[row.language], sharing.shared_content(row, at=now())
     by = people.name_of(row.made_by)
     # A person who never gave a name is called "you", which would mean the reader of the link.
     until = t.until_nameless if by == LOCAL_OWNER else t.until
@@ -110,7 +110,9 @@ def preview_image(request: HttpRequest, secret: str) -> HttpResponse:
     row, refused = _find_share(request, secret)
     if row is None:
         return refused
-    return HttpResponse(draw_preview(sharing.tell(row, at=now())), content_type="image/png")
+    return HttpResponse(
+        draw_preview(sharing.shared_content(row, at=now())), content_type="image/png"
+    )
 
 
 def _find_share(request: HttpRequest, secret: str) -> tuple[Share | None, HttpResponse]:
@@ -122,7 +124,7 @@ def _find_share(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRe
         refused = HttpResponse(status=HTTPStatus.TOO_MANY_REQUESTS, content_type="text/plain")
         refused["Retry-After"] = str(error.wait_s)
         return None, refused
-    row = sharing.find(secret, at=now())
+    row = sharing.find_share(secret, at=now())
     if row is not None:
         return row, HttpResponse()
     gone = render_page(

@@ -96,7 +96,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     """End this session; its browser is forgotten and receives no more pushes."""
     here = request.session.get(sessions.BROWSER_ID)
     if here and (browser := Browser.objects.select_related("user").filter(pk=here).first()):
-        access.sign_out(browser, by=auth.name_of(request), at=now(), is_here=True)
+        access.sign_out_browser(browser, by=auth.name_of(request), at=now(), is_here=True)
     # After it was recorded: from here on nobody is signed in whose name could be recorded.
     logout(request)
     return HttpResponseRedirect("/login/")
@@ -127,7 +127,7 @@ def _redeem_link(request: HttpRequest, link: LoginLink) -> HttpResponse | None:
     # and it is lost if this process dies.
     request.session.save()
     record_link_browser(link, browser)
-    access.record_entry(browser, is_paired=link.code_digest is not None, at=now())
+    access.record_sign_in(browser, is_paired=link.code_digest is not None, at=now())
     # Browsers allow notifications only on secure pages.
     is_secure = request.is_secure() or settings.PUBLIC_URL.startswith("https://")
     takes_none = browser.kind == "phone" and not hasattr(browser, "device")

@@ -29,7 +29,7 @@ from missioncontrol.api.views import pages, sign_in_links
 from missioncontrol.env import IdentityProvider
 from missioncontrol.errors import Forbidden, MissionControlError, TooManyRequests
 from missioncontrol.projects import access
-from missioncontrol.projects import signing_in as project_signing_in
+from missioncontrol.projects import sign_in_methods as project_signing_in
 
 logger = logging.getLogger(__name__)
 
@@ -210,7 +210,7 @@ def return_from_provider(request: HttpRequest) -> HttpResponse:
     if purpose:
         return _connect_or_prove(request, known, purpose, kept["to"])
     try:
-        user = project_signing_in.enter_by_identity(known, at=clock.now())
+        user = project_signing_in.sign_in_by_identity(known, at=clock.now())
     except Forbidden as error:
         logger.warning("a sign-in by OpenID Connect was refused: %s", error)
         problem = _texts(request).not_let_in.format(provider=_provider().name)
@@ -236,7 +236,7 @@ def _connect_or_prove(
     if credentials.methods_to_prove_again(request.user, request.session, at=clock.now()):
         return HttpResponseRedirect(to)
     try:
-        project_signing_in.connect(request.user, known, at=clock.now())
+        project_signing_in.connect_identity(request.user, known, at=clock.now())
     except Forbidden:
         return _methods_page(request, problem, status=HTTPStatus.FORBIDDEN)
     request.session.cycle_key()
@@ -265,7 +265,7 @@ def _first_factor(request: HttpRequest) -> tuple[User | None, str]:
 def _sign_in(request: HttpRequest, user: User, method: str) -> HttpResponse:
     request.session.pop(FIRST_FACTOR_KEY, None)
     browser = sign_in_links.begin_session(request, user)
-    access.record_entry(browser, way=method, at=clock.now())
+    access.record_sign_in(browser, way=method, at=clock.now())
     response = HttpResponseRedirect(sign_in_links.HOME_PATH)
     sign_in_links.set_browser_cookie(response, browser)
     return response
@@ -287,7 +287,7 @@ def _record_failure(request: HttpRequest, user: User, attempts: int) -> None:
     if attempts >= FREE_ATTEMPTS and FAILURE_RECORD_LIMIT.try_acquire(str(user.pk), at=clock.now()):
         where = origin.client_address_of(request)
         what = f"somebody at {where} failed to sign in {attempts} times in a row"
-        access.record_of_person(user, what, at=clock.now(), by="guard")
+        access.record_for_person(user, what, at=clock.now(), by="guard")
 
 
 def _second_factor_page(

@@ -14,7 +14,7 @@ from missioncontrol.accounts.models import Identity, Membership
 from missioncontrol.clock import now
 from missioncontrol.env import IdentityProvider, identity_provider
 from missioncontrol.errors import SettingInvalid
-from missioncontrol.projects import members, signing_in
+from missioncontrol.projects import members, sign_in_methods
 from missioncontrol.runs.models import JournalRow
 from tests.build import a_project
 from tests.missioncontrol.accounts.credentials import (
@@ -57,7 +57,9 @@ def configure(settings, issuer):
 
 
 def rule(project, owner, by, value, role="viewer"):
-    return signing_in.add_rule(project.id, by=by, value=value, role=role, owner=owner, at=now())
+    return sign_in_methods.add_joining_rule(
+        project.id, by=by, value=value, role=role, owner=owner, at=now()
+    )
 
 
 def set_out(client, query=""):
@@ -175,7 +177,7 @@ def test_who_was_removed_does_not_come_back_by_a_rule_but_by_an_invitation(
     real.knows("eve", name="Eve", groups=["staff"])
     come_back(client, real, "eve")
     eve = User.objects.get(username="Eve")
-    members.remove(project.id, eve.pk, by=owner, at=now())
+    members.remove_member(project.id, eve.pk, by=owner, at=now())
 
     come_back(Client(), real, "eve")
 

@@ -70,7 +70,7 @@ def test_who_is_lowered_and_who_is_removed_go_on_under_another_key_too(project, 
     change(project, bea, Role.VIEWER, owner)
     client.get(ME)
     keys.append(key_of(client))
-    members.remove(project.id, bea.pk, by=owner, at=now())
+    members.remove_member(project.id, bea.pk, by=owner, at=now())
     client.get(ME)
     keys.append(key_of(client))
 
@@ -92,7 +92,7 @@ def test_who_joins_another_project_goes_on_under_another_key(browser, viewer, ow
     )
     before = key_of(browser)
 
-    members.join(made.secret, user=viewer, name="", at=now())
+    members.join_project(made.secret, user=viewer, name="", at=now())
     browser.get(ME)
 
     assert key_of(browser) != before

@@ -335,7 +335,7 @@ def test_requiring_a_second_factor_is_recorded(strict_project, ana):
 def test_an_owner_who_removes_somebody_keeps_them_out_of_joining_rules(project, owner):
     member = a_person("max", project, "viewer")
 
-    members.remove(project.id, member.pk, by=owner, at=now())
+    members.remove_member(project.id, member.pk, by=owner, at=now())
 
     assert project.kept_out.filter(pk=member.pk).exists()
     assert not Membership.objects.filter(user=member).exists()

@@ -90,7 +90,7 @@ def test_a_project_shows_its_extra_budget_for_today(project, viewer, as_person):
 
 @pytest.fixture
 def reported(spent):
-    assert daily.make_due(at=NOON + timedelta(hours=12, minutes=15)) == 1
+    assert daily.make_due_reports(at=NOON + timedelta(hours=12, minutes=15)) == 1
     return str(CostReport.objects.get().id)
 
 
@@ -126,7 +126,7 @@ def test_a_reports_csv_has_its_agents_models_and_projects(reported, viewer, as_p
 
 
 def test_the_next_page_of_reports_continues_after_the_last(project, viewer, as_person):
-    kept = daily.drawn(project, NOON.date(), at=NOON + timedelta(days=1))
+    kept = daily.build_report(project, NOON.date(), at=NOON + timedelta(days=1))
     for number in range(40):
         kept.id, kept.day = new_id(), NOON.date() + timedelta(days=number)
         kept.save(force_insert=True)

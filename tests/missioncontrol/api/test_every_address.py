@@ -203,8 +203,8 @@ def of_runs(project, run, owner):
         "view_id": SavedView.objects.create(
             user=owner, project=project, name="the-secret-view", q="", created_at=NOON
         ),
-        "share_id": sharing.share(project.id, shared, by=owner, at=now()).row,
-        "report_id": daily.make(project, date(2026, 11, 20), at=NOON),
+        "share_id": sharing.create_share(project.id, shared, by=owner, at=now()).row,
+        "report_id": daily.make_report(project, date(2026, 11, 20), at=NOON),
     }
 
 

@@ -63,7 +63,7 @@ def test_revoking_or_rotating_a_key_is_refused(project, owner, change):
     key = access.make_agent_key(project.id, access.NewAgentKey(name="k"), by="ana", at=NOON).row
     may = auth.key_owner_projects(client_of(owner))
     demote(project, owner, "operator")
-    more = {"overlap": access.OVERLAP} if change is access.rotate_agent_key else {}
+    more = {"overlap": access.DEFAULT_OVERLAP} if change is access.rotate_agent_key else {}
 
     with pytest.raises(Forbidden):
         change(key.id, projects=may, by="ana", at=NOON, **more)

@@ -183,9 +183,9 @@ def test_an_owner_demoted_meanwhile_changes_and_removes_nobody(project, operator
     with pytest.raises(Forbidden):
         members.change_role(project.id, owner.pk, "viewer", by=operator, at=NOON)
     with pytest.raises(Forbidden):
-        members.remove(project.id, owner.pk, by=operator, at=NOON)
+        members.remove_member(project.id, owner.pk, by=operator, at=NOON)
 
-    members.remove(project.id, operator.pk, by=operator, at=NOON)
+    members.remove_member(project.id, operator.pk, by=operator, at=NOON)
     assert recorded_changes() == [("olu", "left as operator")]
 
 
@@ -298,7 +298,7 @@ def test_an_invitation_is_valid_for_a_day_by_default(as_person, owner, project):
 
 
 def test_a_project_has_at_most_fifty_open_invitations(as_person, owner, project):
-    for _ in range(members.MOST_INVITATIONS):
+    for _ in range(members.MAX_INVITATIONS):
         members.invite(
             project.id,
             role="viewer",

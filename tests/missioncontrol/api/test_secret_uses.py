@@ -59,7 +59,7 @@ def test_a_key_that_has_already_expired_is_refused(as_person, owner):
 
 
 def test_expired_keys_do_not_count_against_the_limit(as_person, owner, project):
-    for n in range(access.MOST_LIVE):
+    for n in range(access.MAX_LIVE):
         accounts.mint_agent_key(project=project, name=str(n), at=NOON, expires_at=NOON)
 
     assert post(as_person(owner), "keys/", name="one more").status_code == 201

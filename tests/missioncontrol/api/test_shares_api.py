@@ -265,7 +265,7 @@ def test_a_week_shows_its_own_days_and_none_before(share, week, days):
     made = Share.objects.get(pk=share(week=week)["id"])
 
     wednesday = datetime(2026, 11, 25, 12, tzinfo=UTC)
-    bars = sharing.tell(made, at=wednesday).bars
+    bars = sharing.shared_content(made, at=wednesday).bars
 
     assert len(bars) == days
     assert [(bar.day, bar.spent) for bar in bars[:2]] == [("Mon", "$0.00"), ("Tue", "$0.00")]

@@ -137,7 +137,7 @@ def test_a_rule_that_changed_is_anchored_though_no_run_moved(project):
 
 
 def test_many_runs_are_anchored_in_slices(project, monkeypatch):
-    monkeypatch.setattr(anchors, "RUNS_AT_ONCE", 2)
+    monkeypatch.setattr(anchors, "RUN_BATCH", 2)
     runs = [a_run(project) for _ in range(5)]
 
     anchor_heads(at=after(60))
@@ -151,7 +151,7 @@ def test_many_runs_are_anchored_in_slices(project, monkeypatch):
 
 
 def test_long_chains_and_many_runs_are_read_in_pages(project, monkeypatch):
-    monkeypatch.setattr(checking, "ROWS_AT_ONCE", 3)
+    monkeypatch.setattr(checking, "ROW_BATCH", 3)
     for _ in range(7):
         put(a_run(project), *[a_call("ls") for _ in range(6)])
     anchor_heads(at=after(60))
@@ -310,7 +310,7 @@ def test_a_run_that_moves_while_it_is_read_is_read_again(project):
     read_before = Run.objects.select_related("meters").get(pk=run.pk)
     put(run, a_call("ls", key="k", result="ok"))
 
-    walk, chain = checking.Walk(), ProjectChain(trusted=())
+    walk, chain = checking.Verifier(), ProjectChain(trusted=())
 
     assert checking._run_faults(read_before, chain)[1] != []
     assert walk._settled_faults(read_before, chain) == []
@@ -322,9 +322,9 @@ def test_a_run_that_never_rests_is_locked_for_it(project, monkeypatch):
     put(run, a_proposal("ls", key="k"))
     read_before = Run.objects.select_related("meters").get(pk=run.pk)
     put(run, a_call("ls", key="k", result="ok"))
-    monkeypatch.setattr(checking, "TRIES", 0)
+    monkeypatch.setattr(checking, "MAX_TRIES", 0)
 
-    assert checking.Walk()._settled_faults(read_before, ProjectChain(trusted=())) == []
+    assert checking.Verifier()._settled_faults(read_before, ProjectChain(trusted=())) == []
 
 
 @pytest.mark.parametrize("number", [1e22, -0.0, 5.0, 1e-7, 2**60, -(2**70), 1.5e300, 0.1])

@@ -161,7 +161,9 @@ def test_a_copy_put_back_on_purpose_is_accepted_and_said(project):
     heads.path_of(project.id).write_text(_of_a_later_day(project))
     assert kinds(project) == ["older_copy"]
 
-    aside = erasing.accept_copy(project.id, by="ana", reason="the disk broke", at=after(90))
+    aside = erasing.accept_restored_copy(
+        project.id, by="ana", reason="the disk broke", at=after(90)
+    )
     put(run, a_call("ls"), at=after(100))
     anchor_heads(at=after(120))
 

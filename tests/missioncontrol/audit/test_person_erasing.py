@@ -27,7 +27,7 @@ def bea(project, owner):
     """Somebody who left her name and her phone's in the log."""
     user = a_person(NAME, project, "operator")
     browser = Browser.objects.create(user=user, name=PHONE, created_at=NOON, seen_at=NOON)
-    access.record_entry(browser, is_paired=True, at=NOON)
+    access.record_sign_in(browser, is_paired=True, at=NOON)
     members.change_role(project.id, user.pk, "owner", by=owner, at=after(1))
     access.make_token(user, access.NewToken(name="bot"), by=NAME, at=after(2))
     anchor_heads(at=after(60))
@@ -106,7 +106,7 @@ def test_what_they_offered_lets_nobody_in(bea, project, owner):
 
 
 def test_the_last_owner_is_not_erased(project, bea, owner):
-    members.remove(project.id, owner.pk, by=bea, at=after(61))
+    members.remove_member(project.id, owner.pk, by=bea, at=after(61))
 
     with pytest.raises(LastOwner):
         erase(bea)

@@ -12,10 +12,10 @@ from missioncontrol.audit import heads, project_file, signing
 from missioncontrol.audit.anchors import anchor_heads, verify
 from missioncontrol.audit.erasing import erase_old_words
 from missioncontrol.audit.project_file import (
-    HOLD,
-    RENAMED,
+    OLD_HOLD_COLUMNS,
+    RENAMED_COLUMNS,
     TABLES,
-    Untrusted,
+    UntrustedKey,
     export_lines,
     import_project,
 )
@@ -167,7 +167,7 @@ def test_what_was_exported_before_one_column_said_who_tells_of_a_run_comes_as_it
             line["row"]["observed_only"] = line["row"].pop("source") == Source.TELEMETRY
             line["row"]["imported"] = False
         if line["kind"] == "run_meters":
-            line["row"] |= {was: line["row"].pop(now) for was, now in RENAMED.items()}
+            line["row"] |= {was: line["row"].pop(now) for was, now in RENAMED_COLUMNS.items()}
 
     bring(lines, lived, tmp_path, settings, key=key)
 
@@ -185,7 +185,7 @@ def test_what_was_exported_before_holds_were_rows_comes_with_its_holds(project, 
     for line in lines:
         if line["kind"] == "run":
             hold = holds.get(line["row"]["id"], {"from_seq": 0, "stands": False})
-            line["row"] |= {was: hold.get(name) for was, name in HOLD.items()}
+            line["row"] |= {was: hold.get(name) for was, name in OLD_HOLD_COLUMNS.items()}
     lines[-1]["rows"] -= len(holds)
 
     bring(lines, project, tmp_path, settings, key=key)
@@ -292,7 +292,7 @@ def test_a_log_that_was_written_anew_below_a_true_first_line_is_refused(
 
 
 def test_a_key_that_nobody_trusts_is_refused_by_name(elsewhere, export):
-    with pytest.raises(Untrusted, match=elsewhere):
+    with pytest.raises(UntrustedKey, match=elsewhere):
         import_project(export, owner=a_person("eve"), at=after(100))
 
     assert not Project.objects.exists()

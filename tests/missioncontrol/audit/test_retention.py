@@ -72,7 +72,7 @@ def test_a_run_that_has_not_ended_keeps_its_words(project):
 
 
 def test_a_long_run_goes_slice_by_slice_and_verifies_after_each(project, monkeypatch):
-    monkeypatch.setattr(erasing, "TURNS_AT_ONCE", 2)
+    monkeypatch.setattr(erasing, "TURN_BATCH", 2)
     run = ended(project, turns=5)
 
     for left in (3, 1, 0):

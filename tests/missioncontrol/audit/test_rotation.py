@@ -126,7 +126,7 @@ def test_what_no_secret_reads_is_counted_and_left(kept, settings):
     Channel.objects.update(address=seal("x"))
     settings.SECRET_KEY = FORMER
 
-    done = signing.rotate(former=FORMER, by="ana", reason="yearly", at=NOON)
+    done = signing.rotate_secret(former=FORMER, by="ana", reason="yearly", at=NOON)
 
     assert (done.resealed, done.unreadable) == (0, 1)
 
@@ -212,7 +212,7 @@ def test_somebody_without_a_key_cannot_retire_ours(kept):
 
 
 def test_keys_that_cannot_be_written_leave_those_that_were_trusted(kept, tmp_path, monkeypatch):
-    signing.trust(["one"])
+    signing.trust_keys(["one"])
 
     def full(path, text):
         with path.open("w") as file:
@@ -221,6 +221,6 @@ def test_keys_that_cannot_be_written_leave_those_that_were_trusted(kept, tmp_pat
 
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(OSError, match="No space"):
-        signing.trust(["two"])
+        signing.trust_keys(["two"])
 
     assert (tmp_path / "audit.keys").read_text() == "one\n"

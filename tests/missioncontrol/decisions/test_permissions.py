@@ -20,7 +20,7 @@ from missioncontrol.decisions.actions import Amount, Tap
 from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.detection import judging
 from missioncontrol.errors import ActionUnavailable, InvalidRequest, StaleRun
-from missioncontrol.history.finding import totals
+from missioncontrol.history.search import history_totals
 from missioncontrol.notify.models import Notice
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.reports import loops
@@ -205,7 +205,7 @@ def test_it_is_no_loop_and_no_judge_is_asked_about_it():
     run, card = asking()
 
     assert list(loops._cards(run.project_id)) == []
-    found = totals(Run.objects.filter(pk=run.id))
+    found = history_totals(Run.objects.filter(pk=run.id))
     assert (found.flagged, found.loops) == (0, 0)
     assert deadlines.overdue_decisions(at=after(600)) == []
     judging.judge_card(card.id, at=after(1))

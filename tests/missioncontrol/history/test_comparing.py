@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from guard.turn import Role, Turn
 from missioncontrol.accounts.models import Membership
-from missioncontrol.audit.erasing import WORDLESS
+from missioncontrol.audit.erasing import BLANK_TURN
 from missioncontrol.history import comparing
 from missioncontrol.history.comparing import align
 from missioncontrol.runs.models import RunMeters
@@ -104,7 +104,7 @@ def test_turns_whose_words_were_erased_are_like_no_other(project, compared):
     first, second = a_run(project), a_run(project)
     for run in (first, second):
         put(run, a_call("ls"), a_call("ls"))
-        TurnRow.objects.filter(run=run, seq=0).update(**WORDLESS)
+        TurnRow.objects.filter(run=run, seq=0).update(**BLANK_TURN)
         RunMeters.objects.filter(pk=run.pk).update(erased_seq=0)
 
     comparison = compared(first, second)
@@ -126,13 +126,13 @@ def test_an_empty_error_is_none(project, compared):
 def test_long_runs_are_compared_in_their_beginning_and_say_so(project, compared):
     first, second = a_run(project), a_run(project)
     for run in (first, second):
-        fill(run.id, comparing.MOST_TURNS + 5)
+        fill(run.id, comparing.MAX_TURNS + 5)
 
     comparison = compared(first, second)
 
     assert (comparison["read_a"], comparison["read_b"]) == (
-        comparing.MOST_TURNS,
-        comparing.MOST_TURNS,
+        comparing.MAX_TURNS,
+        comparing.MAX_TURNS,
     )
     assert comparison["more"] is True
 

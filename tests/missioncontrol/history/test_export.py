@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from rest_framework.request import Request
 
 from missioncontrol.api.rest import CHUNK_BYTES, stream_file
-from missioncontrol.history.finding import COLUMNS
-from missioncontrol.reports.texts import FORMULA, cell
+from missioncontrol.history.search import CSV_COLUMNS
+from missioncontrol.reports.texts import FORMULA, safe_cell
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.statements import pages_of
 from tests.build import a_call, a_run, a_stuck_run, report
@@ -48,7 +48,7 @@ def test_a_csv_file_is_read_back_as_it_was(project, as_person, owner):
 
     (row,) = csv.DictReader(io.StringIO(export(as_person(owner), **CSV), newline=""))
 
-    assert tuple(row) == COLUMNS
+    assert tuple(row) == CSV_COLUMNS
     assert (row["name"], row["goal"]) == ('a "quoted", name', "two\nlines")
     assert (row["turns"], float(row["cost_usd"])) == ("1", 2.5)
 
@@ -71,12 +71,12 @@ def test_no_cell_is_a_formula(project, as_person, owner):
 
 @pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff20"])
 def test_no_sign_that_some_spreadsheet_runs_begins_a_cell(begins):
-    assert cell(f"{begins}1+1") == f"'{begins}1+1"
+    assert safe_cell(f"{begins}1+1") == f"'{begins}1+1"
 
 
 @given(st.text() | st.none() | st.integers() | st.booleans())
 def test_a_cell_never_begins_like_a_formula(value):
-    assert not cell(value).startswith(FORMULA)
+    assert not safe_cell(value).startswith(FORMULA)
 
 
 def test_a_stranger_exports_nothing_of_ours(project, as_person, stranger):

@@ -9,18 +9,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.history.language import MOST_TERMS, READERS, Bounds, read_query
-from missioncontrol.history.words import LONGEST_WORD, placed_words, tag, words_of
+from missioncontrol.history.language import MAX_TERMS, PARSERS, Bounds, parse_query
+from missioncontrol.history.words import MAX_WORD_LENGTH, located_words, make_tag, split_words
 
 AT = datetime(2026, 11, 22, 10, 30, tzinfo=UTC)
 
 
 def read(line, zone=UTC):
-    return {(term.key, term.value) for term in read_query(line, at=AT, zone=zone).terms}
+    return {(term.key, term.value) for term in parse_query(line, at=AT, zone=zone).terms}
 
 
 def texts(line):
-    return [(value.words, value.begins) for value in read_query(line, at=AT).texts]
+    return [(value.words, value.begins) for value in parse_query(line, at=AT).texts]
 
 
 def test_words_may_be_the_beginning_of_longer_ones_and_quoted_ones_are_exact():
@@ -81,7 +81,7 @@ def test_a_day_begins_in_the_readers_zone():
 
 
 def test_a_minus_means_the_opposite():
-    (term,) = read_query("-status:completed", at=AT).terms
+    (term,) = parse_query("-status:completed", at=AT).terms
 
     assert (term.key, term.negated) == ("status", True)
 
@@ -102,7 +102,7 @@ def test_a_minus_means_the_opposite():
 )
 def test_a_value_that_cannot_be_read_is_refused_with_what_was_expected(line):
     with pytest.raises(InvalidRequest, match="expected"):
-        read_query(line, at=AT)
+        parse_query(line, at=AT)
 
 
 @pytest.mark.parametrize("line", ["a\0b", "agent:a\0b", '"a\0b"'])
@@ -112,14 +112,14 @@ def test_a_sign_that_postgresql_cannot_be_asked_for_is_left_out(line):
 
 def test_a_line_is_bounded():
     with pytest.raises(InvalidRequest, match="at most"):
-        read_query("x" * 1001, at=AT)
+        parse_query("x" * 1001, at=AT)
     with pytest.raises(InvalidRequest, match="at most"):
-        read_query("w " * (MOST_TERMS + 1), at=AT)
+        parse_query("w " * (MAX_TERMS + 1), at=AT)
 
 
 def is_read_or_refused(line):
     try:
-        return {term.key for term in read_query(line, at=AT).terms} <= {*READERS, "text"}
+        return {term.key for term in parse_query(line, at=AT).terms} <= {*PARSERS, "text"}
     except InvalidRequest as refused:
         return "expected" in str(refused) or "at most" in str(refused)
 
@@ -139,37 +139,39 @@ def test_any_mixture_of_signs_is_read_or_refused(parts):
 
 @given(st.text(max_size=300))
 def test_words_hold_nothing_that_an_index_could_take_for_a_sign(text):
-    for word in words_of(text):
+    for word in split_words(text):
         assert word.isalnum()
-        assert len(word) <= LONGEST_WORD
+        assert len(word) <= MAX_WORD_LENGTH
 
 
 @given(st.text(max_size=300))
 @example("0\uf900")  # taken apart, one run of signs is two words
 def test_words_are_found_where_they_stand(text):
-    placed = list(placed_words(text))
+    placed = list(located_words(text))
 
-    assert [word for word, _, _ in placed] == words_of(text)
+    assert [word for word, _, _ in placed] == split_words(text)
     for word, begin, end in placed:
-        assert word in words_of(text[begin:end])
+        assert word in split_words(text[begin:end])
 
 
 @given(st.text(max_size=200).filter(lambda text: not text.isupper()))
 def test_words_do_not_depend_on_how_a_query_is_typed(text):
-    assert [value.words for value in read_query(f'"{text.replace(chr(34), "")}"', at=AT).texts] in (
+    assert [
+        value.words for value in parse_query(f'"{text.replace(chr(34), "")}"', at=AT).texts
+    ] in (
         [],
-        [tuple(words_of(text.replace(chr(34), "")))],
+        [tuple(split_words(text.replace(chr(34), "")))],
     )
 
 
 def test_accents_and_large_letters_make_no_difference():
-    assert words_of("Ärger NAÏVE straße") == ["arger", "naive", "strasse"]
+    assert split_words("Ärger NAÏVE straße") == ["arger", "naive", "strasse"]
 
 
 def test_every_sign_of_chinese_is_a_word():
-    assert words_of("修复测试 ok") == ["修", "复", "测", "试", "ok"]
+    assert split_words("修复测试 ok") == ["修", "复", "测", "试", "ok"]
 
 
 def test_a_tools_name_is_one_tag():
-    assert tag("§", "mcp__github__create_issue") == "§mcpgithubcreateissue"
-    assert tag("§", "…") == ""
+    assert make_tag("§", "mcp__github__create_issue") == "§mcpgithubcreateissue"
+    assert make_tag("§", "…") == ""

@@ -83,7 +83,7 @@ def test_a_line_that_cannot_be_read_is_not_kept(as_person, owner):
 
 def test_views_are_bounded(project):
     someone = a_person("kim", project, "viewer")
-    for n in range(saved_views.MOST_VIEWS):
+    for n in range(saved_views.MAX_VIEWS):
         saved_views.save_view(
             user=someone, project=project.id, name=str(n), q="", by="ana", at=NOON
         )

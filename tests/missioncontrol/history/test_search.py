@@ -11,10 +11,10 @@ from guard.turn import Role, Turn
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.actions import Tap
 from missioncontrol.history import tasks
-from missioncontrol.history.finding import spans_in
-from missioncontrol.history.language import Words
+from missioncontrol.history.language import Phrase
 from missioncontrol.history.models import IndexedRun
-from missioncontrol.history.words import words_of
+from missioncontrol.history.search import spans_in
+from missioncontrol.history.words import split_words
 from missioncontrol.runs.services import describe_run
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, put, report
 from tests.examples import tried
@@ -249,37 +249,37 @@ def test_what_is_indexed_is_not_indexed_again(project):
     put(run, a_message("once"))
     index_all()
 
-    assert tasks.lag() == 0
+    assert tasks.count_unindexed_runs() == 0
     put(run, a_message("twice"))
-    assert tasks.lag() == 1
+    assert tasks.count_unindexed_runs() == 1
 
 
 def test_of_two_who_index_one_run_the_later_is_void(project, names):
     run = a_run(project, name="raced")
     put(run, a_proposal("make", key="k"))
     run.refresh_from_db()
-    slow = tasks._cut([run])
+    slow = tasks._next_slices([run])
     put(run, a_call("make", key="k", result="finished"))
     index_all()
 
-    tasks._write(slow, at=NOON)
+    tasks._store_slices(slow, at=NOON)
 
     assert names("finished") == {"raced"}
 
 
 def test_a_long_run_is_indexed_in_slices_and_no_turn_is_left_out(project, names):
     run = a_run(project, name="long")
-    put(run, *[a_message(f"word{n}") for n in range(tasks.OBSERVATIONS_AT_ONCE * 2 + 5)])
+    put(run, *[a_message(f"word{n}") for n in range(tasks.OBSERVATION_BATCH * 2 + 5)])
 
     index_all()
 
-    for n in (0, tasks.OBSERVATIONS_AT_ONCE, tasks.OBSERVATIONS_AT_ONCE * 2 + 4):
+    for n in (0, tasks.OBSERVATION_BATCH, tasks.OBSERVATION_BATCH * 2 + 4):
         assert names(f'"word{n}"') == {"long"}
 
 
 def test_a_busy_run_does_not_keep_another_from_being_indexed(project):
     busy = a_run(project, name="busy")
-    put(busy, *[a_message(f"word{n}") for n in range(tasks.OBSERVATIONS_AT_ONCE * 3)])
+    put(busy, *[a_message(f"word{n}") for n in range(tasks.OBSERVATION_BATCH * 3)])
     quiet = a_run(project, name="quiet")
     put(quiet, a_message("hush"))
 
@@ -350,7 +350,7 @@ def test_whatever_is_said_is_found_by_each_of_its_words_and_by_all_in_a_row(text
     put(run, a_message(f"x {text}"))
     index_all()
 
-    every = words_of(text)
+    every = split_words(text)
     for words in [*({(word,) for word in every}), tuple(every)]:
         found = ask(q=f'"{" ".join(words)}"').json()["results"]
         assert not words or str(run.id) in {row["id"] for row in found}
@@ -358,10 +358,10 @@ def test_whatever_is_said_is_found_by_each_of_its_words_and_by_all_in_a_row(text
 
 @given(st.text("ab .", max_size=30), st.lists(st.sampled_from("ab"), min_size=1, max_size=3))
 def test_marks_are_where_the_words_stand(text, words):
-    (term,) = [Words(words=tuple(words))]
+    (term,) = [Phrase(words=tuple(words))]
 
     for begin, end in spans_in(text, [term]):
-        assert tuple(words_of(text[begin:end])) == term.words
+        assert tuple(split_words(text[begin:end])) == term.words
 
 
 def test_a_page_stays_right_while_new_runs_arrive(project, as_person, owner):

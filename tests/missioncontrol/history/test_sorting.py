@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from missioncontrol.history.finding import SORTS
+from missioncontrol.history.search import SORTS
 from missioncontrol.runs.models import Run, RunMeters
 from tests.build import NOON, a_call, a_run, a_stuck_run, put
 

@@ -69,7 +69,7 @@ def test_without_a_goal_the_first_words_of_a_person_say_what_was_asked(project, 
 
     found = read(run)
     assert found["asked"]["seq"] == 1
-    assert len(found["asked"]["text"]) == summary.LONGEST_SAID + 1
+    assert len(found["asked"]["text"]) == summary.MAX_QUOTE + 1
     assert found["last_asked"] is None
 
 

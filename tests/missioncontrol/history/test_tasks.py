@@ -8,7 +8,7 @@ from django.db import connection
 
 from missioncontrol.history import tasks
 from missioncontrol.history.models import IndexedRun
-from missioncontrol.history.tasks import News, index_slice
+from missioncontrol.history.tasks import ChangedRuns, index_slice
 from missioncontrol.settings import CELERY_BEAT_SCHEDULE
 from tests.build import NOON, a_call, a_run, after, put, report
 
@@ -17,29 +17,29 @@ pytestmark = pytest.mark.django_db
 
 def test_it_indexes_what_came_since(project, monkeypatch):
     monkeypatch.setattr(tasks, "BUSY_S", 60.0)  # a busy machine does less in a quarter of a second
-    report(a_run(project), *[a_call(f"cat {n}") for n in range(tasks.OBSERVATIONS_AT_ONCE + 50)])
+    report(a_run(project), *[a_call(f"cat {n}") for n in range(tasks.OBSERVATION_BATCH + 50)])
 
     tasks.index()
 
-    assert tasks.lag() == 0
+    assert tasks.count_unindexed_runs() == 0
 
 
 def test_while_turns_wait_to_be_judged_it_does_one_slice(project):
     run = a_run(project)
-    put(run, *[a_call(f"cat {n}") for n in range(tasks.OBSERVATIONS_AT_ONCE + 50)])
+    put(run, *[a_call(f"cat {n}") for n in range(tasks.OBSERVATION_BATCH + 50)])
 
     tasks.index()
 
     run.refresh_from_db()
-    assert run.indexed.obs == tasks.OBSERVATIONS_AT_ONCE
-    assert tasks.lag() == 1
+    assert run.indexed.obs == tasks.OBSERVATION_BATCH
+    assert tasks.count_unindexed_runs() == 1
 
 
 @pytest.fixture
 def news(monkeypatch):
     """Somebody who looked through all runs just now, and trusts the journal's order."""
-    monkeypatch.setattr(News, "OVERLAP", timedelta(0))
-    looking = News()
+    monkeypatch.setattr(ChangedRuns, "OVERLAP", timedelta(0))
+    looking = ChangedRuns()
     assert not index_slice(at=NOON, news=looking)
     return looking
 
@@ -51,21 +51,21 @@ def test_it_looks_at_all_runs_once_the_clock_was_set_back(project, news):
 
     assert not index_slice(at=after(-3600), news=news)
 
-    assert tasks.lag() == 0
+    assert tasks.count_unindexed_runs() == 0
 
 
 def test_it_looks_at_runs_with_news_alone(project, news):
     run = report(a_run(project), a_call("ls"))
     assert not index_slice(at=after(1), news=news)
-    assert tasks.lag() == 0
+    assert tasks.count_unindexed_runs() == 0
 
     IndexedRun.objects.update(event_seq=0)
     assert not index_slice(at=after(2), news=news)
-    assert tasks.lag() == 1
+    assert tasks.count_unindexed_runs() == 1
 
     report(run, a_call("pwd"))
     assert not index_slice(at=after(3), news=news)
-    assert tasks.lag() == 0
+    assert tasks.count_unindexed_runs() == 0
 
 
 def test_what_was_committed_behind_its_look_is_found_within_a_minute(project, news):
@@ -75,7 +75,7 @@ def test_what_was_committed_behind_its_look_is_found_within_a_minute(project, ne
 
     assert not index_slice(at=after(60), news=news)
 
-    assert tasks.lag() == 0
+    assert tasks.count_unindexed_runs() == 0
 
 
 def test_what_is_left_of_a_slice_still_counts_as_news(project, news):
@@ -84,7 +84,7 @@ def test_what_is_left_of_a_slice_still_counts_as_news(project, news):
     assert index_slice(at=after(1), news=news)
     assert not index_slice(at=after(2), news=news)
 
-    assert tasks.lag() == 0
+    assert tasks.count_unindexed_runs() == 0
 
 
 def test_beat_schedules_it():

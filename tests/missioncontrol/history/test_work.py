@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from guard.turn import Role, Turn
-from missioncontrol.history.summary import MOST_FILES, details_of
+from missioncontrol.history.summary import MAX_FILES, details_of
 
 PATCH = "*** Begin Patch\n*** Update File: e.py\n@@\n*** Add File: f.py"
 
@@ -69,7 +69,7 @@ def test_files_are_those_that_calls_changed(turns, files):
 def test_of_many_files_the_latest_are_named_and_all_are_counted():
     work = details_of([edited(f"{n}.py", n) for n in range(40)])
 
-    assert (work.files[0].path, len(work.files), work.file_count) == ("39.py", MOST_FILES, 40)
+    assert (work.files[0].path, len(work.files), work.file_count) == ("39.py", MAX_FILES, 40)
 
 
 @pytest.mark.parametrize(

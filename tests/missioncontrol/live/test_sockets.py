@@ -333,7 +333,7 @@ async def test_a_socket_closes_at_once_when_its_person_is_removed(word, project,
     await socket.connect(timeout=60)
     await socket.receive_from(timeout=60)
 
-    await sync_to_async(members.remove)(project.id, owner.pk, by=bea, at=NOON)
+    await sync_to_async(members.remove_member)(project.id, owner.pk, by=bea, at=NOON)
 
     assert await _close_code(socket) == 4403
     await socket.disconnect(timeout=60)
@@ -355,7 +355,7 @@ async def test_a_database_outage_does_not_end_the_access_checks(project, owner, 
         await sync_to_async(broadcast.recheck_access)(owner.pk)
         await asyncio.wait_for(refused.wait(), 60)
         await asyncio.sleep(0.2)
-    await sync_to_async(members.remove)(project.id, owner.pk, by=bea, at=NOON)
+    await sync_to_async(members.remove_member)(project.id, owner.pk, by=bea, at=NOON)
 
     assert await _close_code(socket) == 4403
     await socket.disconnect(timeout=60)

@@ -27,7 +27,7 @@ def phone(subscribed, owner):
 
 
 def sign_out(browser, *, seconds=2, **fields):
-    access.sign_out(browser, by="ana", at=after(seconds), **fields)
+    access.sign_out_browser(browser, by="ana", at=after(seconds), **fields)
 
 
 def kinds(service, mine):

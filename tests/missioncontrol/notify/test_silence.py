@@ -31,7 +31,7 @@ def kinds(service, mine):
 def leave(project, owner, how):
     bea = User.objects.get(username="bea")
     if how == "removed":
-        members.remove(project.id, owner.pk, by=bea, at=after(1))
+        members.remove_member(project.id, owner.pk, by=bea, at=after(1))
     else:
         members.change_role(project.id, owner.pk, "viewer", by=bea, at=after(1))
 

@@ -13,7 +13,7 @@ from guard.turn import Usage
 from missioncontrol.costs import selectors
 from missioncontrol.projects.rules import change_project
 from missioncontrol.reports import accounting
-from missioncontrol.reports.account_parts import Asked, Group
+from missioncontrol.reports.account_parts import AccountQuery, Group
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, ModelCall
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, judged, report
@@ -25,7 +25,7 @@ DAY = date(2026, 11, 21)
 
 
 def account(project, *, at=NOON, **asked):
-    return accounting.account([project.id], Asked(**asked), at=at)
+    return accounting.build_account([project.id], AccountQuery(**asked), at=at)
 
 
 def spend(run, usd, *, at=NOON, **fields):
@@ -185,7 +185,7 @@ def test_several_projects_are_added_up_each_in_its_own_day(busy):
     spend(a_run(other), "7")
 
     at = NOON + timedelta(hours=1)
-    costs = accounting.account([busy.id, other.id], Asked(group_by="project"), at=at)
+    costs = accounting.build_account([busy.id, other.id], AccountQuery(group_by="project"), at=at)
 
     assert (costs.spent.total_usd, costs.time_zone, costs.budget) == (Decimal("11.80"), "", None)
     assert {one.name: one.cost_usd for one in costs.groups} == {

@@ -53,15 +53,15 @@ def the_report(**wanted):
 
 
 def test_a_day_is_told_once_it_and_a_little_more_have_passed(spent):
-    assert daily.make_due(at=DUE - timedelta(seconds=1)) == 0
+    assert daily.make_due_reports(at=DUE - timedelta(seconds=1)) == 0
 
-    assert daily.make_due(at=DUE) == 1
-    assert daily.make_due(at=DUE + timedelta(hours=3)) == 0
+    assert daily.make_due_reports(at=DUE) == 1
+    assert daily.make_due_reports(at=DUE + timedelta(hours=3)) == 0
     assert made() == [("2026-11-21", 1)]
 
 
 def test_its_figures_are_right_to_the_cent(spent):
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
 
     daily_report = the_report()
     assert (daily_report.row.spent.total_usd, daily_report.row.before_usd) == (Decimal("4.75"), 2)
@@ -81,7 +81,7 @@ def test_its_figures_are_right_to_the_cent(spent):
 
 
 def test_it_says_all_of_it_in_words(spent):
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
 
     daily_report = the_report()
     assert title_of(daily_report, EN) == "Saturday cost $4.75"
@@ -122,7 +122,7 @@ def test_what_was_spent_in_every_hour_of_a_moved_day_is_in_it_once(day, hours):
     for hour in range(30):
         spend(run, "1", at=began + timedelta(hours=hour, minutes=30), key=f"h{hour}")
 
-    daily_report = daily.report_of(daily.drawn(project, day, at=began + timedelta(days=3)))
+    daily_report = daily.report_of(daily.build_report(project, day, at=began + timedelta(days=3)))
 
     assert daily_report.row.spent.total_usd == hours
 
@@ -130,9 +130,9 @@ def test_what_was_spent_in_every_hour_of_a_moved_day_is_in_it_once(day, hours):
 def test_days_missed_by_a_server_that_was_away_are_made_when_it_is_back(spent):
     back = DUE + timedelta(days=3)
 
-    assert daily.make_due(at=back) == 4
+    assert daily.make_due_reports(at=back) == 4
     assert made() == [(f"2026-11-{day}", 1) for day in (21, 22, 23, 24)]
-    assert daily.make_due(at=back) == 0
+    assert daily.make_due_reports(at=back) == 0
 
 
 def test_an_absence_of_a_year_makes_up_for_a_month(spent):
@@ -145,7 +145,7 @@ def test_a_project_that_wants_none_has_none(spent):
     spent.daily_report = False
     spent.save()
 
-    assert daily.make_due(at=DUE) == 0
+    assert daily.make_due_reports(at=DUE) == 0
 
 
 @pytest.mark.django_db(transaction=True)
@@ -155,7 +155,7 @@ def test_two_beats_make_one(spent):
 
     def beat():
         begin.wait()
-        daily.make_due(at=DUE)
+        daily.make_due_reports(at=DUE)
         connection.close()
 
     beats = [threading.Thread(target=beat) for _ in range(2)]
@@ -169,19 +169,19 @@ def test_two_beats_make_one(spent):
 
 
 def test_a_second_beat_that_comes_late_to_the_same_day_is_told_so(spent):
-    assert daily.make(spent, DAY, at=DUE) is not None
-    assert daily.make(spent, DAY, at=DUE) is None
+    assert daily.make_report(spent, DAY, at=DUE) is not None
+    assert daily.make_report(spent, DAY, at=DUE) is None
     assert Notice.objects.filter(what="report").count() == 1
 
 
 def test_usage_that_comes_late_makes_a_version_that_says_so(spent):
     a_channel(spent, hears_reports=True)
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
     call = ModelCall.objects.get(cost_usd=Decimal("1.50"))
     call.cost_usd = Decimal("1.75")
     call.save()
 
-    assert daily.correct_changed(at=DUE + timedelta(minutes=15)) == 1
+    assert daily.correct_changed_reports(at=DUE + timedelta(minutes=15)) == 1
 
     first, second = (the_report(version=version) for version in (1, 2))
     assert (first.row.spent.total_usd, first.newest) == (Decimal("4.75"), second.row.id)
@@ -194,35 +194,35 @@ def test_usage_that_comes_late_makes_a_version_that_says_so(spent):
 
 
 def test_figures_that_stand_are_not_corrected(spent):
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
 
-    assert daily.correct_changed(at=DUE + timedelta(minutes=15)) == 0
-    assert daily.correct_changed(at=DUE + timedelta(days=1)) == 0
+    assert daily.correct_changed_reports(at=DUE + timedelta(minutes=15)) == 0
+    assert daily.correct_changed_reports(at=DUE + timedelta(days=1)) == 0
 
 
 def test_a_correction_below_a_cent_is_kept_and_not_sent(spent):
     a_channel(spent, hears_reports=True)
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
     ModelCall.objects.filter(cost_usd=Decimal("1.50")).update(cost_usd=Decimal("1.504"))
 
-    daily.correct_changed(at=DUE + timedelta(minutes=15))
+    daily.correct_changed_reports(at=DUE + timedelta(minutes=15))
 
     assert made() == [("2026-11-21", 1), ("2026-11-21", 2)]
     assert Delivery.objects.filter(what="report").count() == 1
 
 
 def test_calls_that_are_taken_back_wholly_correct_the_day_too(spent):
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
     ModelCall.objects.filter(at__gte=NOON).delete()
 
-    assert daily.correct_changed(at=DUE + timedelta(minutes=15)) == 1
+    assert daily.correct_changed_reports(at=DUE + timedelta(minutes=15)) == 1
     assert the_report(version=2).row.spent.total_usd == 0
 
 
 def test_a_day_on_which_nothing_happened_is_kept_and_not_sent(project):
     a_channel(project, hears_reports=True)
 
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
 
     assert made() == [("2026-11-21", 1)]
     assert not Delivery.objects.exists()
@@ -231,7 +231,7 @@ def test_a_day_on_which_nothing_happened_is_kept_and_not_sent(project):
 def test_a_day_long_past_is_made_and_not_sent(spent):
     a_channel(spent, hears_reports=True)
 
-    daily.make_due(at=DUE + timedelta(days=8))
+    daily.make_due_reports(at=DUE + timedelta(days=8))
 
     assert the_report(day=DAY).sent == 0
     assert not Delivery.objects.exists()
@@ -241,7 +241,7 @@ def test_only_channels_that_hear_reports_are_told(spent):
     a_channel(spent, name="cards only")
     a_channel(spent, name="finance", hears_reports=True, hears_decisions=False)
 
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
 
     assert [one.target for one in Delivery.objects.filter(what="report")] == ["finance"]
 
@@ -252,7 +252,7 @@ def test_a_letter_has_the_table_as_text_and_as_a_page(spent, settings):
         settings.NOTIFY_HOSTS = [mailbox.host]
         url = f"mailto://{mailbox.host}?to=fin@example.com&from=mc@example.com"
         a_channel(spent, url, kind="email", hears_reports=True)
-        daily.make_due(at=DUE)
+        daily.make_due_reports(at=DUE)
         deliver_due(at=DUE)
 
     (letter,) = mailbox.letters
@@ -277,7 +277,7 @@ def test_a_german_letter_says_all_of_it_in_german(spent, settings):
         settings.NOTIFY_HOSTS = [mailbox.host]
         url = f"mailto://{mailbox.host}?to=fin@example.com&from=mc@example.com"
         a_channel(spent, url, kind="email", hears_reports=True, language="de")
-        daily.make_due(at=DUE)
+        daily.make_due_reports(at=DUE)
         deliver_due(at=DUE)
 
     (letter,) = mailbox.letters
@@ -300,7 +300,7 @@ def test_a_letter_that_is_refused_is_tried_again(spent, settings):
         settings.NOTIFY_HOSTS = [mailbox.host]
         url = f"mailto://{mailbox.host}?to=fin@example.com&from=mc@example.com"
         a_channel(spent, url, kind="email", hears_reports=True)
-        daily.make_due(at=DUE)
+        daily.make_due_reports(at=DUE)
         deliver_due(at=DUE)
 
     assert (the_report().sent, the_report().waiting) == (0, 1)
@@ -310,7 +310,7 @@ def test_a_letter_that_is_refused_is_tried_again(spent, settings):
 def test_hostile_names_are_text_in_the_page_and_no_formula_in_the_file(project):
     run = a_run(project)
     spend(run, "1", agent='<img src=x onerror="alert(1)">', model="=HYPERLINK(1)")
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
 
     daily_report = the_report()
     assert "<img" not in html_of(daily_report, EN, path="/reports/1")
@@ -320,7 +320,7 @@ def test_hostile_names_are_text_in_the_page_and_no_formula_in_the_file(project):
 
 def test_what_has_no_price_is_a_word(project):
     report(a_run(project), a_call("x", usage=Usage(input=9), model="house"))
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
 
     drawn = the_report()
     assert title_of(drawn, EN) == "Saturday cost unpriced"
@@ -329,7 +329,7 @@ def test_what_has_no_price_is_a_word(project):
 
 def test_loops_stand_by_agent_with_their_trend(project):
     a_stuck_run(project)
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
 
     (agent,) = the_report().account.groups
     assert (agent.loops, agent.trend[-1]) == (1, 1)
@@ -337,7 +337,7 @@ def test_loops_stand_by_agent_with_their_trend(project):
 
 
 def test_the_command_shows_the_kept_report_and_its_csv(spent, capsys):
-    daily.make_due(at=DUE)
+    daily.make_due_reports(at=DUE)
 
     call_command("cost_report", day=DAY, project="payments")
     shown = capsys.readouterr()

@@ -8,7 +8,7 @@ import pytest
 from missioncontrol.decisions import sessions
 from missioncontrol.decisions.models import Decision
 from missioncontrol.reports import loops
-from missioncontrol.reports.savings import Lasted
+from missioncontrol.reports.savings import UnstoppedLoop
 from missioncontrol.runs.models import Run, RunMeters
 from tests.build import NOON, a_call, a_proposal, a_run, after, report
 from tests.missioncontrol.taps import tap
@@ -37,7 +37,7 @@ def ends(run):
 
 
 def the_stop(project):
-    (loop,) = loops.stopped(project.id, **HOUR)
+    (loop,) = loops.stopped_loops(project.id, **HOUR)
     return loop.stop
 
 
@@ -45,17 +45,17 @@ def test_a_loop_is_told_under_the_agent_that_went_round(project):
     runs = a_loop(project), a_loop(project, agent="")
     Run.objects.update(agent="lead")
 
-    assert [one.agent for one in loops.loops(project.id, **HOUR)] == ["coder", "lead"]
+    assert [one.agent for one in loops.find_loops(project.id, **HOUR)] == ["coder", "lead"]
     for run in runs:
         tap(run, "terminate")
-    assert [one.agent for one in loops.stopped(project.id, **HOUR)] == ["coder", "lead"]
+    assert [one.agent for one in loops.stopped_loops(project.id, **HOUR)] == ["coder", "lead"]
 
 
 @pytest.mark.parametrize("answer", ["continue", "allowlist"])
 def test_what_a_person_let_go_on_was_no_loop(project, answer):
     tap(a_loop(project), answer)
 
-    assert loops.loops(project.id, **HOUR) == []
+    assert loops.find_loops(project.id, **HOUR) == []
 
 
 def test_a_stop_is_told_when_and_to_whom_it_came(project):
@@ -63,7 +63,7 @@ def test_a_stop_is_told_when_and_to_whom_it_came(project):
     RunMeters.objects.filter(pk=run.pk).update(model="m-big")
     tap(run, "terminate", at=after(300))
 
-    (loop,) = loops.stopped(project.id, **HOUR)
+    (loop,) = loops.stopped_loops(project.id, **HOUR)
 
     assert (loop.run, loop.agent, loop.model) == (run.id, "coder", "m-big")
     assert loop.at == after(300)
@@ -138,7 +138,9 @@ def test_a_loop_that_was_let_go_on_lasted_until_something_changed(project):
     report(run, a_call(error="no module 'app.tokens'"))
     looks_at(run, "a.py", "b.py")
 
-    assert loops.lasted(project.id, at=after(60)) == [Lasted(kind="exact_repeat", turns=4)]
+    assert loops.unstopped_loops(project.id, at=after(60)) == [
+        UnstoppedLoop(kind="exact_repeat", turns=4)
+    ]
 
 
 def test_a_loop_that_ended_with_its_run_lasted_until_then(project):
@@ -146,7 +148,9 @@ def test_a_loop_that_ended_with_its_run_lasted_until_then(project):
     tap(run, "continue")
     ends(report(run, a_call(error="no module 'app.tokens'")))
 
-    assert loops.lasted(project.id, at=after(60)) == [Lasted(kind="exact_repeat", turns=4)]
+    assert loops.unstopped_loops(project.id, at=after(60)) == [
+        UnstoppedLoop(kind="exact_repeat", turns=4)
+    ]
 
 
 def test_a_loop_that_goes_on_or_was_stopped_later_says_nothing(project):
@@ -158,7 +162,7 @@ def test_a_loop_that_goes_on_or_was_stopped_later_says_nothing(project):
             tap(run, later)
             ends(run)
 
-    assert loops.lasted(project.id, at=after(60)) == []
+    assert loops.unstopped_loops(project.id, at=after(60)) == []
 
 
 def test_a_flagged_loop_that_nobody_answered_tells_how_long_such_loops_last(project):
@@ -167,11 +171,13 @@ def test_a_flagged_loop_that_nobody_answered_tells_how_long_such_loops_last(proj
     report(held, a_call(error="no module 'app.tokens'"))
     looks_at(held, "a.py")
 
-    assert loops.lasted(project.id, at=after(60)) == [Lasted(kind="exact_repeat", turns=3)]
+    assert loops.unstopped_loops(project.id, at=after(60)) == [
+        UnstoppedLoop(kind="exact_repeat", turns=3)
+    ]
 
 
 def test_a_loop_of_a_season_ago_says_nothing(project):
     looks_at(a_loop(project, mode="flag"), "a.py")
     Decision.objects.update(opened_at=NOON - timedelta(days=91))
 
-    assert loops.lasted(project.id, at=after(60)) == []
+    assert loops.unstopped_loops(project.id, at=after(60)) == []

@@ -8,7 +8,7 @@ import pytest
 from guard.turn import Usage
 from missioncontrol.decisions import sessions
 from missioncontrol.reports import accounting
-from missioncontrol.reports.account_parts import Asked
+from missioncontrol.reports.account_parts import AccountQuery
 from missioncontrol.reports.accounting import spent_today
 from tests.build import NOON, a_call, a_project, a_run, judged, report
 
@@ -32,7 +32,7 @@ def test_it_is_what_the_account_of_the_day_says():
 
     (row,) = today(project)
 
-    account = accounting.account([project.id], Asked(), at=NOON)
+    account = accounting.build_account([project.id], AccountQuery(), at=NOON)
     assert (row.spent_usd, row.budget) == (account.spent.total_usd, account.budget)
     assert (row.spent_usd, row.budget.ceiling_usd) == (Decimal("3.05"), 60)
 

@@ -37,7 +37,7 @@ class Command(BaseCommand):
             kept = (
                 CostReport.objects.filter(project=project, day=asked).order_by("-version").first()
             )
-            report = daily.report_of(kept or daily.drawn(project, asked, at=at))
+            report = daily.report_of(kept or daily.build_report(project, asked, at=at))
             if kept is None:
                 # On standard error, so that the output stays valid CSV.
                 self.stderr.write("No report was kept of this day: these are the figures now.")

@@ -38,7 +38,7 @@ class Command(OwnCommand):
             data.write_secret(FORMER_FILE, former)  # earlier ones are no longer needed
 
     def _rotate(self, former: str, by: str, reason: str) -> None:
-        done = signing.rotate(former=former, by=by, reason=reason, at=now())
+        done = signing.rotate_secret(former=former, by=by, reason=reason, at=now())
         says = "1 project says so" if done.projects == 1 else f"{done.projects} projects say so"
         resealed = "1 address was" if done.resealed == 1 else f"{done.resealed} addresses were"
         self.stdout.write(
@@ -70,7 +70,7 @@ def renew_file(data: DataDir) -> str:
     """
     former = data.ensure_secret("secret.key")
     # What it signed must still verify when its secret half is long gone.
-    signing.trust([signing.public_key_of(former)])
+    signing.trust_keys([signing.public_key_of(former)])
     kept = [former, *data.read_secret(FORMER_FILE).splitlines()]
     data.write_secret(FORMER_FILE, "\n".join(dict.fromkeys(kept)))
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = secrets.token_urlsafe(48), kept

@@ -36,7 +36,7 @@ class Command(OwnCommand):
         if options["accept_restored"]:
             for project in projects:
                 by, reason = options["by"], options["reason"]
-                aside = erasing.accept_copy(project.id, by=by, reason=reason, at=now())
+                aside = erasing.accept_restored_copy(project.id, by=by, reason=reason, at=now())
                 self.stdout.write(f"The file of heads was put aside as {aside}.")
         is_whole = True
         for project in projects:

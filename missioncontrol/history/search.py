@@ -38,11 +38,11 @@ from missioncontrol.decisions.models import NOT_LOOPS, SPOKE, Autofix, Decision,
 from missioncontrol.decisions.rows import OPEN_STATUSES
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.history import index
-from missioncontrol.history.index import ABOUT_THE_RUN, Field, run_texts, turn_texts
-from missioncontrol.history.language import Bounds, Query, Words
+from missioncontrol.history.index import RUN_PART, Field, run_texts, turn_texts
+from missioncontrol.history.language import Bounds, Phrase, Query
 from missioncontrol.history.models import IndexedRun
-from missioncontrol.history.words import AGENT, TOOL, placed_words, tag
-from missioncontrol.reports.texts import lines_of
+from missioncontrol.history.words import AGENT_SIGN, TOOL_SIGN, located_words, make_tag
+from missioncontrol.reports.texts import csv_text
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import RECORDED, Run, Turn
 from missioncontrol.runs.rows import round_dollars, run_row
@@ -54,21 +54,21 @@ NO_CARD = WhyRow(
     kind="", summary="", resolution=None, by=None, message=None, recovered=None, turns_after=None
 )
 # Resolutions of cards that were no loop.
-FINE = ("continue", "allowlist", "dismissed", "proceed")
+NO_LOOP_RESOLUTIONS = ("continue", "allowlist", "dismissed", "proceed")
 # A JSON null read as text: SQLite returns the word.
 UNPRICED = (None, "null")
-OVER = Q(status__in=[status.value for status in (*ENDED, Status.LOST)])
-NO_PERSON = (*SPOKE.values(), "auto", "judge", "agent")
+IS_OVER = Q(status__in=[status.value for status in (*ENDED, Status.LOST)])
+NON_PERSON_ACTORS = (*SPOKE.values(), "auto", "judge", "agent")
 
 # Characters shown before the first match, and in total.
-BEFORE, LENGTH = 40, 160
+CHARS_BEFORE, EXCERPT_LENGTH = 40, 160
 # Characters of a field that are searched for a match.
-LOOKED_THROUGH = 60_000
+MAX_SEARCHED_CHARS = 60_000
 
 Span = tuple[int, int]
 
 
-def narrow(found: QuerySet[Run], query: Query) -> QuerySet[Run]:
+def filter_runs(found: QuerySet[Run], query: Query) -> QuerySet[Run]:
     """Filter runs by a line of search."""
     for term in query.terms:
         condition = CONDITIONS[term.key](term.value)
@@ -76,16 +76,16 @@ def narrow(found: QuerySet[Run], query: Query) -> QuerySet[Run]:
     return found
 
 
-def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]:
+def history_rows(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]:
     """Return a page of runs as rows, with the reason for their state and where words matched."""
-    whys = whys_of(runs)
+    whys = reasons_of(runs)
     loops: dict[UUID, Decimal] = {}
     # Summed in Python, and only for a page's runs: the amounts are inside JSON.
     cards = Decision.objects.filter(run__in=runs).exclude(kind__in=NOT_LOOPS)
     for run_id, evidence in cards.values_list("run_id", "evidence"):
         if (cost := evidence.get("cost_usd")) is not None:
             loops[run_id] = loops.get(run_id, Decimal(0)) + Decimal(cost)
-    matches = {run.id: show_match(run, query.texts) for run in runs} if query.texts else {}
+    matches = {run.id: find_match(run, query.texts) for run in runs} if query.texts else {}
     return [
         row_of(
             HistoryRow,
@@ -98,7 +98,7 @@ def show(runs: Sequence[Run], query: Query, *, at: datetime) -> list[HistoryRow]
     ]
 
 
-def totals(found: QuerySet[Run]) -> HistoryTotals:
+def history_totals(found: QuerySet[Run]) -> HistoryTotals:
     """Return the totals over every run of a search."""
     # Sums need no order, and each subquery below would repeat it.
     found = found.order_by()
@@ -119,7 +119,9 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     )
     # A budget's card means no loop; a card that is still open may turn out to be none.
     about_loops = cards.exclude(kind="budget")
-    answered = about_loops.filter(resolution__isnull=False).exclude(resolution__in=FINE)
+    answered = about_loops.filter(resolution__isnull=False).exclude(
+        resolution__in=NO_LOOP_RESOLUTIONS
+    )
     costs = about_loops.annotate(cost=KeyTextTransform("cost_usd", "evidence"))
     # Summed in Python, as decimals: SQLite would add floats.
     loop_costs = list(costs.values_list("cost", flat=True))
@@ -140,7 +142,7 @@ def totals(found: QuerySet[Run]) -> HistoryTotals:
     )
 
 
-def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
+def reasons_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
     """Return why each run is in its state: its last card, otherwise the tap that ended it."""
     ids = [run.id for run in runs]
     taps = {tap.run_id: tap for tap in Intervention.objects.filter(run_id__in=ids).order_by("id")}
@@ -169,18 +171,18 @@ def whys_of(runs: Sequence[Run]) -> dict[UUID, WhyRow]:
     return whys
 
 
-def _tagged(sign: str, name: str) -> Q:
-    words = tag(sign, name)
+def _has_tag(sign: str, name: str) -> Q:
+    words = make_tag(sign, name)
     if not words:
         return Q(pk__in=[])
-    return Q(id__in=index.runs_holding(Words(words=(words,), begins=name.endswith("*"))))
+    return Q(id__in=index.run_ids_containing(Phrase(words=(words,), begins=name.endswith("*"))))
 
 
 def _acted_on_by(name: str) -> Q:
     taps = Intervention.objects.filter(run=OuterRef("pk"))
     # Acts of a policy, a judge or an agent have a name too.
     if name.lower() == "person":
-        return Q(Exists(taps.exclude(by__in=NO_PERSON)))
+        return Q(Exists(taps.exclude(by__in=NON_PERSON_ACTORS)))
     cards = Decision.objects.filter(run=OuterRef("pk"), resolved_by__icontains=name)
     return Q(Exists(taps.filter(by__icontains=name))) | Q(Exists(cards))
 
@@ -198,7 +200,7 @@ def _has_any_fact(named: Sequence[str]) -> Q:
     return either
 
 
-def _within(column: str, bounds: Bounds, *, less: int = 0) -> Q:
+def _in_bounds(column: str, bounds: Bounds, *, less: int = 0) -> Q:
     found = Q()
     if bounds.least is not None:
         found &= Q(**{f"{column}__{'gte' if bounds.with_least else 'gt'}": bounds.least - less})
@@ -207,26 +209,26 @@ def _within(column: str, bounds: Bounds, *, less: int = 0) -> Q:
     return found
 
 
-def show_match(run: Run, terms: Sequence[Words]) -> MatchRow | None:
+def find_match(run: Run, terms: Sequence[Phrase]) -> MatchRow | None:
     """Return the part of a run's text where the words are; None: none is indexed."""
     mark = IndexedRun.objects.filter(run=run).first()
     # The index gives the turn, so a long run need not be read to find it.
-    part = index.part_holding(mark.id, terms) if mark and terms else None
-    if part is None or part == ABOUT_THE_RUN:
+    part = index.find_part(mark.id, terms) if mark and terms else None
+    if part is None or part == RUN_PART:
         return first_match(run_texts(run), terms, turn=None)
     turn = Turn.objects.filter(run=run, seq=part - 1).first()
     return first_match(turn_texts(turn), terms, turn=turn.seq) if turn else None
 
 
 def first_match(
-    texts: Iterable[Field], terms: Sequence[Words], *, turn: int | None
+    texts: Iterable[Field], terms: Sequence[Phrase], *, turn: int | None
 ) -> MatchRow | None:
     """Return a part of the first text that has one of the words."""
     for name, text in texts:
         # Bounded: a result may be megabytes, and the page waits for it.
-        if spans := list(spans_in(text[:LOOKED_THROUGH], terms)):
-            start = max(0, spans[0][0] - BEFORE)
-            piece = text[start : start + LENGTH]
+        if spans := list(spans_in(text[:MAX_SEARCHED_CHARS], terms)):
+            start = max(0, spans[0][0] - CHARS_BEFORE)
+            piece = text[start : start + EXCERPT_LENGTH]
             marks: list[Span] = []
             for begin, end in spans:
                 # Terms may share words; overlapping marks could not be drawn.
@@ -236,9 +238,9 @@ def first_match(
     return None
 
 
-def spans_in(text: str, terms: Sequence[Words]) -> Iterator[Span]:
+def spans_in(text: str, terms: Sequence[Phrase]) -> Iterator[Span]:
     """Yield the start and end of each match of the terms in a text."""
-    placed = list(placed_words(text))
+    placed = list(located_words(text))
     for at in range(len(placed)):
         for term in terms:
             part = placed[at : at + len(term.words)]
@@ -253,13 +255,13 @@ def spans_in(text: str, terms: Sequence[Words]) -> Iterator[Span]:
 CONDITIONS: dict[str, Any] = {
     # A run is found by its name at once, by its turns a second or two after they arrive.
     "text": lambda words: (
-        Q(id__in=index.runs_holding(words))
+        Q(id__in=index.run_ids_containing(words))
         | Q(name__icontains=words.typed)
         | Q(goal__icontains=words.typed)
         | Q(meters__doing__icontains=words.typed)
     ),
-    "agent": lambda name: Q(agent__iexact=name) | _tagged(AGENT, name),
-    "tool": lambda name: _tagged(TOOL, name),
+    "agent": lambda name: Q(agent__iexact=name) | _has_tag(AGENT_SIGN, name),
+    "tool": lambda name: _has_tag(TOOL_SIGN, name),
     "model": lambda name: Q(meters__model__icontains=name),
     "by": _acted_on_by,
     "project": lambda name: Q(project__in=Project.objects.filter(name__icontains=name)),
@@ -267,10 +269,10 @@ CONDITIONS: dict[str, Any] = {
     "status": lambda named: Q(status__in=named),
     "mode": lambda named: Q(mode__in=named),
     "is": _has_any_fact,
-    "ended": lambda named: OVER if named[-1] == "yes" else ~OVER,
-    "cost": lambda bounds: _within("meters__cost_usd", bounds),
+    "ended": lambda named: IS_OVER if named[-1] == "yes" else ~IS_OVER,
+    "cost": lambda bounds: _in_bounds("meters__cost_usd", bounds),
     # `seq` counts from 0, people from 1.
-    "turns": lambda bounds: _within("meters__last_seq", bounds, less=1),
+    "turns": lambda bounds: _in_bounds("meters__last_seq", bounds, less=1),
     "since": lambda moment: Q(started_at__gte=moment),
     "until": lambda moment: Q(started_at__lt=moment),
 }
@@ -339,7 +341,7 @@ def cursor_of(run: Run) -> str:
     return json.dumps([text, str(run.id)])
 
 
-COLUMNS = (
+CSV_COLUMNS = (
     "id",
     "project",
     "name",
@@ -363,7 +365,7 @@ COLUMNS = (
     "recovered",
 )
 # Flat names for a spreadsheet; JSON shows the nesting.
-OF_WHY = {
+NESTED_COLUMNS = {
     "why_kind": "why.kind",
     "why": "why.summary",
     "resolution": "why.resolution",
@@ -371,10 +373,10 @@ OF_WHY = {
     "recovered": "why.recovered",
 }
 # Built once: an export reads these columns of every run.
-_read_columns = attrgetter(*(OF_WHY.get(column, column) for column in COLUMNS))
+_read_columns = attrgetter(*(NESTED_COLUMNS.get(column, column) for column in CSV_COLUMNS))
 
 
-def jsonl(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
+def jsonl_lines(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
     """Yield one JSON object per line."""
     for row in rows:
         yield to_json(row) + b"\n"
@@ -383,5 +385,5 @@ def jsonl(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
 def csv_lines(rows: Iterable[HistoryRow]) -> Iterator[bytes]:
     """Yield a header and one line for each run (RFC 4180); no cell is a formula."""
     # Line by line: the download streams, and nothing holds the whole file.
-    for cells in chain([COLUMNS], map(_read_columns, rows)):
-        yield lines_of([cells]).encode()
+    for cells in chain([CSV_COLUMNS], map(_read_columns, rows)):
+        yield csv_text([cells]).encode()

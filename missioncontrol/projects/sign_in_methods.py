@@ -21,14 +21,14 @@ from missioncontrol.accounts import credentials, people, sessions
 from missioncontrol.accounts.models import Identity, JoiningBy, JoiningRule, Membership, Role
 from missioncontrol.accounts.oidc import ProviderIdentity
 from missioncontrol.errors import Forbidden, InvalidRequest, ensure_found
-from missioncontrol.projects.access import record_of_person
+from missioncontrol.projects.access import record_for_person
 from missioncontrol.runs import journal
 
-LONGEST_PASSWORD = 200
+MAX_PASSWORD_LENGTH = 200
 MAX_RULES = 50
-LONGEST_VALUE = 255
+MAX_VALUE_LENGTH = 255
 # The roles that a rule may give: only owners can make owners.
-_STRENGTH = {Role.VIEWER: 0, Role.OPERATOR: 1}
+_ROLE_STRENGTH = {Role.VIEWER: 0, Role.OPERATOR: 1}
 
 
 @transaction.atomic
@@ -38,7 +38,7 @@ def set_password(user: User, password: str, *, at: datetime) -> None:
     Raises:
         InvalidRequest: it is too long, or too easy to guess; `why` lists the reasons.
     """
-    if len(password) > LONGEST_PASSWORD or "\0" in password:
+    if len(password) > MAX_PASSWORD_LENGTH or "\0" in password:
         raise InvalidRequest("password: too long.", field="password", why=["password_too_long"])
     try:
         # With the person: a password like their own name is easy to guess.
@@ -50,20 +50,20 @@ def set_password(user: User, password: str, *, at: datetime) -> None:
     user.set_password(password)
     user.save(update_fields=["password"])
     what = "changed their password" if had_one else "set a password"
-    _changed(user, f"{what}; their other sessions ended", at=at)
+    _record_change(user, f"{what}; their other sessions ended", at=at)
 
 
 @transaction.atomic
-def drop_password(user: User, *, at: datetime) -> None:
+def remove_password(user: User, *, at: datetime) -> None:
     """Remove a person's password; they sign in by their other ways, or by a link."""
     if user.has_usable_password():
         user.set_unusable_password()
         user.save(update_fields=["password"])
-        _changed(user, "removed their password; their other sessions ended", at=at)
+        _record_change(user, "removed their password; their other sessions ended", at=at)
 
 
 @transaction.atomic
-def confirm_app(session: Any, user: User, code: str, *, at: datetime) -> list[str]:
+def confirm_app_setup(session: Any, user: User, code: str, *, at: datetime) -> list[str]:
     """Store an authenticator app; for the first factor, return recovery codes.
 
     Raises:
@@ -72,7 +72,7 @@ def confirm_app(session: Any, user: User, code: str, *, at: datetime) -> list[st
     had_one = credentials.has_factor(user)
     if not credentials.confirm_app_setup(session, user, code):
         raise InvalidRequest("code: not the code that the app currently shows.", field="code")
-    _changed(user, "set up an authenticator app", at=at)
+    _record_change(user, "set up an authenticator app", at=at)
     # Codes that were written down earlier stay valid.
     return [] if had_one else credentials.renew_recovery_codes(user)
 
@@ -86,7 +86,7 @@ def add_passkey(user: User, name: str, credential: Mapping[str, Any], *, at: dat
     """
     had_one = credentials.has_factor(user)
     kept = credentials.add_passkey(user, name, credential)
-    _changed(user, f"added the passkey “{kept}”", at=at)
+    _record_change(user, f"added the passkey “{kept}”", at=at)
     return [] if had_one else credentials.renew_recovery_codes(user)
 
 
@@ -100,7 +100,7 @@ def renew_recovery_codes(user: User, *, at: datetime) -> list[str]:
     if not credentials.has_factor(user):
         raise Forbidden("Set up an authenticator app or a passkey first.")
     made = credentials.renew_recovery_codes(user)
-    _changed(user, "made new recovery codes", at=at)
+    _record_change(user, "made new recovery codes", at=at)
     return made
 
 
@@ -116,11 +116,11 @@ def remove_factor(
     row = ensure_found(credentials.remove_factor(user, kind=kind, pk=pk), "The second factor")
     is_app = kind == credentials.FactorKind.APP
     what = "the authenticator app" if is_app else f"the passkey “{row}”"
-    _changed(user, f"removed {what}", at=at)
+    _record_change(user, f"removed {what}", at=at)
 
 
 @transaction.atomic
-def enter_by_identity(known: ProviderIdentity, *, at: datetime) -> User:
+def sign_in_by_identity(known: ProviderIdentity, *, at: datetime) -> User:
     """Return the person that an identity signs in; add them to the projects whose rules match.
 
     A person without an account gets one if a rule matches. Accounts are never found by e-mail.
@@ -141,15 +141,17 @@ def enter_by_identity(known: ProviderIdentity, *, at: datetime) -> User:
         if not rules:
             raise Forbidden("This account is unknown here, and no project's rule admits it.")
         user = people.create_person(people.find_free_name(known.name))
-        identity = _keep(user, known, at=at)
+        identity = _create_identity(user, known, at=at)
     # After the provider: a person who is deactivated here is refused by every way in.
     if not identity.user.is_active:
         raise Forbidden("This account may no longer sign in here.")
-    identity.label, identity.used_at = _label(known), at
+    identity.label, identity.used_at = _identity_label(known), at
     identity.save(update_fields=["label", "used_at"])
     # In one order of projects, because two people at once lock their rows. Of two rules, the
     # stronger role comes first, because a member's role is not changed.
-    for rule in sorted(rules, key=lambda rule: (str(rule.project_id), -_STRENGTH[Role(rule.role)])):
+    for rule in sorted(
+        rules, key=lambda rule: (str(rule.project_id), -_ROLE_STRENGTH[Role(rule.role)])
+    ):
         with journal.lock_project(rule.project_id) as project:
             members = Membership.objects.filter(project=project, user=identity.user)
             # No rule lets in a person whom an owner removed: an owner must invite them.
@@ -159,13 +161,13 @@ def enter_by_identity(known: ProviderIdentity, *, at: datetime) -> User:
             sessions.rotate_keys_soon(identity.user, at=at)
             name = people.name_of(identity.user)
             journal.record_access(
-                project.id, f"joined as {rule.role} by {_described(rule)}", by=name, at=at
+                project.id, f"joined as {rule.role} by {_rule_text(rule)}", by=name, at=at
             )
     return identity.user
 
 
 @transaction.atomic
-def connect(user: User, known: ProviderIdentity, *, at: datetime) -> None:
+def connect_identity(user: User, known: ProviderIdentity, *, at: datetime) -> None:
     """Let a provider's account sign in a person who is already signed in.
 
     Raises:
@@ -176,19 +178,19 @@ def connect(user: User, known: ProviderIdentity, *, at: datetime) -> None:
     if any(one.user_id != user.pk or one.subject != known.subject for one in found):
         raise Forbidden("This account belongs to another person here, or you use another one.")
     if not found:
-        _keep(user, known, at=at)
-        _changed(user, f"connected their account at {known.issuer}", at=at)
+        _create_identity(user, known, at=at)
+        _record_change(user, f"connected their account at {known.issuer}", at=at)
 
 
 @transaction.atomic
-def disconnect(user: User, *, at: datetime) -> None:
+def disconnect_identities(user: User, *, at: datetime) -> None:
     """Remove all provider accounts that sign a person in."""
     if Identity.objects.filter(user=user).delete()[0]:
-        _changed(user, "disconnected their account at the identity provider", at=at)
+        _record_change(user, "disconnected their account at the identity provider", at=at)
 
 
 @transaction.atomic
-def add_rule(
+def add_joining_rule(
     project_id: UUID, *, by: JoiningBy, value: str, role: Role, owner: User, at: datetime
 ) -> JoiningRule:
     """Let in people who sign in at the provider with an address of a domain, or in a group.
@@ -202,11 +204,11 @@ def add_rule(
         # Domains are compared in lower case; people write them with and without the "@".
         value = value.lower().removeprefix("@")
     is_domain = "." in value.strip(".") and not set(value) & set("@/ :")
-    if not 0 < len(value) <= LONGEST_VALUE or not value.isprintable():
-        raise InvalidRequest(f"value: expected 1 to {LONGEST_VALUE} characters.", field="value")
+    if not 0 < len(value) <= MAX_VALUE_LENGTH or not value.isprintable():
+        raise InvalidRequest(f"value: expected 1 to {MAX_VALUE_LENGTH} characters.", field="value")
     if by == JoiningBy.DOMAIN and not is_domain:
         raise InvalidRequest("value: expected a domain such as example.com.", field="value")
-    if role not in _STRENGTH:
+    if role not in _ROLE_STRENGTH:
         raise InvalidRequest("role: a rule cannot make people owners.", field="role")
     with journal.lock_project(project_id):
         rules = JoiningRule.objects.filter(project_id=project_id)
@@ -223,13 +225,13 @@ def add_rule(
             created_by=people.name_of(owner),
         )
         journal.record_access(
-            project_id, f"lets in {_described(rule)}", by=people.name_of(owner), at=at
+            project_id, f"lets in {_rule_text(rule)}", by=people.name_of(owner), at=at
         )
     return rule
 
 
 @transaction.atomic
-def remove_rule(project_id: UUID, rule_id: UUID, *, by: str, at: datetime) -> None:
+def remove_joining_rule(project_id: UUID, rule_id: UUID, *, by: str, at: datetime) -> None:
     """Remove a rule; people who joined by it stay.
 
     Raises:
@@ -238,31 +240,31 @@ def remove_rule(project_id: UUID, rule_id: UUID, *, by: str, at: datetime) -> No
     found = JoiningRule.objects.filter(pk=rule_id, project_id=project_id)
     rule = ensure_found(found.first(), "The rule")
     rule.delete()
-    journal.record_access(project_id, f"no longer lets in {_described(rule)}", by=by, at=at)
+    journal.record_access(project_id, f"no longer lets in {_rule_text(rule)}", by=by, at=at)
 
 
-def _described(rule: JoiningRule) -> str:
+def _rule_text(rule: JoiningRule) -> str:
     whom = "e-mail addresses at" if rule.by == JoiningBy.DOMAIN else "the group"
     return f"{whom} “{rule.value}” as {rule.role}"
 
 
-def _keep(user: User, known: ProviderIdentity, *, at: datetime) -> Identity:
+def _create_identity(user: User, known: ProviderIdentity, *, at: datetime) -> Identity:
     return Identity.objects.create(
         user=user,
         issuer=known.issuer,
         subject=known.subject,
-        label=_label(known),
+        label=_identity_label(known),
         created_at=at,
         used_at=at,
     )
 
 
-def _label(known: ProviderIdentity) -> str:
+def _identity_label(known: ProviderIdentity) -> str:
     # As long as the column, which holds any e-mail address.
     return (known.email or known.name)[:254]
 
 
-def _changed(user: User, what: str, *, at: datetime) -> None:
+def _record_change(user: User, what: str, *, at: datetime) -> None:
     """Record a change, and have this person's sockets checked again."""
-    record_of_person(user, what, at=at)
+    record_for_person(user, what, at=at)
     broadcast.recheck_access(user.pk)
