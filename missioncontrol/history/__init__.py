@@ -2,5 +2,5 @@
 
 Owns the word index and saved views. Reads `runs` and `decisions`; writes none of their rows.
 
-Begin with `language` (what can be asked), then `finding`.
+Begin with `language` (what can be asked), then `search`.
 """

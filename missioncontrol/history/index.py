@@ -94,10 +94,10 @@ def find_part(run: int, terms: Sequence[Phrase]) -> int | None:
 def index_query(term: Phrase) -> str:
     """Return words as a query of this database's index."""
     if connection.vendor == "sqlite":
-        return f'"{" ".join(term.words)}"{" *" if term.begins else ""}'
+        return f'"{" ".join(term.words)}"{" *" if term.is_prefix else ""}'
     # In quotes: `tsquery` takes what is quoted as a word, never as an operator.
     *first, last = (f"'{word}'" for word in term.words)
-    return " <-> ".join([*first, f"{last}:*" if term.begins else last])
+    return " <-> ".join([*first, f"{last}:*" if term.is_prefix else last])
 
 
 # Both tables use one number for each document, so that a run is a range of numbers.

@@ -38,18 +38,18 @@ class Phrase:
     """Words in a row; the last may be the beginning of a word."""
 
     words: tuple[str, ...]
-    begins: bool = False
-    typed: str = ""
+    is_prefix: bool = False
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """From `least` to `most`, each inclusive or exclusive."""
+    """From `lower` to `upper`, each inclusive or exclusive."""
 
-    least: Decimal | None = None
-    most: Decimal | None = None
-    with_least: bool = True
-    with_most: bool = True
+    lower: Decimal | None = None
+    upper: Decimal | None = None
+    includes_lower: bool = True
+    includes_upper: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +91,8 @@ def parse_query(line: str, *, at: datetime, zone: tzinfo = UTC) -> Query:
             text = f"{key}:{value}" if key else value
             if words := tuple(split_words(text)):
                 # One letter begins nearly every word, so it must match a whole word.
-                begins = quoted is None and len(words[-1]) > 1
-                phrase = Phrase(words=words, begins=begins, typed=text)
+                is_prefix = quoted is None and len(words[-1]) > 1
+                phrase = Phrase(words=words, is_prefix=is_prefix, text=text)
                 terms.append(Term(key="text", value=phrase, negated=bool(minus)))
         elif value:  # `status:` is still being typed
             read = PARSERS[key](value, at, zone)
@@ -126,12 +126,12 @@ def _bounds_parser(key: str, example: str) -> Callable[[str, datetime, tzinfo], 
             raise _invalid_value(key, example, value)
         sign, number = found[1] or "=", Decimal(found[2])
         if found[3] is not None:
-            return Bounds(least=number, most=Decimal(found[3]))
+            return Bounds(lower=number, upper=Decimal(found[3]))
         if sign.startswith(">"):
-            return Bounds(least=number, with_least=sign == ">=")
+            return Bounds(lower=number, includes_lower=sign == ">=")
         if sign.startswith("<"):
-            return Bounds(most=number, with_most=sign == "<=")
-        return Bounds(least=number, most=number)
+            return Bounds(upper=number, includes_upper=sign == "<=")
+        return Bounds(lower=number, upper=number)
 
     return read
 

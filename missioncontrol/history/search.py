@@ -175,7 +175,7 @@ def _has_tag(sign: str, name: str) -> Q:
     words = make_tag(sign, name)
     if not words:
         return Q(pk__in=[])
-    return Q(id__in=index.run_ids_containing(Phrase(words=(words,), begins=name.endswith("*"))))
+    return Q(id__in=index.run_ids_containing(Phrase(words=(words,), is_prefix=name.endswith("*"))))
 
 
 def _acted_on_by(name: str) -> Q:
@@ -202,10 +202,10 @@ def _has_any_fact(named: Sequence[str]) -> Q:
 
 def _in_bounds(column: str, bounds: Bounds, *, less: int = 0) -> Q:
     found = Q()
-    if bounds.least is not None:
-        found &= Q(**{f"{column}__{'gte' if bounds.with_least else 'gt'}": bounds.least - less})
-    if bounds.most is not None:
-        found &= Q(**{f"{column}__{'lte' if bounds.with_most else 'lt'}": bounds.most - less})
+    if bounds.lower is not None:
+        found &= Q(**{f"{column}__{'gte' if bounds.includes_lower else 'gt'}": bounds.lower - less})
+    if bounds.upper is not None:
+        found &= Q(**{f"{column}__{'lte' if bounds.includes_upper else 'lt'}": bounds.upper - less})
     return found
 
 
@@ -246,7 +246,7 @@ def spans_in(text: str, terms: Sequence[Phrase]) -> Iterator[Span]:
             part = placed[at : at + len(term.words)]
             *before, last = (word for word, _, _ in part)
             *first, end = term.words
-            if before == first and (last.startswith(end) if term.begins else last == end):
+            if before == first and (last.startswith(end) if term.is_prefix else last == end):
                 yield part[0][1], part[-1][2]
                 break
 
@@ -256,9 +256,9 @@ CONDITIONS: dict[str, Any] = {
     # A run is found by its name at once, by its turns a second or two after they arrive.
     "text": lambda words: (
         Q(id__in=index.run_ids_containing(words))
-        | Q(name__icontains=words.typed)
-        | Q(goal__icontains=words.typed)
-        | Q(meters__doing__icontains=words.typed)
+        | Q(name__icontains=words.text)
+        | Q(goal__icontains=words.text)
+        | Q(meters__doing__icontains=words.text)
     ),
     "agent": lambda name: Q(agent__iexact=name) | _has_tag(AGENT_SIGN, name),
     "tool": lambda name: _has_tag(TOOL_SIGN, name),

@@ -58,7 +58,7 @@ class ChangedRuns:
     once a minute, for rows that were committed behind the last look.
     """
 
-    LOOKED_THROUGH_EVERY = timedelta(minutes=1)
+    FULL_SCAN_EVERY = timedelta(minutes=1)
     OVERLAP = timedelta(seconds=10)
     """A row may be committed after a row that was created later."""
 
@@ -67,20 +67,20 @@ class ChangedRuns:
         # Long ago, so that a process compares all runs once when it starts.
         self._looked_through_at = datetime.min.replace(tzinfo=UTC)
 
-    def among(self, runs: QuerySet[Run], *, at: datetime) -> QuerySet[Run]:
+    def filter_changed(self, runs: QuerySet[Run], *, at: datetime) -> QuerySet[Run]:
         """Return those of the runs that have news."""
         # Noted before the runs are read: what comes in between is read twice, never missed.
         rows = JournalRow.objects.order_by("-id").values_list("id", flat=True)
         self._newest = rows.first() or UUID(int=0)
         # After the clock was set back, new rows are older than those that were seen.
-        self._is_whole = abs(at - self._looked_through_at) >= self.LOOKED_THROUGH_EVERY
+        self._is_whole = abs(at - self._looked_through_at) >= self.FULL_SCAN_EVERY
         if self._is_whole:
             return runs
         news = JournalRow.objects.filter(id__gt=self._after, run__isnull=False)
         return runs.filter(pk__in=news.values("run_id"))
 
-    def caught_up(self, *, at: datetime) -> None:
-        """Note that everything returned by `among` is indexed."""
+    def mark_caught_up(self, *, at: datetime) -> None:
+        """Note that everything returned by `filter_changed` is indexed."""
         self._after = earlier_id(self._newest, by=self.OVERLAP)
         if self._is_whole:
             self._looked_through_at = at
@@ -88,7 +88,7 @@ class ChangedRuns:
 
 def index_slice(*, at: datetime, news: ChangedRuns | None = None) -> bool:
     """Index some of the runs that are behind, longest waiting first; tell whether more are left."""
-    found = _runs_behind() if news is None else news.among(_runs_behind(), at=at)
+    found = _runs_behind() if news is None else news.filter_changed(_runs_behind(), at=at)
     # One more than is taken, to tell whether there are more.
     behind = list(found.select_related("meters").only(*RUN_COLUMNS)[: RUN_BATCH + 1])
     slices = _next_slices(behind[:RUN_BATCH])
@@ -98,7 +98,7 @@ def index_slice(*, at: datetime, news: ChangedRuns | None = None) -> bool:
     )
     is_more = is_cut or len(behind) > len(slices)
     if news is not None and not is_more:
-        news.caught_up(at=at)
+        news.mark_caught_up(at=at)
     return is_more
 
 

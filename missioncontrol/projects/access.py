@@ -229,10 +229,10 @@ def revoke_token(token_id: UUID, *, user: User, by: str, at: datetime) -> None:
 
 
 def record_sign_in(
-    browser: Browser, *, at: datetime, way: str = "a link", is_paired: bool = False
+    browser: Browser, *, at: datetime, method: str = "a link", is_paired: bool = False
 ) -> None:
     """Record that somebody signed in with a browser, and how."""
-    what = f"paired “{browser.name}”" if is_paired else f"signed in “{browser.name}” by {way}"
+    what = f"paired “{browser.name}”" if is_paired else f"signed in “{browser.name}” by {method}"
     record_for_person(browser.user, what, at=at)
 
 

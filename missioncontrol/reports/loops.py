@@ -63,18 +63,18 @@ def stopped_loops(project: UUID, *, since: datetime, until: datetime) -> list[Lo
     found = []
     for card in last.values():
         run, (first, _) = card.run, _turns_of(card)
-        most: Decimal | None = None
+        max_usd: Decimal | None = None
         ceiling: Any = ceilings_of(run).get("usd")
         # The agent sent the budget: one that is not a number limits nothing.
         with suppress(InvalidOperation):
             if ceiling is not None:
                 spent = run.meters.cost_usd + run.meters.judge_cost_usd
-                most = Decimal(str(ceiling)) - spent
+                max_usd = Decimal(str(ceiling)) - spent
         stop = Stop(
             kind=card.kind,
             turns=max(1, run.meters.last_seq + 1 - first),
             usd_per_turn=_usd_per_turn(card),
-            most=most,
+            max_usd=max_usd,
         )
         found.append(
             Loop(

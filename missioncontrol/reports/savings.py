@@ -40,14 +40,14 @@ class UnstoppedLoop:
 class Stop:
     """A loop that was stopped after `turns`.
 
-    `usd_per_turn` is None if its calls have no price; `most` is what was left of its
+    `usd_per_turn` is None if its calls have no price; `max_usd` is what was left of its
     run's budget, None if it had none.
     """
 
     kind: str
     turns: int
     usd_per_turn: Decimal | None
-    most: Decimal | None = None
+    max_usd: Decimal | None = None
 
 
 def estimate_savings(stops: Iterable[Stop], lasted: Iterable[UnstoppedLoop]) -> Saving:
@@ -90,7 +90,9 @@ def saving_of(stop: Stop, turns: float) -> Decimal:
     further = Decimal(str(max(0.0, turns - stop.turns)))
     amount = (further * stop.usd_per_turn).quantize(CENT)
     # The budget would have ended the loop by itself: beyond it nothing was saved.
-    return amount if stop.most is None else min(amount, max(NOTHING, stop.most.quantize(CENT)))
+    return (
+        amount if stop.max_usd is None else min(amount, max(NOTHING, stop.max_usd.quantize(CENT)))
+    )
 
 
 def quantile(ordered: Sequence[int], part: float) -> float:

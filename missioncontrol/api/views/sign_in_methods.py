@@ -265,7 +265,7 @@ def _first_factor(request: HttpRequest) -> tuple[User | None, str]:
 def _sign_in(request: HttpRequest, user: User, method: str) -> HttpResponse:
     request.session.pop(FIRST_FACTOR_KEY, None)
     browser = sign_in_links.begin_session(request, user)
-    access.record_sign_in(browser, way=method, at=clock.now())
+    access.record_sign_in(browser, method=method, at=clock.now())
     response = HttpResponseRedirect(sign_in_links.HOME_PATH)
     sign_in_links.set_browser_cookie(response, browser)
     return response

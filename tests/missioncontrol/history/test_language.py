@@ -20,7 +20,7 @@ def read(line, zone=UTC):
 
 
 def texts(line):
-    return [(value.words, value.begins) for value in parse_query(line, at=AT).texts]
+    return [(value.words, value.is_prefix) for value in parse_query(line, at=AT).texts]
 
 
 def test_words_may_be_the_beginning_of_longer_ones_and_quoted_ones_are_exact():
@@ -61,11 +61,11 @@ def test_a_token_without_a_value_is_still_being_typed():
 @pytest.mark.parametrize(
     ("written", "bounds"),
     [
-        ("cost:>1", Bounds(least=Decimal(1), with_least=False)),
-        ("cost:>=$0.50", Bounds(least=Decimal("0.50"))),
-        ("cost:<2", Bounds(most=Decimal(2), with_most=False)),
-        ("cost:1..5", Bounds(least=Decimal(1), most=Decimal(5))),
-        ("cost:0", Bounds(least=Decimal(0), most=Decimal(0))),
+        ("cost:>1", Bounds(lower=Decimal(1), includes_lower=False)),
+        ("cost:>=$0.50", Bounds(lower=Decimal("0.50"))),
+        ("cost:<2", Bounds(upper=Decimal(2), includes_upper=False)),
+        ("cost:1..5", Bounds(lower=Decimal(1), upper=Decimal(5))),
+        ("cost:0", Bounds(lower=Decimal(0), upper=Decimal(0))),
     ],
 )
 def test_a_sum_has_bounds(written, bounds):

@@ -120,7 +120,7 @@ def test_a_stop_saves_no_more_than_the_runs_ceiling_had_left(project):
     RunMeters.objects.filter(pk=run.pk).update(judge_cost_usd=1)
     tap(run, "terminate")
 
-    assert the_stop(project).most == Decimal("2.50")
+    assert the_stop(project).max_usd == Decimal("2.50")
 
 
 @pytest.mark.parametrize("kept", [{}, {"usd": None}, {"usd": "much"}])
@@ -129,7 +129,7 @@ def test_a_run_without_a_ceiling_that_can_be_read_bounds_nothing(project, kept):
     tap(run, "terminate")
     Run.objects.filter(pk=run.pk).update(budget=kept)
 
-    assert the_stop(project).most is None
+    assert the_stop(project).max_usd is None
 
 
 def test_a_loop_that_was_let_go_on_lasted_until_something_changed(project):

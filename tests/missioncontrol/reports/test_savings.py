@@ -17,7 +17,7 @@ from missioncontrol.reports.savings import (
 DOLLARS = st.decimals(min_value=0, max_value=50, places=4)
 KINDS = st.sampled_from(["exact_repeat", "ping_pong"])
 STOPS = st.builds(
-    Stop, kind=KINDS, turns=st.integers(1, 500), usd_per_turn=DOLLARS, most=st.none() | DOLLARS
+    Stop, kind=KINDS, turns=st.integers(1, 500), usd_per_turn=DOLLARS, max_usd=st.none() | DOLLARS
 )
 LASTED = st.builds(UnstoppedLoop, kind=KINDS, turns=st.integers(1, 500))
 ENOUGH_OF_THEM = st.lists(LASTED, min_size=MIN_SAMPLES, max_size=40)
@@ -73,8 +73,8 @@ def test_loops_of_its_kind_are_compared_where_there_are_enough():
 
 
 def test_no_more_is_saved_than_the_runs_ceiling_had_left():
-    assert saving_of(a_stop(most=Decimal("0.25")), 1000) == Decimal("0.25")
-    assert saving_of(a_stop(most=Decimal(-3)), 1000) == 0
+    assert saving_of(a_stop(max_usd=Decimal("0.25")), 1000) == Decimal("0.25")
+    assert saving_of(a_stop(max_usd=Decimal(-3)), 1000) == 0
 
 
 @given(stops=st.lists(STOPS, max_size=8), lasted=ENOUGH_OF_THEM)
@@ -91,7 +91,7 @@ def test_the_longest_loop_and_the_ceilings_bound_what_is_saved(stops, lasted):
     most = sum(
         min(
             longest * stop.usd_per_turn,
-            longest * stop.usd_per_turn if stop.most is None else stop.most,
+            longest * stop.usd_per_turn if stop.max_usd is None else stop.max_usd,
         )
         + CENT
         for stop in stops
@@ -103,7 +103,10 @@ def test_the_longest_loop_and_the_ceilings_bound_what_is_saved(stops, lasted):
 @given(stop=STOPS, turns=st.integers(0, 600), more=st.integers(0, 100))
 def test_a_loop_stopped_sooner_saved_as_much_or_more(stop, turns, more):
     later = Stop(
-        kind=stop.kind, turns=stop.turns + more, usd_per_turn=stop.usd_per_turn, most=stop.most
+        kind=stop.kind,
+        turns=stop.turns + more,
+        usd_per_turn=stop.usd_per_turn,
+        max_usd=stop.max_usd,
     )
 
     assert saving_of(later, turns) <= saving_of(stop, turns)
