@@ -14,6 +14,8 @@ from tests.e2e.stuck import StuckRun, answer_all, several_stuck
 
 DESKTOP = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
+BARE = "/healthz"
+"""Where a page is prepared before it opens what a test looks at: it loads nothing of the app."""
 
 
 def pytest_collection_modifyitems(items):
@@ -152,9 +154,9 @@ def on_line(open_page):
     """Open a page whose line can be cut; returns both."""
 
     def open_one(path, **options):
-        page = open_page("/", **options)
+        page = open_page(BARE, **options)
         line = Line(page)
-        page.goto(page.url.rstrip("/") + path)
+        page.goto(page.url.removesuffix(BARE) + path)
         expect(link_of(page)).to_have_text("Live")
         return page, line
 

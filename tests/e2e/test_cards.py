@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
-from tests.e2e.conftest import DESKTOP
+from tests.e2e.conftest import BARE, DESKTOP
 from tests.installations import wait_for
 
 ANSWERS = ("Inject fix", "Continue", "Allowlist", "Terminate")
@@ -369,10 +369,10 @@ def test_j_and_k_walk_the_inbox(open_page, stuck):
 def test_hostile_names_and_output_are_shown_as_text(open_page, stuck):
     dialogs = []
     run = stuck(HOSTILE, error=f"Error: {HOSTILE}")
-    page = open_page("/")
+    page = open_page(BARE)
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
 
-    page.goto(page.url.rstrip("/") + f"/runs/{run.id}")
+    page.goto(page.url.replace(BARE, f"/runs/{run.id}"))
 
     expect(run.on(page).get_by_role("region", name="Evidence")).to_contain_text(HOSTILE)
     assert page.locator("img[src=x]").count() == 0

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
+from tests.e2e.conftest import BARE
 
 pytestmark = pytest.mark.screens
 
@@ -113,9 +114,9 @@ def test_it_is_said_in_german_and_tapped_on_a_phone(failing):
 def test_rows_that_were_fetched_stay_while_more_of_them_cannot_be(open_page, agent):
     for number in range(3):
         agent.open_run(name=f"listed {number}")
-    page = open_page("/no/such/page")
+    page = open_page(BARE)
     page.route("**/api/v1/runs/?*", one_row_a_page)
-    page.goto(page.url.replace("/no/such/page", "/history"))
+    page.goto(page.url.replace(BARE, "/history"))
     expect(page.get_by_role("link", name="listed 2")).to_be_visible()
     breakdown = Breakdown(page, re.compile("/api/v1/runs/.*cursor="))
 
@@ -183,9 +184,9 @@ def test_a_screen_whose_code_is_gone_says_so_though_no_build_is_told(open_page):
 
 
 def test_a_server_that_is_away_is_asked_at_once(open_page):
-    page = open_page("/no/such/page", signed_in=False)
+    page = open_page(BARE, signed_in=False)
     breakdown = Breakdown(page, "**/api/v1/me/")
-    page.goto(page.url)
+    page.goto(page.url.replace(BARE, "/no/such/page"))
     expect(alert_of(page)).to_contain_text("cannot be reached")
 
     breakdown.mend()
@@ -211,9 +212,9 @@ def test_what_a_turn_was_is_read_again(open_page, agent):
 def test_how_a_run_went_is_asked_again_without_another_turn(open_page, agent):
     run = agent.open_run(name="its story")
     agent.post_turns(run, a_turn("ls"))
-    page = open_page("/no/such/page")
+    page = open_page(BARE)
     breakdown = Breakdown(page, "**/series/**")
-    page.goto(page.url.replace("/no/such/page", f"/runs/{run}"))
+    page.goto(page.url.replace(BARE, f"/runs/{run}"))
     expect(alert_of(page)).to_contain_text("The chart could not be loaded.")
     asked = breakdown.asked
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
+from tests.e2e.conftest import BARE
 from tests.e2e.line import link_of
 from tests.e2e.reach import LARGE_TEXT, text_of
 from tests.e2e.screens import FITS
@@ -45,9 +46,9 @@ window.Date = class extends right {
 
 def test_a_device_whose_clock_is_wrong_goes_by_the_servers(open_page, stuck):
     run = stuck()
-    page = open_page("/no/such/page")
+    page = open_page(BARE)
     page.add_init_script(CLOCK_TEN_MINUTES_AHEAD)
-    page.goto(page.url.replace("/no/such/page", f"/decisions/{run.card['id']}"))
+    page.goto(page.url.replace(BARE, f"/decisions/{run.card['id']}"))
     expect(link_of(page)).to_have_text("Live")
 
     expect(run.on(page)).to_contain_text(re.compile(r"paused.{0,40}\b0:\d\d\b", re.IGNORECASE))

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
+from tests.e2e.conftest import BARE
 
 USED = "Daily budget used"
 PROJECT = "/api/v1/projects/{}/"
@@ -49,10 +50,10 @@ def test_today_stands_against_the_days_budget(open_page, installation, agent, bu
 
 
 def test_what_is_spent_now_is_not_said_to_be_nothing_before_it_is_known(open_page):
-    page = open_page("/no/such/page")
+    page = open_page(BARE)
     page.route("**/api/v1/boards/**", lambda route: route.abort())
     page.route_web_socket("**/ws/**", lambda _: None)
-    page.goto(page.url.replace("/no/such/page", "/costs"))
+    page.goto(page.url.replace(BARE, "/costs"))
 
     expect(page.locator(".money .burn")).to_have_text("Spending —")
 

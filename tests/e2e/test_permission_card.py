@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from tests.contract.asking import AskingSession
 from tests.e2e import axe
+from tests.e2e.conftest import BARE
 from tests.e2e.stuck import answer_all
 
 COMMAND = "rm -r build/reports"
@@ -204,9 +205,9 @@ def test_everybody_can_use_it(asked, open_page, size):
     session, _ = asked
     card = session.card()["id"]
     # Past the page's strict policy axe is put in as a script of the browser's own.
-    page = open_page("/", phone=size == "phone", bypass_csp=True, reduced_motion="reduce")
+    page = open_page(BARE, phone=size == "phone", bypass_csp=True, reduced_motion="reduce")
     page.context.add_init_script(path=axe.SCRIPT)
-    page.goto(f"{page.url.rstrip('/')}/decisions/{card}")
+    page.goto(page.url.replace(BARE, f"/decisions/{card}"))
     expect(page.get_by_text(COMMAND).first).to_be_visible()
 
     assert axe.in_both_themes(page, "permission", size) == []

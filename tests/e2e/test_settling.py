@@ -1,11 +1,10 @@
 """A tap is taken where the card stands still, and a card that just came says that it does not."""
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import Caller
+from tests.e2e.conftest import BARE
 
 # In seconds, as Playwright counts; after a minute without a word the line counts as lost.
 PAUSE = 10
@@ -20,9 +19,9 @@ def without_board(open_page):
     """Open a page whose board never comes: its socket opens and stays silent."""
 
     def open_one(path):
-        page = open_page("/no/such/page")
+        page = open_page(BARE)
         page.route_web_socket("**/ws/projects/**", lambda _ours: None)
-        page.goto(re.sub("/no/such/page$", path, page.url))
+        page.goto(page.url.replace(BARE, path))
         return page
 
     return open_one

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
 from tests.e2e.axe import SCRIPT, in_both_themes
+from tests.e2e.conftest import BARE
 from tests.e2e.screens import FITS
 
 pytestmark = pytest.mark.screens
@@ -54,12 +55,12 @@ def test_what_a_run_did_is_said_and_each_claim_leads_to_its_turn(open_page, work
 
 
 def test_its_rows_stand_before_what_is_in_them_has_come(open_page, worked):
-    page = open_page("/no/such/page")
+    page = open_page(BARE)
     held = []
     # No method of a list: Playwright marks what it calls.
     page.route("**/summary/**", lambda route: held.append(route))  # noqa: PLW0108 - see above
     with page.expect_request("**/summary/**"):
-        page.goto(page.url.replace("/no/such/page", f"/runs/{worked}"))
+        page.goto(page.url.replace(BARE, f"/runs/{worked}"))
     names = summary_on(page).get_by_role("term")
     expect(names).to_have_text(["Status", "Asked", "In all"])
 

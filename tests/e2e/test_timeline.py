@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import an_agent_of
+from tests.e2e.conftest import BARE
 from tests.e2e.timeline import (
     ROWS,
     fill_up,
@@ -142,10 +143,10 @@ def test_a_link_leads_to_any_turn(open_page, long_run):
 def test_a_link_opened_cold_on_a_phone_stays_on_its_turn_while_the_page_loads(
     open_page, long_run, seq
 ):
-    page = open_page("/", phone=True)
+    page = open_page(BARE, phone=True)
     for part in ("series", "tree", "facets"):
         page.route(f"**/runs/*/{part}/**", after(1.0))
-    page.goto(page.url.rstrip("/") + f"/runs/{long_run}/turns/{seq}")
+    page.goto(page.url.removesuffix(BARE) + f"/runs/{long_run}/turns/{seq}")
 
     in_sight(page, seq)
     before = middle_of(page, seq)
