@@ -145,7 +145,7 @@ async def get_directive(request: Request) -> Response:
     )
     directive = await _directive(request, run_id, control, asked_seq=asked_seq, messages=messages)
     # A keeper ends its agent and does nothing else: anything else it is told is not delivered yet.
-    is_delivered = as_agent or (control.forbidden and not request.key.reports_only)
+    is_delivered = as_agent or (control.must_stop and not request.key.reports_only)
     after_send = delivery_callback(run_id, control, asked_by=asked_by) if is_delivered else None
     return Response(200, _directives.dump_json(directive), after_send=after_send)
 

@@ -40,7 +40,7 @@ class ControlState:
     """The agent is asked to wait. A hold can outlive its session."""
 
     @property
-    def forbidden(self) -> bool:
+    def must_stop(self) -> bool:
         """The agent must stop."""
         return self.status in MUST_STOP
 
@@ -92,7 +92,7 @@ def make_directive(
     """Return the directive. `asked_seq` is the proposed turn it answers, if any."""
     action, call = DirectiveAction.PROCEED, CallAction.RUN
     # A stop wins over a hold: an agent that may never go on has nothing to wait for.
-    if control.forbidden:
+    if control.must_stop:
         action, call = DirectiveAction.STOP, CallAction.SKIP
     elif control.on_hold:
         action = DirectiveAction.HOLD

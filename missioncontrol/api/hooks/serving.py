@@ -152,7 +152,7 @@ async def _directive(
     seq = await unreleased_seq(run_id, control, asked_seq if event.holds else None)
     directive = directives.make_directive(control, asked_seq=seq)
     skipped = event.denial_is_read and directive.call is CallAction.SKIP
-    is_read = (event.takes_messages or skipped) and not control.forbidden
+    is_read = (event.takes_messages or skipped) and not control.must_stop
     if not (control.queued_messages and is_read):
         return directive
     # An answer about a call reaches only the agent that made it; at rest, it is read for all

@@ -75,7 +75,7 @@ async def ask_permission(
     control = await dispatcher.control_state(run_id)
     if control is None:
         return _json_response({})
-    if card and outcome and outcome.is_answer and not control.forbidden:
+    if card and outcome and outcome.is_answer and not control.must_stop:
         answer, shown = cast(Any, outcome.resolution), card
         event = replace(event, permission_answer=answer, answer_text=outcome.message)
         return _json_response(
@@ -172,7 +172,7 @@ async def wait_for_message(run: Run, request: Request) -> Response:
         # was told something or called a tool does not.
         activity = Q(role__in=["user", "system"]) | Q(tool__isnull=False)
         later = Turn.objects.filter(activity, run=run, obs__gt=since)
-        if control.forbidden or control.status in ENDED or later.exists():
+        if control.must_stop or control.status in ENDED or later.exists():
             return True, []
         # Messages that another answer carries are claimed at the next check, if that answer never
         # leaves.

@@ -15,7 +15,7 @@ from missioncontrol.decisions.conversation import find_acting_turn
         ("Skip the two legacy plans, they end in December.", "I leave the legacy plans out."),
     ],
 )
-def test_a_turn_that_names_the_file_the_command_or_the_words_takes_it_up(message, turn):
+def test_a_turn_that_names_the_file_command_or_words_acts_on_the_message(message, turn):
     assert find_acting_turn(message, [], [(7, "ls -l"), (8, turn)]) == 8
 
 
@@ -28,7 +28,7 @@ def test_a_turn_that_names_the_file_the_command_or_the_words_takes_it_up(message
         ("", "anything"),
     ],
 )
-def test_a_turn_that_does_not_is_not_taken_for_one(message, turn):
+def test_a_turn_that_names_nothing_of_the_message_does_not_act_on_it(message, turn):
     assert find_acting_turn(message, [], [(7, turn)]) is None
 
 

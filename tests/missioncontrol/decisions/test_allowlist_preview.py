@@ -76,7 +76,7 @@ def test_a_card_that_no_entry_spares_is_not_counted(project, kind):
     assert look(project, "*").cards == 0
 
 
-def test_another_project_and_what_is_old_do_not_exist(project):
+def test_other_projects_and_old_turns_are_not_searched(project):
     put(a_run(a_project("theirs")), a_call("pytest -q"))
     put(a_run(project), a_call("pytest -q"))
 
@@ -115,7 +115,7 @@ def test_asking_makes_no_entry_and_an_empty_pattern_is_refused(project, operator
     assert not AllowlistEntry.objects.exists()
 
 
-def test_a_pattern_of_many_stars_takes_no_longer(project):
+def test_a_pattern_of_many_stars_is_not_slower(project):
     put(a_run(project), *(a_call("a" * 1500) for _ in range(50)))
 
     assert look(project, "*a" * 40 + "b").is_whole

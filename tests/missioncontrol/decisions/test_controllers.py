@@ -52,7 +52,7 @@ def test_the_controlling_run_is_told_of_a_warning(boss):
     assert "has been warned" in message
 
 
-def test_and_of_the_end(boss):
+def test_the_controlling_run_is_told_of_the_end(boss):
     say(a_controlled_run(boss), 6)
 
     messages.notify_controlling_runs(at=NOON)
@@ -62,7 +62,7 @@ def test_and_of_the_end(boss):
     assert "was stopped: It repeated itself 5 times, almost word for word" in stopped
 
 
-def test_it_is_told_once(boss):
+def test_a_controller_is_told_once(boss):
     say(a_controlled_run(boss), 6)
 
     for _ in range(3):
@@ -82,7 +82,7 @@ def test_a_waiting_controller_is_woken(boss):
     assert boss.version == version + 1
 
 
-def test_it_is_told_in_the_verdicts_own_task(boss):
+def test_a_controller_is_told_by_the_task_that_judges(boss):
     from guard.turn import Role, Turn
 
     run = a_controlled_run(boss)
@@ -94,7 +94,7 @@ def test_it_is_told_in_the_verdicts_own_task(boss):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_person_who_ends_the_run_is_told_of_by_the_sweeper(boss):
+def test_the_sweeper_tells_the_controller_of_an_end_by_a_person(boss):
     run = a_controlled_run(boss)
     interventions.intervene(
         run.id, Tap(key="k", action="terminate"), projects=[run.project_id], by="ana", at=NOON
@@ -112,7 +112,7 @@ def test_a_run_without_a_controller_leaves_no_note():
     assert not ControllerNote.objects.exists()
 
 
-def test_a_run_may_not_be_controlled_by_an_address_inside(db):
+def test_a_controller_address_must_not_be_internal(db):
     for url in ("http://127.0.0.1/x", "https://user@example.com/", "not an address"):
         with pytest.raises(InvalidRequest, match="controller"):
             a_run(controller=url)
@@ -131,7 +131,7 @@ def call_due(*, at=NOON) -> int:
     return len(claimed)
 
 
-def test_a_webhook_hears_what_happened(server, hooked):
+def test_a_controller_webhook_receives_what_happened(server, hooked):
     call_due()
 
     ((path, headers, body),) = server.received
@@ -142,7 +142,7 @@ def test_a_webhook_hears_what_happened(server, hooked):
     assert JournalRow.objects.filter(run=hooked, type="notice.sent").count() == 1
 
 
-def test_it_can_check_the_signature_over_moment_and_body(server, hooked):
+def test_a_webhook_can_verify_the_signature_over_time_and_body(server, hooked):
     call_due()
 
     ((_, headers, body),) = server.received
@@ -184,7 +184,7 @@ def test_a_repeat_carries_the_same_delivery(server, hooked):
     assert ControllerNote.objects.get().due_at is None
 
 
-def test_who_is_busy_is_not_asked_again_before_they_want_to_be(server, hooked):
+def test_a_busy_webhook_is_not_called_again_before_its_retry_after(server, hooked):
     server.status, server.headers = 503, {"Retry-After": "120"}
     call_due()
     server.status = 204
@@ -195,7 +195,7 @@ def test_who_is_busy_is_not_asked_again_before_they_want_to_be(server, hooked):
 
 
 @pytest.mark.parametrize("status", [308, 404])
-def test_what_would_fail_the_same_way_again_ends_at_once(server, hooked, status):
+def test_a_permanent_failure_is_not_retried(server, hooked, status):
     server.status = status
 
     call_due()
@@ -204,7 +204,7 @@ def test_what_would_fail_the_same_way_again_ends_at_once(server, hooked, status)
     assert JournalRow.objects.filter(run=hooked, type="notice.failed").count() == 1
 
 
-def test_it_is_given_up_after_eight_tries_and_the_journal_says_so(server, hooked):
+def test_a_webhook_is_given_up_after_eight_tries_and_journalled(server, hooked):
     server.status = 500
     while (note := ControllerNote.objects.get()).due_at is not None:
         call_due(at=note.due_at)
@@ -214,7 +214,7 @@ def test_it_is_given_up_after_eight_tries_and_the_journal_says_so(server, hooked
     assert "it answered 500" in failed.payload
 
 
-def test_a_try_that_nobody_came_back_from_counts_and_the_last_one_is_told(hooked, settings):
+def test_a_try_whose_worker_died_counts_and_the_last_one_is_journalled(hooked, settings):
     settings.CONTROLLER_HOSTS = None  # a fault of ours: it is no list
 
     for minute in range(0, 16, 2):
@@ -229,7 +229,7 @@ def test_a_try_that_nobody_came_back_from_counts_and_the_last_one_is_told(hooked
     assert ControllerNote.objects.get().due_at is None
 
 
-def test_a_kept_address_that_no_request_can_name_is_settled_as_failed(hooked):
+def test_a_stored_address_that_is_no_valid_url_is_settled_as_failed(hooked):
     hooked.controller_url = "https://hooks.example.com/\u00e9t\u00e9"
     hooked.save(update_fields=["controller_url"])
 
@@ -239,7 +239,7 @@ def test_a_kept_address_that_no_request_can_name_is_settled_as_failed(hooked):
     assert JournalRow.objects.filter(run=hooked, type="notice.failed").count() == 1
 
 
-def test_an_address_that_has_come_to_lead_inside_is_not_called(server, hooked, settings):
+def test_an_address_that_now_resolves_internally_is_not_called(server, hooked, settings):
     settings.CONTROLLER_HOSTS = []
 
     call_due()
@@ -254,7 +254,7 @@ def test_a_claimed_note_is_left_alone_by_other_workers(hooked):
     assert len(messages.claim_controller_webhooks(at=after(61))) == 1
 
 
-def test_a_note_that_waited_past_its_lease_is_left_to_who_claims_it_next(server, hooked):
+def test_a_note_whose_lease_expired_is_left_to_the_next_claim(server, hooked):
     (note,) = messages.claim_controller_webhooks(at=NOON)
 
     messages.call_controller_webhook(note, claimed_at=NOON, at=after(61))
@@ -262,7 +262,7 @@ def test_a_note_that_waited_past_its_lease_is_left_to_who_claims_it_next(server,
     assert server.received == []
 
 
-def test_and_not_called_in_the_pause_after_their_try(server, hooked):
+def test_a_claimed_note_is_not_called_between_another_workers_tries(server, hooked):
     server.status, server.headers = 503, {"Retry-After": "120"}
     (note,) = messages.claim_controller_webhooks(at=NOON)
     call_due(at=after(61))
@@ -273,14 +273,14 @@ def test_and_not_called_in_the_pause_after_their_try(server, hooked):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_sweep_calls_the_webhook_beside_the_verdicts(server, hooked):
+def test_the_sweep_calls_webhooks_in_a_thread_of_their_own(server, hooked):
     tasks.sweep()
 
     wait_for(lambda: ControllerNote.objects.get().due_at is None)
     assert len(server.received) == 1
 
 
-def test_a_fresh_run_keeps_its_controller(server, hooked):
+def test_a_restarted_run_keeps_its_controller(server, hooked):
     made, _ = interventions.intervene(
         hooked.id,
         Tap(key="k", action="restart", message="Again, from the start."),

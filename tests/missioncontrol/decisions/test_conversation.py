@@ -73,7 +73,7 @@ def test_a_queued_message_that_is_on_its_way_cannot_be_taken_back(running):
     assert (first_message(running).state, first_message(running).undoable) == ("queued", False)
 
 
-def test_delivered_is_not_read(delivered):
+def test_a_delivered_message_is_not_yet_read(delivered):
     assert (first_message(delivered).state, first_message(delivered).undoable) == (
         "delivered",
         False,
@@ -142,7 +142,7 @@ def test_a_persons_message_to_one_agent_is_that_agents_alone(project):
     assert len(carry(run, at=after(4), agents={"tester"})) == 1
 
 
-def test_a_tap_kept_before_it_could_name_an_agent_is_still_the_same(running):
+def test_a_tap_stored_before_agents_could_be_named_is_still_recognised(running):
     kept = running.interventions.get(key="first")
 
     assert "agent" not in json.loads(kept.body)
@@ -164,14 +164,14 @@ def test_a_file_that_was_at_hand_before_proves_nothing(project):
     assert first_message(run).state == "read"
 
 
-def test_of_an_erased_journal_no_more_is_known_than_the_delivery(delivered):
+def test_after_erasing_only_the_delivery_of_a_message_is_known(delivered):
     put(delivered, a_call("cat docs/billing.md"), at=after(4))
     JournalRow.objects.filter(run=delivered).update(payload=None, salt=None)
 
     assert first_message(delivered).state == "delivered"
 
 
-def test_the_agents_words_are_told_and_no_others(project):
+def test_only_the_agents_own_words_are_shown(project):
     run = a_run(project)
     put(run, Turn(role=Role.USER, content="Fix it"), words("I look."), a_call(), words("Done."))
 

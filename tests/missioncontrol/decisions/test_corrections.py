@@ -53,7 +53,7 @@ def test_the_same_request_is_held_at_its_first_reappearance(project, correct, re
     assert card(run).signal["turns"] == [0, 1, 2, 3]
 
 
-def test_the_judge_lets_it_stand(project):
+def test_a_corrected_call_that_returns_is_judged_a_loop(project):
     run = report(corrected_by_a_person(project), a_proposal())
 
     judging.judge_card(run.open_decision, at=NOON)
@@ -62,7 +62,7 @@ def test_the_judge_lets_it_stand(project):
     assert (run.status, card(run).verdict["loop"]) == ("holding", True)
 
 
-def test_a_second_fix_is_not_tried_for_it(project):
+def test_a_corrected_call_that_returns_gets_no_second_fix(project):
     run = report(corrected_by_a_fix(project), a_proposal())
 
     judging.judge_card(run.open_decision, at=NOON)
@@ -71,7 +71,7 @@ def test_a_second_fix_is_not_tried_for_it(project):
     assert (run.status, card(run).status) == ("holding", "open")
 
 
-def test_a_worker_that_begins_long_after_it_still_knows(project):
+def test_a_worker_started_later_still_knows_the_correction(project):
     run = corrected_by_a_person(project)
     for number in range(140):
         report(run, a_call(f"cat {number}.txt", result=f"the words of file {number}"))
@@ -80,7 +80,7 @@ def test_a_worker_that_begins_long_after_it_still_knows(project):
     assert report(run, a_proposal()).status == "holding"
 
 
-def test_a_change_in_between_lifts_it_for_every_worker(project):
+def test_a_change_lifts_a_correction_for_every_worker(project):
     run = corrected_by_a_person(project)
     report(run, a_call("touch app/tokens.py", result=""))
     engine_cache.ENGINES.clear()
@@ -97,7 +97,7 @@ def test_the_next_correction_is_enforced_as_the_first(project):
     assert report(run, a_proposal()).status == "holding"
 
 
-def test_a_continue_lifts_it(project):
+def test_a_continue_lifts_a_correction(project):
     run = report(corrected_by_a_person(project), a_proposal())
     tap(run, "continue")
 
@@ -142,7 +142,7 @@ def test_an_agent_that_was_only_flagged_is_advised_and_not_held(project):
     assert report(run, a_proposal()).open_decision is None
 
 
-def test_one_that_tells_only_what_is_done_is_held_at_the_next(project):
+def test_an_agent_that_reports_only_results_is_held_at_its_next_turn(project):
     run = a_run(project)
     for _ in range(3):
         report(run, a_call(error=ERROR))

@@ -64,6 +64,6 @@ def test_a_hold_outlives_the_session_that_it_held(status, on_hold, action):
     assert answer.action is action
 
 
-def test_a_reason_is_told_where_there_is_one():
+def test_a_directive_gives_its_reason_if_there_is_one():
     assert make_directive(control_state(reason="Wait."), asked_seq=None).reason == "Wait."
     assert make_directive(control_state(), asked_seq=None).reason is None

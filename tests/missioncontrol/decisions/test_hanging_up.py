@@ -28,7 +28,7 @@ async def ended(waiting):
     return how.value.args
 
 
-async def test_who_hangs_up_as_they_are_woken_is_waited_with_no_longer():
+async def test_a_client_that_disconnects_when_woken_ends_its_wait():
     woken = asyncio.Event()
     waiting = asyncio.create_task(wait_for_event(woken, 3600))
     await asyncio.sleep(0)
@@ -41,7 +41,7 @@ async def test_who_hangs_up_as_they_are_woken_is_waited_with_no_longer():
     assert await ended(waiting) == (CLIENT_DISCONNECTED,)
 
 
-async def test_who_hangs_up_as_the_verdict_comes_gets_none():
+async def test_a_client_that_disconnects_at_its_verdict_gets_none():
     dispatcher, run = Dispatcher(), uuid4()
     # It takes itself to be listening: no worker is needed.
     dispatcher._tasks = [asyncio.current_task()]
@@ -64,7 +64,7 @@ def open_card(run, then=lambda: None):
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_who_hangs_up_as_the_card_opens_leaves_it():
+async def test_a_client_that_disconnects_as_its_card_opens_withdraws_it():
     run = await sync_to_async(a_run)(agent="claude-code")
     event = HookEvent(
         client="claude-code", name="Ask", session="s", permission_call=a_proposal("rm -r build")
@@ -88,7 +88,7 @@ async def test_who_hangs_up_as_the_card_opens_leaves_it():
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_an_answer_that_came_as_the_time_was_over_leaves_all_the_same():
+async def test_an_answer_that_arrives_at_the_timeout_is_still_sent():
     run = await sync_to_async(a_run)(agent="claude-code")
     event = HookEvent(
         client="claude-code", name="Ask", session="s", permission_call=a_proposal("rm -r build")

@@ -116,14 +116,14 @@ def test_a_project_may_hold_for_less_than_an_agent_may(project):
 # --- nobody there to take the answer ---------------------------------------------
 
 
-def test_an_answer_to_an_agent_that_gave_up_says_that_it_reached_nobody():
+def test_an_answer_to_an_agent_that_gave_up_is_unreachable():
     run = held()
     deadlines.give_up_abandoned_holds(at=after(20))
 
     assert tap(run, "continue").status == "unreachable"
 
 
-def test_an_agent_that_comes_back_takes_the_answer_after_all():
+def test_an_agent_that_returns_receives_the_answer():
     run = held()
     deadlines.give_up_abandoned_holds(at=after(20))
     tap(run, "continue")
@@ -134,7 +134,7 @@ def test_an_agent_that_comes_back_takes_the_answer_after_all():
     assert answer_of(run) == "acknowledged"
 
 
-def test_an_answer_nobody_took_within_ten_seconds_reached_nobody():
+def test_an_answer_not_taken_within_ten_seconds_is_unreachable():
     run = held()
     tap(run, "inject", message="Look in b.py")
 
@@ -144,7 +144,7 @@ def test_an_answer_nobody_took_within_ten_seconds_reached_nobody():
     assert answer_of(run) == "unreachable"
 
 
-def test_an_answer_that_was_taken_is_not_missed():
+def test_a_delivered_answer_is_not_marked_unreachable():
     run = held()
     tap(run, "continue")
     sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(61))
@@ -154,7 +154,7 @@ def test_an_answer_that_was_taken_is_not_missed():
     assert answer_of(run) == "delivered"
 
 
-def test_an_agent_that_was_not_held_may_take_its_time():
+def test_an_answer_to_an_agent_that_was_not_held_stays_asked():
     run = a_run()
     report(run, a_call("make", result="still at it"))
     interventions.intervene(
@@ -285,7 +285,7 @@ def test_a_glob_permits_nothing():
     assert allowlist.find_grant(run, CALL, at=NOON) is None
 
 
-def test_an_entry_that_ends_permits_once_and_then_no_more():
+def test_an_expiring_entry_permits_calls_one_at_a_time():
     run = a_run()
     an_entry(run, expires_at=after(60))
 

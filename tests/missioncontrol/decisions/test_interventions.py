@@ -75,7 +75,7 @@ def test_a_call_proposed_after_the_correction_runs():
     assert asked(run).call == "run"
 
 
-def test_terminate_asks_the_agent_to_stop_and_never_lets_it_on():
+def test_terminate_asks_the_agent_to_stop_for_good():
     run = a_stuck_run()
 
     tap(run, "terminate")
@@ -146,7 +146,7 @@ def test_an_allowed_call_is_not_flagged_again_and_its_hit_is_counted():
     assert AllowlistEntry.objects.get().hits > 0
 
 
-def test_allow_budget_raises_the_ceiling_and_lets_the_agent_on():
+def test_allow_budget_raises_the_ceiling_and_releases_the_agent():
     run = report(a_run(budget={"calls": 2}), a_call("ls"), a_call("pwd"))
 
     tap(run, "allow_budget", amount=Amount(calls=5))
@@ -223,14 +223,14 @@ def test_what_the_agent_cannot_do_is_refused_with_the_reason():
         tap(run, "terminate")
 
 
-def test_a_stop_button_on_the_run_does_not_lie_either():
+def test_terminating_a_run_is_refused_if_its_agent_cannot_be_ended():
     run = a_run(capabilities={"terminate": "not", "why": {"terminate": "Codex does not listen."}})
 
     with pytest.raises(ActionUnavailable, match="Codex does not listen"):
         tap(run, "terminate")
 
 
-def test_what_an_adapter_learns_opens_what_was_refused():
+def test_capabilities_an_adapter_learns_later_allow_what_was_refused():
     run = a_stuck_run(capabilities={"terminate": "not", "inject": []})
     sessions.store_capabilities(run.id, {"terminate": "signal"}, at=after(1))
 
@@ -257,7 +257,7 @@ def test_a_strangers_run_does_not_exist():
         )
 
 
-def test_a_hold_nobody_answers_stops_the_agent():
+def test_an_unanswered_hold_stops_the_agent():
     run = a_stuck_run()
 
     deadlines.expire_unanswered_holds(at=after(3601))
@@ -267,7 +267,7 @@ def test_a_hold_nobody_answers_stops_the_agent():
     assert Decision.objects.get().status == "expired"
 
 
-def test_a_hold_nobody_answers_lets_the_agent_on_where_the_project_says_so(project):
+def test_an_unanswered_hold_is_released_if_the_project_says_so(project):
     project.unanswered = "proceed"
     project.save()
     run = a_stuck_run(project)
@@ -340,7 +340,7 @@ def test_an_answer_is_asked_then_delivered_then_acknowledged():
     assert Intervention.objects.get().status == "acknowledged"
 
 
-def test_an_answer_that_was_acted_on_before_it_is_said_to_have_left_stays_so():
+def test_an_acknowledged_answer_stays_acknowledged_when_delivery_is_reported_late():
     run = a_stuck_run()
     tap(run, "continue")
     report(run, a_call("pytest -q", result="passed"))
@@ -360,7 +360,7 @@ def test_a_message_is_claimed_by_one_answer_only():
     assert (len(first), second) == (1, None)
 
 
-def test_a_message_whose_answer_died_with_its_process_is_the_next_ones():
+def test_a_message_claimed_by_a_killed_process_is_claimed_again():
     run = a_stuck_run()
     tap(run, "inject", message="The file is token.py.")
     sessions.claim_messages(run.id, at=NOON)
@@ -370,7 +370,7 @@ def test_a_message_whose_answer_died_with_its_process_is_the_next_ones():
     assert again.text == "The file is token.py."
 
 
-def test_a_message_that_was_taken_before_the_clock_was_set_back_is_the_next_ones():
+def test_a_message_claimed_before_the_clock_was_set_back_is_claimed_again():
     run = a_stuck_run()
     tap(run, "inject", message="The file is token.py.")
     sessions.claim_messages(run.id, at=after(3600))
@@ -378,7 +378,7 @@ def test_a_message_that_was_taken_before_the_clock_was_set_back_is_the_next_ones
     assert sessions.claim_messages(run.id, at=NOON) is not None
 
 
-def test_a_message_that_left_is_given_to_nobody_again():
+def test_a_delivered_message_is_not_delivered_again():
     run = a_stuck_run()
     tap(run, "inject", message="The file is token.py.")
     carry(run)
@@ -407,7 +407,7 @@ def test_allow_budget_answers_no_card_of_a_loop():
 
 
 @pytest.mark.parametrize("unit", ["tokens", "calls", "turns"])
-def test_the_least_that_can_be_allowed_more_is_one(unit):
+def test_the_smallest_amount_to_allow_is_one(unit):
     def a_tap(count):
         return {"key": "k", "action": "allow_budget", "amount": {unit: count}}
 
@@ -446,7 +446,7 @@ def test_a_termination_of_an_ended_run_has_nobody_to_reach():
     assert (run.status, made.status) == ("terminated", "unreachable")
 
 
-def test_a_board_that_is_read_anew_tells_where_an_answer_of_just_now_is():
+def test_a_reread_board_shows_the_status_of_a_recent_answer():
     run = a_stuck_run()
     made, _ = tap(run, "continue")
     report(run, a_call("cat app/token.py"))
@@ -456,7 +456,7 @@ def test_a_board_that_is_read_anew_tells_where_an_answer_of_just_now_is():
     assert (shown.id, shown.key, shown.status) == (made.id, made.key, "acknowledged")
 
 
-def test_a_board_keeps_no_answers_of_long_ago_and_none_of_other_projects():
+def test_a_board_shows_no_old_answers_and_none_of_other_projects():
     run, elsewhere = a_stuck_run(), a_stuck_run()
     tap(run, "continue")
 

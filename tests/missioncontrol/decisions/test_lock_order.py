@@ -275,7 +275,7 @@ def test_taps_in_two_projects_raise_the_ceiling_of_all_one_after_the_other():
         assert raised >= 100 * len(done) > 0
 
 
-def test_what_another_process_writes_beside_is_not_written_back():
+def test_a_column_written_by_another_process_is_not_overwritten():
     """Each of a transaction's runs is written in the columns that changed in any of them."""
     one, other = a_run(a_project()), a_run(a_project())
     promised = NOON + timedelta(seconds=45)

@@ -41,7 +41,7 @@ def send(run, agent=None):
 # --- who has it ------------------------------------------------------------------------
 
 
-def test_another_agents_turn_is_no_sign_that_it_has_the_text(crew):
+def test_another_agents_turn_does_not_acknowledge_the_message(crew):
     made = tell(crew)
 
     report(crew, a_call("make", agent="coder"))
@@ -49,7 +49,7 @@ def test_another_agents_turn_is_no_sign_that_it_has_the_text(crew):
     assert status_of(crew, made) == "asked"
 
 
-def test_a_turn_that_came_before_the_text_is_none_either(crew):
+def test_a_turn_before_the_message_does_not_acknowledge_it(crew):
     put(crew, a_call("make", agent="tester"))
     made = tell(crew)
 
@@ -58,7 +58,7 @@ def test_a_turn_that_came_before_the_text_is_none_either(crew):
     assert status_of(crew, made) == "asked"
 
 
-def test_its_own_turn_after_the_text_left_acknowledges_it(crew):
+def test_the_agents_own_turn_after_delivery_acknowledges_the_message(crew):
     made = tell(crew)
     assert send(crew, "tester") == [TEXT]
 
@@ -69,7 +69,7 @@ def test_its_own_turn_after_the_text_left_acknowledges_it(crew):
     assert status_of(crew, made) == "acknowledged"
 
 
-def test_it_does_not_leave_when_another_agent_asks(crew):
+def test_another_agents_request_does_not_receive_the_message(crew):
     made = tell(crew)
 
     assert send(crew, "coder") == []
@@ -81,7 +81,7 @@ def test_it_does_not_leave_when_another_agent_asks(crew):
     assert send(crew) == []
 
 
-def test_where_nobody_knows_who_asks_it_leaves(crew):
+def test_a_request_of_an_unknown_agent_receives_the_message(crew):
     made = tell(crew)
 
     assert send(crew) == [TEXT]
@@ -89,7 +89,7 @@ def test_where_nobody_knows_who_asks_it_leaves(crew):
     assert status_of(crew, made) == "delivered"
 
 
-def test_it_reached_nobody_where_the_run_ends_before_it_left(crew):
+def test_a_message_undelivered_at_the_end_of_its_run_is_unreachable(crew):
     made = tell(crew)
 
     sessions.end_session(crew.id, at=after(9))
@@ -111,7 +111,7 @@ def test_a_pause_stands_and_is_the_answer_that_is_confirmed(crew):
     assert (status_of(crew, pause), status_of(crew, made)) == ("acknowledged", "asked")
 
 
-def test_a_hold_that_is_taken_up_again_is_no_sign_that_it_has_the_text(crew):
+def test_waiting_again_in_a_hold_does_not_acknowledge_the_message(crew):
     tap(crew, "pause")
     sessions.record_waiting([crew.id], at=after(1))
     made = tell(crew)
@@ -131,7 +131,7 @@ def test_held_calls_wait_as_before(crew):
     assert not crew.turn_rows.filter(skipped=True).exists()
 
 
-def test_who_was_asked_to_finish_still_is(crew):
+def test_a_message_to_one_agent_does_not_cancel_finishing(crew):
     tap(crew, "finish")
     last = crew.meters.finish_seq
 
@@ -142,7 +142,7 @@ def test_who_was_asked_to_finish_still_is(crew):
     assert crew.meters.finish_seq == last is not None
 
 
-def test_no_streak_starts_afresh():
+def test_a_message_to_one_agent_resets_no_streak():
     run = report(a_run(), *[a_call("make", error="no rule") for _ in range(2)])
 
     tell(run, agent="coder")
@@ -175,17 +175,17 @@ def test_an_open_card_is_answered_for_its_own_agent():
 
 
 @pytest.mark.parametrize("action", ["pause", "continue", "finish", "terminate"])
-def test_nothing_else_is_for_one_agent(crew, action):
+def test_no_other_action_takes_an_agent(crew, action):
     with pytest.raises(InvalidRequest, match="`agent`"):
         tap(crew, action, agent="tester")
 
 
-def test_who_has_no_turn_in_the_run_is_nobody_to_tell(crew):
+def test_an_agent_without_turns_in_the_run_cannot_be_messaged(crew):
     with pytest.raises(InvalidRequest, match="No turn of this run"):
         tell(crew, agent="testre")
 
 
-def test_a_text_that_is_not_followed_cannot_be_unsaid_once_it_left(crew):
+def test_a_delivered_message_to_one_agent_cannot_be_withdrawn(crew):
     tap(crew, "pause")
     made = tell(crew)
     tap(crew, "continue")
@@ -195,7 +195,7 @@ def test_a_text_that_is_not_followed_cannot_be_unsaid_once_it_left(crew):
         tap(crew, "undo", undoes=made.key)
 
 
-def test_a_name_that_no_turn_has_is_looked_for_before_the_run_is_locked(crew):
+def test_an_unknown_agent_name_is_looked_up_before_the_run_is_locked(crew):
     with CaptureQueriesContext(connection) as asked_of, pytest.raises(InvalidRequest):
         tell(crew, agent="nobody")
 

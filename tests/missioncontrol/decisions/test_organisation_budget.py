@@ -60,7 +60,7 @@ def test_a_card_tells_the_ceiling_and_nothing_of_what_others_used(runs):
     assert (crossed["spent"], crossed["share"], crossed["level"]) == ("", 1.0, "reached")
 
 
-def test_that_it_nears_its_end_is_told_without_how_near():
+def test_a_warning_hides_how_much_of_the_organisations_budget_is_left():
     allow(10)
     report(a_run(a_project("one")), paid(5))
 
@@ -100,7 +100,7 @@ def test_so_much_more_may_be_spent_as_the_tap_allows_where_it_was_overspent():
     assert organisation.show_day_budget(at=NOON).extra_usd == Decimal(4)
 
 
-def test_a_day_begins_at_midnight_in_utc_wherever_a_project_has_its_own():
+def test_the_organisations_day_begins_at_midnight_utc():
     allow(3)
     tokyo = a_project(time_zone="Asia/Tokyo")
     late = datetime(2026, 11, 21, 23, 59, tzinfo=UTC)
@@ -113,7 +113,7 @@ def test_a_day_begins_at_midnight_in_utc_wherever_a_project_has_its_own():
     assert [row.name for row in days] == ["2026-11-21", "2026-11-22"]
 
 
-def test_one_tap_on_more_lets_the_runs_of_all_projects_go_on_for_today(runs):
+def test_one_raise_releases_the_runs_of_all_projects_for_today(runs):
     one, two = report(runs[0], a_proposal("pwd")), runs[1]
 
     tap(one, "allow_budget", amount=Amount(usd=Decimal(5)))
@@ -132,7 +132,7 @@ def test_the_raised_ceiling_is_reached_again(runs):
     assert (run.status, card(run).evidence["ceiling"]) == ("holding", "15.00")
 
 
-def test_each_projects_chain_tells_who_raised_it_and_by_how_much(runs):
+def test_each_projects_chain_records_who_raised_it_and_by_how_much(runs):
     tap(runs[1], "allow_budget", amount=Amount(usd=Decimal(5)))
 
     for run in runs:
@@ -141,7 +141,7 @@ def test_each_projects_chain_tells_who_raised_it_and_by_how_much(runs):
         assert changes(run.project, "organisation_extra") == [({}, raised)]
 
 
-def test_each_projects_chain_tells_who_set_and_removed_it():
+def test_each_projects_chain_records_who_set_and_removed_it():
     project = a_project()
 
     allow(10)
@@ -182,7 +182,7 @@ def test_a_persons_own_pause_stays_when_it_is_removed(runs):
     assert (run.status, run.open_decision) == ("holding", None)
 
 
-def test_a_new_day_lets_go_whom_the_old_one_held(runs):
+def test_a_new_day_releases_agents_that_the_old_day_held(runs):
     budgets.release_for_new_day(at=NOON)
     assert Decision.objects.filter(status="open").count() == 1
 
@@ -197,7 +197,7 @@ def card_count():
     return Decision.objects.filter(status="open").count()
 
 
-def test_it_shares_no_other_unit(runs):
+def test_the_organisations_budget_is_in_dollars_only(runs):
     with pytest.raises(InvalidRequest, match="dollars only"):
         tap(runs[1], "allow_budget", amount=Amount(usd=Decimal(1), calls=10))
 
@@ -216,7 +216,7 @@ def test_its_projects_own_ceiling_is_told_before_it():
     assert card(run).evidence["scope"] == "day"
 
 
-def test_free_calls_reach_nothing(runs):
+def test_free_calls_do_not_reach_a_ceiling(runs):
     allow(11)
 
     assert report(runs[1], a_call("id")).status == "running"

@@ -107,7 +107,7 @@ def test_a_session_that_was_held_is_held_at_its_next_call(project, hold, end, co
 
 
 @pytest.mark.parametrize("hold", HOLDERS)
-def test_a_person_lets_it_go_after_its_return(project, hold):
+def test_a_person_can_release_a_returned_session(project, hold):
     run = hold(project)
     says_goodbye(run)
     pipeline.detect([speaks(run).id], at=LATER)
@@ -131,7 +131,7 @@ def test_its_card_opens_again_on_the_same_trouble(project, hold):
     assert card.expires_at == run.hold.expires_at
 
 
-def test_the_limit_lets_it_go_counted_from_its_return(project):
+def test_the_hold_limit_counts_from_the_sessions_return(project):
     project.unanswered = "proceed"
     project.save()
     run = held_by_a_card(project)
@@ -144,7 +144,7 @@ def test_the_limit_lets_it_go_counted_from_its_return(project):
     assert asked(run) == "proceed"
 
 
-def test_a_process_that_is_heard_of_again_is_back_in_its_hold(project):
+def test_a_heartbeat_brings_a_lost_run_back_into_its_hold(project):
     run = held_by_a_card(project)
     falls_silent(run)
     RunMeters.objects.filter(pk=run.pk).update(presence="gone")
@@ -156,7 +156,7 @@ def test_a_process_that_is_heard_of_again_is_back_in_its_hold(project):
     assert report(run, a_proposal("make"), at=LATER).status == "holding"
 
 
-def test_an_end_told_beside_a_waiting_call_does_not_let_it_run():
+def test_reporting_the_end_does_not_release_a_waiting_call():
     run = a_stuck_run()
 
     reports("completed")(run)
@@ -164,7 +164,7 @@ def test_an_end_told_beside_a_waiting_call_does_not_let_it_run():
     assert asked(run) == "hold"
 
 
-def test_a_person_may_let_it_go_before_it_comes_back(project):
+def test_a_person_can_release_a_session_before_it_returns(project):
     run = held_by_a_person(project)
     says_goodbye(run)
 
@@ -183,7 +183,7 @@ def test_what_needs_a_session_is_refused_after_its_end_though_its_hold_stands(pr
         tap(run, **answer)
 
 
-def test_a_run_that_was_let_go_before_it_ended_comes_back_free(project):
+def test_a_run_released_before_its_end_returns_unheld(project):
     run = held_by_a_card(project)
     tap(run, "continue")
     says_goodbye(run)
@@ -203,7 +203,7 @@ def test_a_hold_that_was_ended_twice_still_stands(project):
     assert asked(speaks(run)) == "hold"
 
 
-def test_a_terminated_one_stays_terminated_whoever_held_it(project):
+def test_a_terminated_run_stays_terminated_whoever_held_it(project):
     run = held_by_a_card(project)
     says_goodbye(run)
     tap(run, "terminate")
@@ -211,7 +211,7 @@ def test_a_terminated_one_stays_terminated_whoever_held_it(project):
     assert asked(speaks(run)) == "stop"
 
 
-def test_the_terminals_word_does_not_lift_what_outlived_the_session(project):
+def test_a_choice_at_the_terminal_does_not_lift_a_hold_that_outlived_the_session(project):
     run = held_by_a_card(project)
     says_goodbye(run)
     call = run.turn_rows.get(seq=run.meters.last_seq).key
@@ -223,7 +223,7 @@ def test_the_terminals_word_does_not_lift_what_outlived_the_session(project):
     assert asked(run) == "hold"
 
 
-def test_the_time_away_is_no_run_time(project):
+def test_time_away_does_not_count_as_run_time(project):
     run = held_by_a_person(project)
     says_goodbye(run)
 
@@ -233,7 +233,7 @@ def test_the_time_away_is_no_run_time(project):
     assert Run.objects.get(pk=run.pk).meters.held_seconds == 31 * 60
 
 
-def test_one_that_cannot_be_held_is_not_held_for_another(project):
+def test_a_resumed_run_that_cannot_be_held_is_not_held(project):
     run = held_by_a_person(project)
     says_goodbye(run)
 
@@ -244,7 +244,7 @@ def test_one_that_cannot_be_held_is_not_held_for_another(project):
     assert asked(speaks(other)) == "proceed"
 
 
-def test_what_its_agent_starts_is_not_held_with_it(project):
+def test_child_runs_are_not_held_with_their_parent(project):
     run = held_by_a_person(project)
 
     assert asked(speaks(a_run(project, key="x:2", parent=run.id))) == "proceed"

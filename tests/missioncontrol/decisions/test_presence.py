@@ -65,7 +65,7 @@ def test_the_turn_that_ends_its_work_leaves_it_idle():
 # --- whether it is there -----------------------------------------------------------
 
 
-def test_a_client_that_promised_to_be_heard_of_and_was_not_is_lost():
+def test_a_client_that_misses_its_heartbeat_is_lost():
     run = vouched(a_run())
 
     assert sweep(run, at=after(44)).status == "running"
@@ -74,13 +74,13 @@ def test_a_client_that_promised_to_be_heard_of_and_was_not_is_lost():
     assert (run.status, run.meters.presence) == ("lost", "gone")
 
 
-def test_a_client_that_is_heard_of_in_time_is_not_lost():
+def test_a_client_with_heartbeats_in_time_is_not_lost():
     run = vouched(vouched(a_run()), at=after(40))
 
     assert sweep(run, at=after(80)).status == "running"
 
 
-def test_a_client_that_promised_nothing_has_thirty_minutes():
+def test_a_client_without_heartbeats_is_lost_after_thirty_minutes():
     run = reported(a_run(), a_proposal())
 
     run = sweep(run, at=after(29 * 60))
@@ -91,7 +91,7 @@ def test_a_client_that_promised_nothing_has_thirty_minutes():
     assert (run.status, run.meters.presence) == ("lost", "gone")
 
 
-def test_a_client_that_vouches_for_itself_may_rest_for_hours():
+def test_a_client_with_heartbeats_may_be_idle_for_hours():
     run = vouched(reported(a_run(), a_proposal(), presence="idle"), at=after(3600))
 
     deadlines.lose_silent_runs(at=after(3610), listening_since=LONG_AGO)
@@ -118,7 +118,7 @@ def test_nobody_falls_silent_while_the_machine_was_asleep():
     assert sweep(run, at=after(woken + 300)).status == "lost"
 
 
-def test_a_client_whose_process_ended_without_a_word_is_lost_at_once():
+def test_a_client_whose_process_died_is_lost_at_once():
     run = vouched(a_run())
 
     sessions.record_process_end(run.id, witness="one", at=after(2))
@@ -136,7 +136,7 @@ def test_the_end_of_an_earlier_process_is_no_loss_of_a_resumed_session():
     assert run.status == "running"
 
 
-def test_a_process_that_is_heard_again_brings_its_run_back():
+def test_a_heartbeat_brings_a_lost_run_back():
     run = sweep(vouched(a_run()), at=after(60))
 
     assert vouched(run, at=after(70)).status == "running"

@@ -105,7 +105,7 @@ def test_a_summer_day_of_twenty_three_hours_ends_at_its_own_midnight():
     assert Spend.objects.get(scope="day").name == "2027-03-29"
 
 
-def test_a_time_zone_that_this_machine_has_lost_stops_no_judging(caplog):
+def test_judging_goes_on_without_the_projects_time_zone(caplog):
     run = report(a_run(a_project(time_zone="Atlantis/Capital")), paid(1))
 
     assert run.meters.detected_obs == run.meters.last_obs
@@ -113,7 +113,7 @@ def test_a_time_zone_that_this_machine_has_lost_stops_no_judging(caplog):
     assert "Atlantis/Capital is not known here" in caplog.text
 
 
-def test_one_tap_on_more_lets_every_run_go_on_that_the_project_held():
+def test_one_raise_releases_every_run_that_the_project_held():
     project = a_project(budgets={"project": {"usd": "10"}})
     one, two = a_run(project), a_run(project)
     one = report(one, paid(10))
@@ -129,7 +129,7 @@ def test_one_tap_on_more_lets_every_run_go_on_that_the_project_held():
     assert two.version > version
 
 
-def test_so_does_a_tap_that_names_no_card():
+def test_a_raise_without_a_card_releases_every_run_of_the_project():
     project = a_project(budgets={"project": {"usd": "10"}})
     one, two = a_run(project), a_run(project)
     one = report(one, paid(10))
@@ -167,7 +167,7 @@ def test_more_than_a_ceiling_may_be_is_refused_and_nothing_is_kept():
         },
     ],
 )
-def test_a_kept_ceiling_that_cannot_be_read_stops_no_judging_and_is_told_once(kept, caplog):
+def test_an_unreadable_stored_ceiling_is_logged_once_and_judging_goes_on(kept, caplog):
     project = a_project(**kept)
 
     run = report(a_run(project), a_call("ls"), a_call("pwd"))
@@ -177,7 +177,7 @@ def test_a_kept_ceiling_that_cannot_be_read_stops_no_judging_and_is_told_once(ke
     assert caplog.text.count(f"the budgets of project {project.id}") == 1
 
 
-def test_more_for_a_day_is_for_that_day_only():
+def test_a_raise_of_a_days_ceiling_is_for_that_day_only():
     project = a_project(budgets={"day": {"usd": "3"}})
     run = report(a_run(project), paid(3))
 
@@ -201,7 +201,7 @@ def test_a_hold_of_a_day_that_is_over_is_lifted_without_spending_the_new_ones_ex
     assert (run.status, project.day_extra) == ("running", {})
 
 
-def test_a_new_day_lets_go_whom_yesterdays_ceiling_holds():
+def test_a_new_day_releases_agents_that_yesterdays_ceiling_holds():
     project = a_project(budgets={"day": {"usd": "3"}})
     run = report(a_run(project), paid(3))
 
@@ -241,7 +241,7 @@ def test_a_shared_ceiling_that_does_not_exist_cannot_be_raised():
         tap(run, "allow_budget", amount=Amount(calls=1, usd=Decimal(4)))
 
 
-def test_an_owner_who_raises_the_projects_ceiling_lets_go_what_it_held():
+def test_raising_the_projects_ceiling_releases_what_it_held():
     project = a_project(budgets={"project": {"usd": "10"}})
     run = report(a_run(project), paid(10))
     version = run.version
@@ -253,7 +253,7 @@ def test_an_owner_who_raises_the_projects_ceiling_lets_go_what_it_held():
     assert Decision.objects.get().resolution == "allow_budget"
 
 
-def test_a_ceiling_that_is_raised_too_little_holds_on():
+def test_a_ceiling_raised_too_little_keeps_holding():
     project = a_project(budgets={"project": {"usd": "10"}})
     run = report(a_run(project), paid(15))
 
@@ -263,7 +263,7 @@ def test_a_ceiling_that_is_raised_too_little_holds_on():
     assert (run.status, run.open_decision is None) == ("holding", False)
 
 
-def test_a_persons_pause_outlasts_the_budget_that_is_raised():
+def test_a_persons_pause_stays_when_the_budget_is_raised():
     project = a_project(budgets={"project": {"usd": "10"}})
     run = report(a_run(project), paid(10))
     tap(run, "pause", at=after(1))
@@ -329,7 +329,7 @@ def test_a_wrong_budget_is_named(given, field):
     assert caught.value.field == field
 
 
-def test_an_owner_who_raises_an_agents_ceiling_lets_go_what_it_held():
+def test_raising_an_agents_ceiling_releases_what_it_held():
     project = a_project(budgets={"agents": {"coder": {"usd": "10"}}})
     run, other = report(a_run(project), paid(15)), a_run(project)
     other = report(other, a_proposal("pwd"))

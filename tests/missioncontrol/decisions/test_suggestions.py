@@ -28,7 +28,7 @@ def card_of(run):
     return Decision.objects.get(pk=run.open_decision)
 
 
-def test_twice_is_not_enough_and_three_times_is(project):
+def test_an_entry_is_suggested_after_three_releases_not_two(project):
     let_go(project, 2)
     assert offered(project) == []
 
@@ -47,13 +47,13 @@ def test_the_next_card_offers_it_and_adds_nothing(project):
     assert AllowlistEntry.objects.count() == 0
 
 
-def test_before_that_a_card_offers_nothing(project):
+def test_a_card_offers_no_entry_before_that(project):
     let_go(project, 2)
 
     assert card_of(a_stuck_run(project)).evidence["offer_allowlist"] is None
 
 
-def test_what_was_stopped_or_mended_is_not_counted(project):
+def test_stopped_or_corrected_calls_do_not_count_towards_a_suggestion(project):
     let_go(project, 3, "terminate")
     let_go(project, 3, "inject", message="Look at app/auth/token.py")
 
@@ -76,13 +76,13 @@ def test_what_other_projects_allow_is_theirs(project):
     assert card_of(a_stuck_run(project)).evidence["offer_allowlist"] is None
 
 
-def test_it_forgets_after_three_months(project):
+def test_releases_are_forgotten_after_three_months(project):
     let_go(project, 3)
 
     assert offered(project, at=NOON + timedelta(days=91)) == []
 
 
-def test_people_read_it_and_strangers_do_not(project, as_person, owner, stranger):
+def test_members_see_suggestions_and_strangers_do_not(project, as_person, owner, stranger):
     let_go(project, 3)
     path = "/api/v1/allowlist/suggestions/"
 

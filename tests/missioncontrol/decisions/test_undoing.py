@@ -27,7 +27,7 @@ def undo(run, made):
     return tap(run, "undo", key=f"undo-{made.key}", undoes=made.key, decision=None)
 
 
-def test_an_allowlisted_call_is_allowed_no_more_and_its_card_holds_again():
+def test_undoing_an_allowlist_removes_the_entry_and_holds_again():
     run = a_stuck_run()
     first = card(run)
     made = tap(run, "allowlist")
@@ -40,7 +40,7 @@ def test_an_allowlisted_call_is_allowed_no_more_and_its_card_holds_again():
     assert (card(run).verdict, card(run).status) == (first.verdict, "open")
 
 
-def test_entries_of_other_answers_stay(project):
+def test_undoing_keeps_entries_of_other_answers(project):
     mine, other = a_stuck_run(project), a_stuck_run(project)
     tap(other, "allowlist", scope="run", at=after(1))
     made = tap(mine, "allowlist", scope="run")
@@ -50,7 +50,7 @@ def test_entries_of_other_answers_stay(project):
     assert [entry.run_id for entry in AllowlistEntry.objects.all()] == [other.id]
 
 
-def test_a_raised_budget_is_what_it_was_and_holds_again():
+def test_undoing_a_raised_budget_restores_it_and_holds_again():
     run = at_its_budget()
     made = tap(run, "allow_budget", amount=MORE)
     assert run.budget == {"usd": "15"}
@@ -62,7 +62,7 @@ def test_a_raised_budget_is_what_it_was_and_holds_again():
     assert payloads_of(run, "intervention.made")[-1]["raised"] == {"usd": ["15", "10"]}
 
 
-def test_what_one_agent_was_allowed_more_goes_back_and_moves_no_ceiling_of_the_run():
+def test_undoing_an_agents_extra_budget_leaves_the_runs_ceiling():
     run = a_run(budget={"calls": 50, "agents": {"critic": {"calls": 1}}})
     run = report(run, a_call("ls", agent="critic"))
     made = tap(run, "allow_budget", amount=Amount(calls=5))
@@ -75,7 +75,7 @@ def test_what_one_agent_was_allowed_more_goes_back_and_moves_no_ceiling_of_the_r
 
 
 @pytest.mark.parametrize("scope", ["project", "day"])
-def test_a_shared_budget_goes_back_for_all_its_runs(scope):
+def test_undoing_a_shared_budget_restores_it_for_all_runs(scope):
     project = a_project(budgets={scope: {"usd": "10"}})
     run = at_its_budget(a_run(project))
     made = tap(run, "allow_budget", amount=MORE)
@@ -87,7 +87,7 @@ def test_a_shared_budget_goes_back_for_all_its_runs(scope):
     assert (run.status, card(run).kind) == ("holding", "budget")
 
 
-def test_a_budget_that_somebody_moved_since_is_left_alone():
+def test_a_budget_changed_since_cannot_be_undone():
     run = at_its_budget()
     made = tap(run, "allow_budget", amount=MORE)
     type(run).objects.filter(pk=run.pk).update(budget={"usd": 40})
@@ -96,7 +96,7 @@ def test_a_budget_that_somebody_moved_since_is_left_alone():
         undo(run, made)
 
 
-def test_a_run_let_go_on_is_held_again_and_was_never_let_go():
+def test_undoing_a_continue_holds_again_and_forgets_the_release():
     run = a_stuck_run()
     made = tap(run, "continue")
 
@@ -118,7 +118,7 @@ def test_what_was_allowed_to_a_run_that_ended_goes_without_a_hold():
 
 
 @pytest.mark.parametrize("action", ["pause", "terminate"])
-def test_what_holds_or_ends_is_not_undone(action):
+def test_pause_and_terminate_cannot_be_undone(action):
     run = a_stuck_run()
     made = tap(run, action)
 
@@ -127,7 +127,7 @@ def test_what_holds_or_ends_is_not_undone(action):
 
 
 @pytest.mark.parametrize("action", ["continue", "allowlist", "inject"])
-def test_an_answer_is_taken_back_once(action):
+def test_an_answer_is_undone_once(action):
     run = a_stuck_run()
     made = tap(run, action, message="Read the log first.")
     undo(run, made)
@@ -139,7 +139,7 @@ def test_an_answer_is_taken_back_once(action):
     assert Intervention.objects.filter(run=run, action="undo").count() == 1
 
 
-def test_an_answer_is_taken_back_beside_an_undo_whose_words_were_erased():
+def test_an_answer_can_be_undone_beside_an_undo_whose_body_was_erased():
     run = a_stuck_run()
     undo(run, tap(run, "continue"))
     made = tap(run, "continue", key="again")
@@ -150,12 +150,12 @@ def test_an_answer_is_taken_back_beside_an_undo_whose_words_were_erased():
     assert run.status == "holding"
 
 
-def test_an_undo_says_of_what():
+def test_an_undo_must_name_an_answer():
     with pytest.raises(InvalidRequest):
         tap(a_stuck_run(), "undo", undoes="never tapped", decision=None)
 
 
-def test_who_took_it_back_stands_on_the_record():
+def test_the_journal_says_who_undid_an_answer():
     run = a_stuck_run()
     undo(run, tap(run, "allowlist"))
 
@@ -207,7 +207,7 @@ def test_a_queued_text_is_withdrawn_and_the_held_call_waits_again(action):
     assert run.interventions.get(key=made.key).status == "unreachable"
 
 
-def test_a_withdrawn_text_reaches_nobody_later():
+def test_a_withdrawn_message_is_never_delivered():
     run = a_stuck_run()
     undo(run, tap(run, "inject", message=FIX))
     tap(run, "continue")
@@ -217,7 +217,7 @@ def test_a_withdrawn_text_reaches_nobody_later():
     assert run.meters.queued_messages == 0
 
 
-def test_the_call_of_a_withdrawn_text_can_be_answered_anew():
+def test_the_call_of_a_withdrawn_message_can_be_answered_again():
     run = a_stuck_run()
     undo(run, tap(run, "inject", message=FIX))
 
@@ -283,7 +283,7 @@ def test_calls_of_a_later_hold_stay_answered_when_what_was_allowed_before_goes()
         lambda run: sessions.take_texts(run.id, version=run.version, at=after(1)),
     ],
 )
-def test_a_text_that_has_left_cannot_be_unsaid(leaves):
+def test_a_delivered_message_cannot_be_withdrawn(leaves):
     run = a_stuck_run()
     made = tap(run, "inject", message=FIX)
     leaves(run)
@@ -292,7 +292,7 @@ def test_a_text_that_has_left_cannot_be_unsaid(leaves):
         undo(run, made)
 
 
-def test_a_text_that_was_withdrawn_does_not_leave_with_a_directive_made_before():
+def test_a_withdrawn_message_is_not_sent_with_an_earlier_directive():
     run = a_stuck_run()
     made = tap(run, "inject", message=FIX)
     seen = run.version
@@ -302,7 +302,7 @@ def test_a_text_that_was_withdrawn_does_not_leave_with_a_directive_made_before()
     assert run.interventions.get(key=made.key).status == "unreachable"
 
 
-def test_an_answer_that_left_is_noted_though_another_is_followed_by_now():
+def test_delivery_is_recorded_although_another_answer_is_followed_by_now():
     run = a_stuck_run()
     made = tap(run, "continue")
     tap(run, "pause", decision=None)
@@ -315,7 +315,7 @@ def test_an_answer_that_left_is_noted_though_another_is_followed_by_now():
     }
 
 
-def test_an_answer_that_the_next_one_overtook_reached_nobody_and_is_said_to_be_superseded():
+def test_a_superseded_answer_is_unreachable():
     run = a_stuck_run()
     tap(run, "continue")
 
@@ -327,7 +327,7 @@ def test_an_answer_that_the_next_one_overtook_reached_nobody_and_is_said_to_be_s
     assert (told["intervention_status"], told["reason"]) == ("unreachable", "answer superseded")
 
 
-def test_an_overtaken_answer_whose_text_still_leaves_is_delivered_with_it():
+def test_a_superseded_answer_is_delivered_if_its_message_still_is():
     run = a_stuck_run()
     tap(run, "inject", message=FIX)
     tap(run, "pause", decision=None)
@@ -338,7 +338,7 @@ def test_an_overtaken_answer_whose_text_still_leaves_is_delivered_with_it():
     assert run.interventions.get(action="inject").status == "delivered"
 
 
-def test_what_crosses_a_stop_reaches_nobody():
+def test_an_answer_that_crosses_a_stop_is_unreachable():
     run = a_stuck_run()
     tap(run, "terminate")
 
@@ -348,7 +348,7 @@ def test_what_crosses_a_stop_reaches_nobody():
     assert statuses == {"terminate": "asked", "pause": "unreachable"}
 
 
-def test_a_text_that_has_not_left_when_its_run_ends_reached_nobody():
+def test_a_message_not_sent_when_its_run_ends_is_unreachable():
     run = a_stuck_run()
     tap(run, "inject", message=FIX)
     tap(run, "pause", decision=None)
@@ -370,7 +370,7 @@ def test_a_stop_that_ends_a_parked_session_at_once_is_told_of_once():
     assert [one for one in payloads_of(run, "run.moved") if one["intervention"]] == []
 
 
-def test_a_text_whose_answer_never_left_waits_again_and_can_be_taken_back():
+def test_a_message_whose_answer_was_never_sent_waits_again_and_can_be_withdrawn():
     run = a_stuck_run()
     made = tap(run, "inject", message=FIX)
 
@@ -404,7 +404,7 @@ def test_a_text_is_withdrawn_once():
         tap(run, "undo", key="again", undoes=made.key, decision=None)
 
 
-def test_a_text_that_was_carried_is_delivered_and_so_is_its_answer():
+def test_a_message_and_its_answer_are_delivered_together():
     run = report(a_run(), a_call("ls"))
     made = tap(run, "inject", message=FIX)
 
@@ -417,7 +417,7 @@ def test_a_text_that_was_carried_is_delivered_and_so_is_its_answer():
 # --- what was undone before it was lifted ----------------------------------------------
 
 
-def test_going_on_where_nothing_held_is_undone_without_a_hold():
+def test_undoing_a_continue_that_lifted_nothing_holds_nobody():
     run = report(a_run(), a_call("ls"))
 
     undo(run, tap(run, "continue"))
@@ -440,7 +440,7 @@ def test_a_pause_that_was_lifted_holds_from_the_next_call_once_the_agent_has_mov
     )
 
 
-def test_an_agent_that_cannot_be_paused_is_not():
+def test_undoing_does_not_hold_an_agent_that_cannot_be_paused():
     run = report(a_run(), a_call("ls"))
     tap(run, "pause")
     made = tap(run, "continue")
@@ -510,7 +510,7 @@ def test_a_hold_that_was_lifted_before_the_end_does_not_stand_again():
     assert report(run, a_proposal("make"), at=after(2)).status == "running"
 
 
-def test_the_board_hears_of_a_hold_that_stands_and_of_its_end():
+def test_the_board_is_told_of_a_standing_hold_and_of_its_end():
     run = a_stuck_run()
     sessions.end_session(run.id, at=after(1))
     run.refresh_from_db()

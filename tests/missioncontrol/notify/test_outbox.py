@@ -214,7 +214,7 @@ def test_a_failure_is_tried_again_later_each_time(server, hooked, project):
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_who_is_busy_is_not_asked_again_before_they_want_to_be(server, hooked, project, status):
+def test_a_busy_webhook_is_not_called_again_before_its_retry_after(server, hooked, project, status):
     server.status, server.headers = status, {"Retry-After": "120"}
     a_stuck_run(project)
     deliver_due()
@@ -273,7 +273,7 @@ def test_after_eight_tries_it_has_failed_and_the_journal_says_so(server, hooked,
 
 
 @pytest.mark.parametrize("status", [401, 404, 410])
-def test_what_would_fail_the_same_way_again_ends_at_once(server, hooked, project, status):
+def test_a_permanent_failure_is_not_retried(server, hooked, project, status):
     server.status = status
     a_stuck_run(project)
 
