@@ -68,7 +68,7 @@ def has_logged(installation, text):
     return text in (installation.data / "logs/web.log").read_text()
 
 
-def test_a_held_agent_waits_on_while_the_database_is_away(running, agent, person):
+def test_a_held_agent_keeps_waiting_while_the_database_is_away(running, agent, person):
     run = agent.open_run(mode="pause")
     held = agent.get_stuck(run)
     with ThreadPoolExecutor(1) as waiting:
@@ -84,7 +84,7 @@ def test_a_held_agent_waits_on_while_the_database_is_away(running, agent, person
         assert (answer.result().status, answer.result().json["action"]) == (200, "proceed")
 
 
-def test_a_turn_told_while_the_database_is_away_is_asked_for_again(running, agent):
+def test_a_turn_posted_while_the_database_is_away_must_be_sent_again(running, agent):
     run, turn = agent.open_run(), a_turn()
 
     with database_away(running):

@@ -52,7 +52,7 @@ def cost_of(running, run):
     return Decimal(running.get(f"/api/v1/runs/{run}/")["judge_cost_usd"])
 
 
-def test_a_models_verdict_stands_on_the_card_and_its_key_nowhere(tmp_path):
+def test_a_models_verdict_is_on_the_card_and_its_key_nowhere(tmp_path):
     with (
         ChatServer(a_completion(a_verdict(reasoning="A brace is missing in x.c."))) as chat,
         judged_by(chat, tmp_path / "data") as running,
@@ -69,7 +69,7 @@ def test_a_models_verdict_stands_on_the_card_and_its_key_nowhere(tmp_path):
         assert [path for path in kept if KEY.encode() in path.read_bytes()] == []
 
 
-def test_a_judge_that_hangs_holds_up_no_detection_and_is_stood_in_for(tmp_path):
+def test_a_judge_that_hangs_delays_no_detection_and_the_local_judge_stands_in(tmp_path):
     with (
         ChatServer(Reply(hangs=True)) as chat,
         judged_by(chat, tmp_path / "data", MISSIONCONTROL_JUDGE_TIMEOUT="5") as running,

@@ -54,7 +54,7 @@ async def crowd(server):
     return await asyncio.gather(*(opened(server, number) for number in range(AGENTS)))
 
 
-def test_all_are_served_or_told_to_come_again_and_a_person_is_not_kept_waiting(server):
+def test_agents_are_served_or_told_to_retry_and_people_do_not_wait(server):
     agent = an_agent_of(server)
     run = agent.open_run()
 

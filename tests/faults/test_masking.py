@@ -80,7 +80,7 @@ class Others:
 
 
 @pytest.mark.parametrize("attack", [turns, logs])
-def test_others_are_answered_while_a_text_is_masked(server, attack):
+def test_other_requests_are_answered_while_a_text_is_masked(server, attack):
     agent = an_agent_of(server)
     others, attacked = Others(agent), agent.open_run()
     with tapping(server, agent.open_run()) as quiet_taps:

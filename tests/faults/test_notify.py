@@ -119,7 +119,9 @@ def test_a_delivery_whose_worker_was_killed_in_the_middle_is_made_again(
     assert first["delivery"] == again["delivery"] == row["id"]
 
 
-def test_two_workers_tell_each_channel_once(running, person, receiver, a_channel, second_worker):
+def test_two_workers_deliver_to_each_channel_once(
+    running, person, receiver, a_channel, second_worker
+):
     for number in range(12):
         a_channel(f"{receiver.url}/{number}", name=f"ops {number}")
     runs = [StuckRun.begin(an_agent_of(running), person, f"shared {n}") for n in range(4)]
@@ -134,9 +136,7 @@ def test_two_workers_tell_each_channel_once(running, person, receiver, a_channel
     assert len(sent) == len(set(sent)) == 48
 
 
-def test_a_later_step_is_told_by_a_real_worker_when_nobody_answers(
-    running, person, receiver, a_channel
-):
+def test_a_real_worker_sends_a_later_step_when_nobody_answers(running, person, receiver, a_channel):
     a_channel(f"{receiver.url}/first", name="first")
     a_channel(f"{receiver.url}/boss", name="boss", step_minutes=1)
     a_channel(f"{receiver.url}/late", name="late", step_minutes=2)

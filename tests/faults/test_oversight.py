@@ -105,7 +105,7 @@ def test_a_kill_under_load_loses_no_turn_and_opens_no_card_twice(running, fleet,
     is_whole(running, working)
 
 
-def test_taps_without_end_cost_no_turn_its_verdict(running, fleet):
+def test_continuous_taps_deprive_no_turn_of_its_verdict(running, fleet):
     working = fleet("under taps", looping=6, healthy=6)
     working.person.start()
     with (running.data / "missioncontrol.sqlite3-people").open("w") as announced:
@@ -117,7 +117,7 @@ def test_taps_without_end_cost_no_turn_its_verdict(running, fleet):
 
 
 @pytest.mark.parametrize("part", PARTS[1:])
-def test_a_held_agent_is_freed_by_a_tap_made_after_the_restart(running, fleet, part):
+def test_a_tap_after_the_restart_releases_a_held_agent(running, fleet, part):
     waiting = fleet(f"held {part.strip()}", looping=2, healthy=0, loops=1)
     wait_for(lambda: len(waiting.held()) == 2)
     before = running.pid_of(part)

@@ -104,7 +104,7 @@ def test_two_hundred_screens_come_back_when_the_web_process_was_killed(server):
 
 
 @pytest.mark.parametrize("part", ["=detector-0@", "=worker@"])
-def test_a_screen_hears_again_what_was_told_last_once_a_killed_worker_has_started(server, part):
+def test_last_events_are_republished_once_a_killed_worker_has_restarted(server, part):
     agent = an_agent_of(server)
 
     async def story():
@@ -120,7 +120,7 @@ def test_a_screen_hears_again_what_was_told_last_once_a_killed_worker_has_starte
     asyncio.run(asyncio.wait_for(story(), PATIENCE_S))
 
 
-def test_a_screen_reads_anew_once_the_broker_was_not_heard(server):
+def test_a_screen_rereads_after_a_lost_broker_connection(server):
     async def story():
         screen = Screen(server)
         watching = asyncio.create_task(screen.watch())

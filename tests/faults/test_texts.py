@@ -58,7 +58,7 @@ def call(session, number):
     return str(keep_trying(lambda: session.hook("PostToolUse", **made)))
 
 
-def test_a_text_that_was_taken_before_the_kill_comes_with_the_next_answer(running, session):
+def test_a_message_claimed_before_the_kill_comes_with_the_next_answer(running, session):
     calls = count(1)
     web, asking = catch_between(running, session, calls)
 

@@ -320,7 +320,7 @@ class OneRun(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
-def test_no_order_of_deeds_breaks_the_story_of_a_run(db):
+def test_no_order_of_actions_breaks_the_state_of_a_run(db):
     run_state_machine_as_test(
         OneRun,
         settings=settings(

@@ -73,7 +73,7 @@ def test_the_same_link_again_changes_nothing(project):
     assert JournalRow.objects.filter(run=child, type="run.linked").count() == 1
 
 
-def test_no_circle_can_close(project):
+def test_links_cannot_form_a_cycle(project):
     parent = a_run(project)
     child = a_run(project, parent=parent.id)
     grandchild = a_run(project, parent=child.id)
@@ -116,7 +116,7 @@ def test_a_parent_may_be_named_by_its_id_as_text(project):
     assert a_run(project, parent_key=str(parent.id)).parent_id == parent.id
 
 
-def test_a_parent_that_never_comes_is_not_asked_for_for_ever(project):
+def test_the_search_for_a_missing_parent_ends(project):
     child = a_run(project, parent_key="claude-code:one")
     a_run(project, key="claude-code:one")
 
@@ -135,7 +135,7 @@ def test_a_parent_key_names_no_run_of_another_project(project):
     assert {fresh(child).parent_id, fresh(by_id).parent_id} == {None}
 
 
-def test_whoever_opens_a_run_again_may_bring_its_parent(project):
+def test_reopening_a_run_may_name_its_parent(project):
     parent, child = a_run(project), a_run(project, key="worker")
 
     a_run(project, key="worker", parent=parent.id)

@@ -8,7 +8,7 @@ from tests.build import NOON, a_call, a_run, put
 pytestmark = pytest.mark.django_db
 
 
-def test_where_no_call_was_told_nothing_is_locked(project, django_assert_num_queries):
+def test_without_reported_calls_nothing_is_locked(project, django_assert_num_queries):
     run = a_run(project)
     put(run, a_call("ls"))
     telemetry.attach_calls_to_turns([run.id], at=NOON)  # compiles what it asks
@@ -19,6 +19,6 @@ def test_where_no_call_was_told_nothing_is_locked(project, django_assert_num_que
     assert "FOR UPDATE" not in asked.captured_queries[0]["sql"]
 
 
-def test_where_no_call_is_told_nothing_is_asked(django_assert_num_queries):
+def test_without_reported_calls_nothing_is_queried(django_assert_num_queries):
     with django_assert_num_queries(0):
         assert telemetry.count_calls({}, at=NOON) == 0

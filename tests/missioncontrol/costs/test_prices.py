@@ -167,7 +167,7 @@ def test_calls_priced_apart_cost_as_much_as_together(one, other):
         ("house", {**HOUSE, "input": "1e9"}, "input"),
     ],
 )
-def test_what_is_no_price_is_refused_by_name(model, price, field):
+def test_an_invalid_price_is_refused_by_field(model, price, field):
     with pytest.raises(InvalidRequest) as refused:
         check_price(model, price)
 

@@ -63,13 +63,13 @@ def test_the_agents_own_figure_wins_over_the_price_list():
     assert ModelCall.objects.get(run=run).cost_usd == Decimal("0.5")
 
 
-def test_the_same_call_told_twice_counts_once():
+def test_the_same_call_reported_twice_counts_once():
     run = tell(a_run(), a_model_call(), a_model_call())
 
     assert figures(tell(run, a_model_call())) == (Decimal("0.008055"), 1200, 42, "logs")
 
 
-def test_a_better_source_replaces_what_a_worse_one_told():
+def test_a_better_source_replaces_what_a_worse_one_reported():
     run = report(
         a_run(), a_call("ls", call_id="m1", **SONNET), a_call("id", call_id="m2", **SONNET)
     )
@@ -81,7 +81,7 @@ def test_a_better_source_replaces_what_a_worse_one_told():
     assert [call.call_id for call in ModelCall.objects.filter(run=run).order_by("pk")] == ["c1"]
 
 
-def test_what_a_worse_source_tells_later_is_left_out():
+def test_later_reports_of_a_worse_source_are_ignored():
     run = tell(a_run(), a_model_call())
 
     run = report(run, a_call("ls", call_id="m1", **SONNET))
@@ -127,7 +127,7 @@ def test_what_was_used_before_a_better_source_began_stays_counted():
     assert Decimal(run.meters.recent_costs[-1][1]) == Decimal("0.008055")
 
 
-def test_all_is_replaced_where_a_better_source_names_no_moment():
+def test_everything_is_replaced_if_the_better_source_gives_no_time():
     run = in_a_resumed_session(a_run(), minutes=60)
 
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
@@ -199,7 +199,7 @@ def test_an_agents_ceiling_in_a_run_sees_the_corrected_figure():
     assert Decimal(run.meters.agents_spent["coder"][0]) == Decimal("0.02")
 
 
-def test_the_next_call_is_held_when_telemetry_told_of_the_last_of_the_money():
+def test_the_next_call_is_held_when_telemetry_used_up_the_budget():
     run = a_run(budget={"usd": "0.01"})
     report(run, a_call("ls"))
     tell(run, a_model_call("c1"), a_model_call("c2"))
@@ -211,7 +211,7 @@ def test_the_next_call_is_held_when_telemetry_told_of_the_last_of_the_money():
     assert run.status == "holding"
 
 
-def test_the_events_told_add_up_to_what_the_run_says():
+def test_the_cost_events_add_up_to_the_runs_total():
     run = report(
         a_run(), a_call("ls", call_id="m1", **SONNET), a_call("id", call_id="m2", **SONNET)
     )
@@ -224,7 +224,7 @@ def test_the_events_told_add_up_to_what_the_run_says():
     assert [one["taken_back"] for one in payloads] == [0, 0, 2, 0]
 
 
-def test_it_brings_no_ended_run_back():
+def test_telemetry_does_not_revive_an_ended_run():
     run = a_run()
     Run.objects.filter(pk=run.pk).update(status="completed", ended_at=NOON)
 
@@ -247,14 +247,14 @@ def began(name, seconds, agent="coder"):
     return TimedStart(name=name, agent=agent, at=after(seconds))
 
 
-def test_a_call_led_to_the_first_tool_that_began_after_it():
+def test_a_call_is_matched_to_the_first_tool_that_began_after_it():
     calls = [began("c1", 0), began("c2", 10), began("c3", 20)]
     tools = [began("t1", 1), began("t2", 2), began("t3", 12)]
 
     assert match_calls_to_tools(calls, tools) == {"c1": "t1", "c2": "t3"}
 
 
-def test_a_call_led_to_no_tool_of_another_agent():
+def test_a_call_is_not_matched_to_another_agents_tool():
     calls = [began("c1", 0), began("s1", 5, agent="critic")]
 
     assert match_calls_to_tools(calls, [began("t1", 6)]) == {"c1": "t1"}
@@ -271,7 +271,7 @@ def test_a_turn_shows_the_tokens_and_the_cost_of_the_call_it_came_from():
     assert (turn.call_id, turn.model) == ("c1", "claude-sonnet-4-5")
 
 
-def test_a_call_told_before_its_turn_is_placed_once_the_turn_is_there():
+def test_a_call_reported_before_its_turn_is_attached_once_the_turn_arrives():
     run = tell(a_run(), a_model_call(turn_key="toolu_1"))
     attach_calls_to_turns([run.id], at=NOON)
 
@@ -282,7 +282,7 @@ def test_a_call_told_before_its_turn_is_placed_once_the_turn_is_there():
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
 
 
-def test_a_call_that_a_better_source_places_elsewhere_is_shown_at_one_turn():
+def test_a_call_that_a_better_source_attaches_elsewhere_is_shown_at_one_turn():
     """Of two tools asked for at once, the second may begin first: a hook held up the other."""
     run = report(a_run(), a_call("ls", key="toolu_1"), a_call("id", key="toolu_2"))
     tell(run, a_model_call("msg_1", source="transcript", turn_key="toolu_1"))
@@ -296,7 +296,7 @@ def test_a_call_that_a_better_source_places_elsewhere_is_shown_at_one_turn():
     assert [bool(turn.usage) for turn in turns] == [False, True]
 
 
-def test_a_cost_that_is_placed_after_the_look_ahead_stays(monkeypatch):
+def test_a_cost_attached_after_the_look_ahead_is_kept(monkeypatch):
     run = tell(a_run(), a_model_call(turn_key="toolu_1"))
     put(run, a_call("ls", key="toolu_1"))
     look_ahead = engine_cache.look_ahead

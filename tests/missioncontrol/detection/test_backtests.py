@@ -85,7 +85,7 @@ def test_how_cards_were_answered_labels_their_runs(project):
     assert (row.proposed.loops_found, row.proposed.healthy_flagged) == (0, 0)
 
 
-def test_it_goes_on_from_what_is_done(project, monkeypatch):
+def test_a_backtest_continues_after_its_finished_runs(project, monkeypatch):
     monkeypatch.setattr(backtests, "SLICE_S", -1.0)
     for _ in range(3):
         a_stuck_run(project)
@@ -108,7 +108,7 @@ def test_a_task_that_comes_twice_does_nothing_twice(project):
     assert BacktestRun.objects.count() == 1
 
 
-def test_a_newer_question_takes_the_place_of_one_not_yet_answered(project):
+def test_a_newer_backtest_replaces_an_unfinished_one(project):
     older, newer = ask(project), ask(project)
 
     assert backtests.run_slice(older.id, at=NOON) is False
@@ -117,14 +117,14 @@ def test_a_newer_question_takes_the_place_of_one_not_yet_answered(project):
     assert result(newer).status == "done"
 
 
-def test_two_people_who_ask_at_once_are_both_answered(project):
+def test_two_people_can_run_backtests_at_once(project):
     anas, beas = ask(project), ask(project, by="bea")
 
     assert result(anas).status == "done"
     assert result(beas).status == "done"
 
 
-def test_old_ones_are_forgotten(project, monkeypatch):
+def test_old_backtests_are_deleted(project, monkeypatch):
     monkeypatch.setattr(backtests, "MAX_KEPT", 2)
     asked = [ask(project) for _ in range(4)]
 
@@ -133,7 +133,7 @@ def test_old_ones_are_forgotten(project, monkeypatch):
     assert list(kept) == [one.id for one in asked[-2:]]
 
 
-def test_what_is_not_yet_answered_is_not_forgotten(project, monkeypatch):
+def test_unfinished_backtests_are_not_deleted(project, monkeypatch):
     monkeypatch.setattr(backtests, "MAX_KEPT", 2)
     anas = ask(project)
 
@@ -153,7 +153,7 @@ def test_only_so_many_runs_are_replayed_and_it_says_how_many_were_left_out(proje
     assert str(runs[0].id) not in Backtest.objects.get().runs  # the oldest
 
 
-def test_a_run_that_was_erased_meanwhile_is_passed_over(project):
+def test_a_run_erased_meanwhile_is_skipped(project):
     backtest = ask(project, runs=[a_run(project).id])
     Run.objects.all().delete()
 
@@ -162,7 +162,7 @@ def test_a_run_that_was_erased_meanwhile_is_passed_over(project):
     assert (row.status, row.total, row.done) == ("done", 0, 0)
 
 
-def test_a_lost_task_is_taken_up_again_and_in_the_end_called_failed(project):
+def test_a_lost_backtest_is_resumed_and_finally_marked_failed(project):
     backtest = ask(project)
     times = [NOON + timedelta(minutes=2 * n) for n in range(1, backtests.MAX_TRIES + 1)]
 
@@ -174,13 +174,13 @@ def test_a_lost_task_is_taken_up_again_and_in_the_end_called_failed(project):
     assert (backtest.status, bool(backtest.error)) == ("failed", True)
 
 
-def test_one_that_was_just_heard_of_is_left_alone(project):
+def test_a_backtest_with_a_recent_slice_is_left_alone(project):
     ask(project)
 
     assert backtests.find_stalled(at=NOON + timedelta(seconds=30)) == []
 
 
-def test_a_failure_is_told_on_its_page(project):
+def test_a_failure_is_shown_on_the_backtests_page(project):
     a_stuck_run(project)
     backtest = ask(project)
     Backtest.objects.update(policy={"no such field": 1})

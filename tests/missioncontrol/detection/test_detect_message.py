@@ -42,7 +42,7 @@ def next_reply(replies):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_detector_judges_what_waits_in_its_queue_and_tells_who_asked(broker, replies, project):
+def test_a_detector_judges_its_queue_and_replies_to_the_sender(broker, replies, project):
     run = a_run(project)
     put(run, a_call("ls"))
     body = {"runs": [str(run.id)], "reply_to": REPLIES, "number": 7}
@@ -58,7 +58,7 @@ def test_a_detector_judges_what_waits_in_its_queue_and_tells_who_asked(broker, r
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_detects_for_a_silent_one_strikes_out_what_was_asked(broker, replies):
+def test_a_worker_that_detects_for_a_silent_detector_acknowledges_the_message(broker, replies):
     tasks.detect.apply_async(kwargs={"runs": [], "reply_to": REPLIES, "number": 8})
 
     queues = [settings.CELERY_TASK_DEFAULT_QUEUE]
@@ -69,7 +69,7 @@ def test_who_detects_for_a_silent_one_strikes_out_what_was_asked(broker, replies
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_not_struck_out_yet_is_noted_under_the_installations_own_name(broker):
+def test_unacknowledged_messages_are_stored_under_the_installations_own_prefix(broker):
     line = app.broker_connection().default_channel
 
     assert line.unacked_key == UNACKED == f"{settings.BROKER_PREFIX}-unacked"
@@ -77,6 +77,6 @@ def test_what_is_not_struck_out_yet_is_noted_under_the_installations_own_name(br
     assert line.unacked_mutex_key.startswith(settings.BROKER_PREFIX)
 
 
-def test_the_broker_notes_no_dispatch_as_unacknowledged():
+def test_a_dispatch_is_not_tracked_as_unacknowledged():
     assert all(app.amqp.queues[name].no_ack for name in settings.DETECT_QUEUES)
     assert not app.amqp.queues[settings.CELERY_TASK_DEFAULT_QUEUE].no_ack

@@ -79,7 +79,7 @@ async def test_the_runs_of_a_tree_are_sent_to_one_worker(broker, dispatcher):
     assert not await broker.llen(ODD)
 
 
-async def test_what_comes_while_a_worker_is_busy_is_sent_together(broker, dispatcher):
+async def test_runs_that_arrive_while_a_worker_is_busy_are_sent_together(broker, dispatcher):
     dispatcher.dispatch(a_run_id(2))
     first, reply_to, number = await taken(broker, EVEN)
     for later in (4, 6, 2):
@@ -109,7 +109,7 @@ async def rested(broker, dispatcher):
     return dispatcher
 
 
-async def test_turns_that_nobody_waits_for_are_gathered(broker, rested):
+async def test_turns_that_nobody_waits_for_are_batched(broker, rested):
     rested.dispatch(a_run_id(4))
     await asyncio.sleep(0)
     rested.dispatch(a_run_id(6))
@@ -117,7 +117,7 @@ async def test_turns_that_nobody_waits_for_are_gathered(broker, rested):
     assert (await taken(broker, EVEN))[0] == {a_run_id(4), a_run_id(6)}
 
 
-async def test_a_request_that_waits_takes_along_what_is_gathered(broker, rested, monkeypatch):
+async def test_a_waiting_request_dispatches_the_whole_batch(broker, rested, monkeypatch):
     monkeypatch.setattr(module, "BATCH_DELAY_S", 3600)
     rested.dispatch(a_run_id(4))
 
@@ -140,7 +140,7 @@ async def test_requests_whose_turns_were_stored_together_are_judged_together(bro
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_worker_that_is_silent_is_passed_over(broker, dispatcher, project, monkeypatch):
+async def test_a_silent_worker_is_skipped(broker, dispatcher, project, monkeypatch):
     monkeypatch.setattr(module, "REPLY_TIMEOUT_S", 0.1)
     run = await sync_to_async(a_run)(project)
     await sync_to_async(put)(run, a_call("ls"))
@@ -156,7 +156,7 @@ async def test_a_worker_that_is_silent_is_passed_over(broker, dispatcher, projec
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_reply_that_comes_while_another_is_recovered_stops_nothing(
+async def test_a_reply_during_the_recovery_of_another_dispatch_does_no_harm(
     broker, dispatcher, project, monkeypatch
 ):
     monkeypatch.setattr(module, "REPLY_TIMEOUT_S", 0.1)
@@ -180,7 +180,7 @@ async def test_a_reply_that_comes_while_another_is_recovered_stops_nothing(
     assert (await taken(broker, ANY))[0] == {run.id}
 
 
-async def test_what_an_answer_carried_is_noted_once_the_database_is_back(monkeypatch):
+async def test_a_sent_answer_is_recorded_once_the_database_is_back(monkeypatch):
     monkeypatch.setattr(module, "DATABASE_RETRY_EVERY_S", 0)
     faults = [OperationalError("the server is shutting down"), OperationalError("no route")]
 
@@ -192,7 +192,7 @@ async def test_what_an_answer_carried_is_noted_once_the_database_is_back(monkeyp
     assert await Dispatcher().persist(note) == "noted"
 
 
-async def test_what_an_answer_carried_is_noted_though_its_request_is_ended(monkeypatch):
+async def test_a_sent_answer_is_recorded_although_its_request_was_cancelled(monkeypatch):
     monkeypatch.setattr(module, "DATABASE_RETRY_EVERY_S", 0)
     dispatcher = Dispatcher()
     is_asked, is_back, is_noted = (threading.Event() for _ in range(3))

@@ -87,7 +87,7 @@ def test_a_process_that_fell_far_behind_reads_no_more_than_an_engine_looks_back_
     assert len(engine_cache.unseen_observations([run])[run.id]) == Engine.WINDOW
 
 
-def test_a_process_whose_database_was_put_back_reads_again():
+def test_a_process_whose_database_was_restored_rereads_it():
     run = report(a_run(), a_call("ls"), a_call("pwd"))
     RunMeters.objects.update(detected_obs=1)
     run.refresh_from_db()
@@ -169,7 +169,7 @@ class WatchedUse:
 
 
 @pytest.mark.parametrize("detector", DETECTOR_NAMES)
-def test_it_is_known_of_each_rule_whether_it_looks_at_what_was_used(detector):
+def test_each_rule_says_whether_it_reads_usage(detector):
     policy, use = Policy(detectors=(detector,)), WatchedUse()
     engine = Engine(policy, suspects=True)
 
@@ -194,7 +194,7 @@ def test_within_its_share_a_process_keeps_every_engine(share):
     assert len(engine_cache.ENGINES) == 100
 
 
-def test_each_time_it_grows_beyond_its_share_those_used_longest_ago_go(share):
+def test_the_least_recently_used_engines_are_evicted_when_memory_grows(share):
     engine_cache.evict_engines(1001)
     assert list(engine_cache.ENGINES) == list(range(3, 100))
 
@@ -206,14 +206,14 @@ def test_each_time_it_grows_beyond_its_share_those_used_longest_ago_go(share):
     assert len(engine_cache.ENGINES) == 95
 
 
-def test_the_fewest_stay_however_little_memory_there_is(share):
+def test_a_minimum_of_engines_stays_however_little_memory_there_is(share):
     for held in range(2000, 2200):
         engine_cache.evict_engines(held)
 
     assert list(engine_cache.ENGINES) == [98, 99]
 
 
-def test_an_engine_that_was_let_go_is_built_again(share, monkeypatch):
+def test_an_evicted_engine_is_rebuilt(share, monkeypatch):
     monkeypatch.setattr(engine_cache, "ENGINES", OrderedDict())
     run = report(a_run(), a_call(error="x"), a_call(error="x"))
     engine_cache.ENGINES.clear()

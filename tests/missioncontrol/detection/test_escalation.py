@@ -88,7 +88,7 @@ def test_an_agent_that_takes_no_text_is_escalated_for_people_alone():
     assert event(run, "escalation.asked")["message"] is None
 
 
-def test_it_is_asked_once_a_streak():
+def test_an_escalation_is_asked_once_a_streak():
     run = say(a_run(policy=BROKER), 5)
 
     assert Decision.objects.count() == Message.objects.count() == 1
@@ -114,7 +114,7 @@ def test_a_policy_ends_the_run_at_once():
     assert "5 times" in answer.reason
 
 
-def test_people_hear_of_a_run_that_its_policy_ended():
+def test_people_are_notified_of_a_run_that_its_policy_ended():
     project = a_project()
     a_channel(project)
 
@@ -128,7 +128,7 @@ def test_people_hear_of_a_run_that_its_policy_ended():
     assert [delivery.status for delivery in ended.deliveries.all()] == ["waiting"]
 
 
-def test_not_one_more_turn_is_let_through():
+def test_no_further_turn_is_allowed_after_the_policy_ended_the_run():
     run = say(a_run(policy=BROKER), 6)
 
     for number in range(3):
@@ -172,7 +172,7 @@ def test_a_ticked_box_ends_a_run_whose_policy_names_it(turn):
     assert not Decision.objects.exists()
 
 
-def test_a_box_ticked_by_others_or_under_another_policy_ends_nothing():
+def test_a_box_ticked_by_another_role_or_under_another_policy_ends_nothing():
     box = "- [x] TASK_COMPLETE"
     asked = report(a_run(policy={"preset": "ralph"}), Turn(role=Role.USER, content=box))
     other = report(a_run(), Turn(role=Role.ASSISTANT, content=box))

@@ -30,7 +30,7 @@ def telling(**ladder):
     return {"ladder": {"every": {"nudge": "tell"}, **ladder}}
 
 
-def test_a_shadow_notes_what_it_would_have_done_once_and_holds_nobody():
+def test_a_detector_in_observe_is_journalled_once_and_holds_nobody():
     quiet = {"detectors": ["repeat"], "ladder": {"repeat": {"trip": "observe"}}}
 
     run = a_failing(a_run(policy=quiet), times=6)
@@ -100,7 +100,7 @@ def test_an_allowed_call_is_not_nudged(project):
     assert (run.meters.queued_messages, raised(run)) == (0, [])
 
 
-def test_a_policy_of_another_release_does_not_stop_the_watch(caplog):
+def test_a_policy_of_another_release_does_not_stop_detection(caplog):
     run = a_run()
     Run.objects.filter(pk=run.pk).update(policy={"a detector that is gone": 1})
     run.refresh_from_db()

@@ -260,7 +260,7 @@ def test_the_tape_has_one_point_a_turn():
     assert (len(run.meters.tape), run.meters.judged_turns) == (2, 2)
 
 
-def test_a_turn_the_engine_fails_on_is_passed_over_and_the_next_ones_are_judged(caplog):
+def test_a_turn_on_which_the_engine_fails_is_skipped(caplog):
     class Broken:
         def observe(self, turn, *, spent):
             raise ZeroDivisionError
@@ -276,7 +276,7 @@ def test_a_turn_the_engine_fails_on_is_passed_over_and_the_next_ones_are_judged(
     assert run.open_decision is not None
 
 
-def test_in_warn_a_crossed_budget_is_told_once():
+def test_in_warn_a_crossed_budget_is_notified_once():
     run = a_run(budget={"calls": 1}, mode="warn")
 
     report(run, a_call("ls"))
@@ -297,7 +297,7 @@ def test_a_persons_pause_is_not_lifted_by_a_loop_that_shows_meanwhile():
     assert (run.status, run.open_decision) == ("holding", None)
 
 
-def test_what_was_stored_before_an_answer_opens_no_new_card():
+def test_turns_stored_before_an_answer_open_no_new_card():
     run = report(a_run(), a_call(error="x"), a_call(error="x"))
     put(run, a_proposal())
     tap(run, "continue")

@@ -81,13 +81,13 @@ def test_workers_that_all_read_the_same_first_are_no_relay():
     assert relays(turns) == []
 
 
-def test_who_gets_further_than_the_one_before_ends_the_row():
+def test_an_agent_that_gets_further_ends_the_relay():
     shifts = [[fails(0)], [fails(1)], [fails(2, error="1 failed, 41 passed")], [fails(3)]]
 
     assert relays(in_turn(*shifts)) == []
 
 
-def test_who_changes_something_ends_the_row():
+def test_an_agent_that_changes_something_ends_the_relay():
     shifts = [[edits(n, f"app/part_{n}.py"), fails(n)] for n in range(6)]
 
     assert relays(in_turn(*shifts)) == []
@@ -120,5 +120,5 @@ def test_it_counts_from_anew_after_a_person_stepped_in():
     assert relays(turns[6:], engine) == []
 
 
-def test_a_hand_over_that_fails_is_nobodys_shift():
+def test_a_failed_hand_over_starts_no_shift():
     assert relays([a_call("Task", error="no such agent", agent="lead", prompt="job 1")]) == []

@@ -43,7 +43,7 @@ def test_an_ended_run_begins_again_with_the_correction():
     assert asked(run).action == "stop"
 
 
-def test_the_fresh_run_is_the_same_in_all_but_its_past():
+def test_the_restarted_run_has_the_description_of_the_old_one():
     boss = a_run(a_project(), name="boss")
     run = say(
         a_run(
@@ -67,7 +67,7 @@ def test_the_fresh_run_is_the_same_in_all_but_its_past():
     assert (fresh.parent_id, fresh.meters.last_seq, fresh.status) == (run.id, -1, "running")
 
 
-def test_it_is_found_by_its_key_and_linked_in_the_journal():
+def test_the_restarted_run_is_found_by_its_key_and_linked_in_the_journal():
     run = say(a_run(policy=BROKER), 6)
 
     made, _ = restart(run)
@@ -78,7 +78,7 @@ def test_it_is_found_by_its_key_and_linked_in_the_journal():
     assert a_run(run.project, key=fresh.key).id == fresh.id
 
 
-def test_the_first_directive_of_the_fresh_run_carries_it_until_it_is_delivered():
+def test_the_restarted_runs_directive_carries_the_message_until_delivery():
     run = say(a_run(policy=BROKER), 6)
     made, _ = restart(run)
     fresh = Run.objects.get(pk=made.new_run)
@@ -88,7 +88,7 @@ def test_the_first_directive_of_the_fresh_run_carries_it_until_it_is_delivered()
     assert [message.text for message in asked(fresh).messages] == [CORRECTION]
 
 
-def test_a_held_run_is_ended_by_it():
+def test_a_restart_ends_a_held_run():
     run = a_stuck_run()
 
     made, _ = restart(run, decision=run.open_decision, version=run.version)
@@ -129,7 +129,7 @@ def test_the_same_key_opens_no_second_run():
     assert Run.objects.filter(parent=run).count() == 1
 
 
-def test_it_needs_a_message():
+def test_a_restart_needs_a_message():
     run = say(a_run(policy=BROKER), 6)
 
     with pytest.raises(InvalidRequest, match="message"):
@@ -145,14 +145,14 @@ def test_a_card_seen_at_another_version_is_refused():
         restart(run, version=run.version - 1)
 
 
-def test_an_agent_that_cannot_be_ended_is_not_doubled():
+def test_an_agent_that_cannot_be_ended_is_not_restarted():
     run = a_stuck_run(capabilities={"terminate": "not"}, agent="codex")
 
     with pytest.raises(ActionUnavailable, match="codex cannot be ended"):
         restart(run)
 
 
-def test_the_fresh_run_counts_from_nothing():
+def test_the_restarted_run_starts_with_no_counts():
     run = say(a_run(policy=BROKER), 6)
     made, _ = restart(run)
 

@@ -30,7 +30,7 @@ def scores(project, days=30):
     return scores_of(project, days=days, at=NOON).runs
 
 
-def test_a_run_tells_its_highest_score_its_turn_and_the_rule_that_asked(project):
+def test_a_run_shows_its_highest_score_its_turn_and_the_rule_that_asked(project):
     run = a_stuck_run(project)
 
     (row,) = scores(project)
@@ -47,14 +47,14 @@ def test_a_run_tells_its_highest_score_its_turn_and_the_rule_that_asked(project)
         ("continue", {}, "continued"),
     ],
 )
-def test_what_people_answered_is_told(project, action, fields, outcome):
+def test_the_outcome_shows_what_people_answered(project, action, fields, outcome):
     run = a_stuck_run(project)
     tap(run, action, decision=run.open_decision, **fields)
 
     assert [row.outcome for row in scores(project)] == [outcome]
 
 
-def test_who_stops_a_run_unasked_is_told_apart_from_who_was_never_asked(project):
+def test_runs_stopped_without_a_card_differ_from_runs_never_asked_about(project):
     quiet, stopped = a_run(project, key="quiet"), a_run(project, key="stopped")
     report(quiet, a_call())
     report(stopped, a_call())
@@ -93,7 +93,7 @@ def test_presets_say_from_which_score_they_ask(project):
     assert next(one.asks_from for one in presets if one.name == "balanced") == 0.8
 
 
-def test_a_check_says_where_the_line_comes_to_lie(project):
+def test_a_check_says_from_which_score_the_draft_asks(project):
     checked = policies.check_policy({"sensitivity": 0.7}, project=project)
 
     assert (checked.line.sensitivity, checked.line.asks_from, checked.line.today) == (0.7, 0.7, 0.8)

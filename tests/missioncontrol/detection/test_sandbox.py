@@ -45,23 +45,23 @@ def test_memory_that_is_only_reserved_is_not_counted():
     assert run_limited(reserve, 2 * sandbox.MAX_MEMORY, cpu_s=5) > sandbox.MAX_MEMORY
 
 
-def test_memory_that_is_taken_is():
+def test_used_memory_is_counted():
     with pytest.raises(LimitExceeded):
         run_limited(take, 2 * sandbox.MAX_MEMORY, cpu_s=5)
 
 
-def test_one_that_works_for_ever_is_ended():
+def test_a_function_that_computes_for_ever_is_ended():
     with pytest.raises(LimitExceeded):
         run_limited(work_for_ever, cpu_s=1)
 
 
-def test_one_that_waits_for_ever_is_ended_too(monkeypatch):
+def test_a_function_that_waits_for_ever_is_ended_too(monkeypatch):
     monkeypatch.setattr(sandbox, "CLOCK_FACTOR", 1)
 
     with pytest.raises(LimitExceeded):
         run_limited(time.sleep, 60, cpu_s=1)
 
 
-def test_an_error_of_the_function_is_told_with_its_words():
+def test_an_error_of_the_function_is_reported_with_its_message():
     with pytest.raises(RuntimeError, match="as it should"):
         run_limited(fail, cpu_s=5)

@@ -68,15 +68,15 @@ def test_calls_are_judged_in_five(runs, number):
 # both, engines would be asked under the runs' lock, on SQLite everybody's; without the shared sums,
 # every ceiling would have to add up what of the runs' own counts was not folded into them yet.
 @pytest.mark.parametrize("number", [1, MANY])
-def test_what_models_were_paid_for_takes_two_more(runs, number):
+def test_counting_model_calls_takes_two_more_statements(runs, number):
     assert len(judging(runs, *[a_paid_call(one) for one in range(1, 1 + number)])) <= 7
 
 
-def test_it_takes_no_more_where_only_some_were_paid_for(runs):
+def test_it_takes_no_more_statements_if_only_some_calls_cost(runs):
     assert len(judging(runs, a_call("ls src"), a_paid_call(1), a_proposal("cat new.py"))) <= 7
 
 
-def test_it_takes_no_more_where_each_run_moves_in_its_own_way(runs):
+def test_it_takes_no_more_statements_if_runs_change_in_different_columns(runs):
     first, second = runs
     storing([first], a_call("ls src", error="No such file"), a_paid_call(1))
     storing([second], a_proposal("cat new.py"))
@@ -86,7 +86,7 @@ def test_it_takes_no_more_where_each_run_moves_in_its_own_way(runs):
     assert len(asked) <= 7
 
 
-def test_the_rules_of_a_project_are_read_again_where_one_was_changed(runs):
+def test_a_projects_rules_are_reread_after_a_change(runs):
     change_project(runs[0].project_id, {"hold_limit": 60}, by="ana", at=NOON)
 
     asked = judging(runs, a_paid_call(1)), judging(runs, a_paid_call(2))
@@ -102,7 +102,7 @@ def test_a_turn_that_changes_no_state_writes_no_run(runs, action):
     assert 'UPDATE "runs_run"' not in asked
 
 
-def test_no_index_is_over_a_column_that_a_turn_moves():
+def test_no_index_covers_a_column_that_a_turn_changes():
     with connection.cursor() as cursor:
         found = connection.introspection.get_constraints(cursor, RunMeters._meta.db_table)
 
@@ -110,5 +110,5 @@ def test_no_index_is_over_a_column_that_a_turn_moves():
     assert indexed == {"run_id"}
 
 
-def test_what_all_runs_share_is_locked_last(runs):
+def test_shared_rows_are_locked_last(runs):
     assert "oversight_spend" in judging(runs, a_paid_call(1))[-1]

@@ -39,7 +39,7 @@ def test_a_run_that_cannot_be_judged_does_not_keep_another_from_it(project):
 
 
 @pytest.mark.django_db
-def test_the_sweeper_leaves_to_the_own_detector_what_came_just_now(project):
+def test_the_sweeper_leaves_recent_turns_to_the_runs_own_detector(project):
     run = a_run(project)
     put(run, a_call("ls"), at=NOON)
 
@@ -51,7 +51,7 @@ def test_the_sweeper_leaves_to_the_own_detector_what_came_just_now(project):
 
 
 @pytest.mark.django_db
-def test_the_sweeper_looks_each_minute_among_runs_that_ended_long_ago(project, monkeypatch):
+def test_the_sweeper_includes_runs_that_ended_long_ago_once_a_minute(project, monkeypatch):
     monkeypatch.setattr(tasks, "_full_sweep_at", NOON + timedelta(minutes=30))
     recent, old = a_run(project), a_run(project)
     for run, ago in ((recent, timedelta(minutes=5)), (old, timedelta(days=2))):
@@ -69,7 +69,7 @@ def test_the_sweeper_looks_each_minute_among_runs_that_ended_long_ago(project, m
 
 
 @pytest.mark.django_db
-def test_the_sweeper_looks_among_all_runs_once_the_clock_was_set_back(project, monkeypatch):
+def test_the_sweeper_includes_all_runs_after_the_clock_was_set_back(project, monkeypatch):
     monkeypatch.setattr(tasks, "_full_sweep_at", NOON + timedelta(hours=1))
     old = a_run(project)
     put(old, a_call("ls"), at=NOON - timedelta(days=2))
@@ -81,7 +81,7 @@ def test_the_sweeper_looks_among_all_runs_once_the_clock_was_set_back(project, m
 
 
 @pytest.mark.django_db(transaction=True)
-def test_anchoring_and_journalling_do_not_wait_for_each_other_in_a_circle(project):
+def test_anchoring_and_journalling_do_not_deadlock(project):
     """On PostgreSQL an event's foreign key reads the project's row at commit."""
     run = a_run(project)
     faults: list[BaseException] = []
@@ -126,7 +126,7 @@ def test_a_process_that_only_imports_the_tasks_dispatches_through_our_broker():
     assert printed == ["missioncontrol", settings.CELERY_BROKER_URL]
 
 
-def test_a_worker_listens_anew_after_a_pause_of_its_sweeps():
+def test_the_listening_time_restarts_after_a_pause_of_sweeps():
     ears = tasks._ListeningClock()
 
     assert ears.listening_since(NOON) == NOON
@@ -135,7 +135,7 @@ def test_a_worker_listens_anew_after_a_pause_of_its_sweeps():
     assert ears.listening_since(woken) == woken
 
 
-def test_a_worker_listens_anew_once_the_clock_was_set_back():
+def test_the_listening_time_restarts_after_the_clock_was_set_back():
     ears = tasks._ListeningClock()
     ears.listening_since(NOON)
 

@@ -232,7 +232,7 @@ def test_a_transaction_that_fails_leaves_nothing_in_the_trees_engine(project, mo
     assert Decision.objects.filter(run=third).count() == 1
 
 
-def test_in_mode_warn_it_is_said_and_the_count_begins_again(project):
+def test_in_warn_a_loop_across_runs_is_journalled_and_the_count_restarts(project):
     lead = a_run(project, name="lead", mode="warn")
     for n in range(4):
         child = a_run(project, name=f"w{n}", agent="worker", parent=lead.id, mode="warn")
@@ -294,7 +294,7 @@ def test_a_tree_follows_its_roots_rules_as_they_change(project):
     assert Decision.objects.get().detector == "errors"
 
 
-def test_a_tree_is_given_one_round_more_as_far_as_a_policy_can():
+def test_a_tree_is_allowed_one_more_round_up_to_the_policys_maximum():
     plain, patient = Repeat(), Repeat(rounds=10, cycles=10)
 
     found = [tree_engines.tree_policy(Policy(repeat=one)).repeat for one in (plain, patient)]
@@ -305,9 +305,7 @@ def test_a_tree_is_given_one_round_more_as_far_as_a_policy_can():
     ]
 
 
-def test_of_more_trees_than_a_process_keeps_engines_it_forgets_the_one_longest_unseen(
-    project, monkeypatch
-):
+def test_the_least_recently_used_tree_engine_is_evicted(project, monkeypatch):
     monkeypatch.setattr(tree_engines, "MAX_TREES", 2)
     leads = [a_run(project, name=f"lead {n}") for n in range(3)]
 
@@ -320,7 +318,7 @@ def test_of_more_trees_than_a_process_keeps_engines_it_forgets_the_one_longest_u
 # --- what people do -----------------------------------------------------------
 
 
-def test_after_a_continue_the_whole_tree_counts_afresh(project):
+def test_a_continue_resets_the_streaks_of_the_whole_tree(project):
     lead = a_run(project, name="lead")
     third = [a_worker(project, lead, n, fails()) for n in range(3)][-1]
     tap(third, "continue")
@@ -428,7 +426,7 @@ def test_two_pollers_side_by_side_are_left_alone(project):
     assert not Decision.objects.exists()
 
 
-def test_runs_that_nobody_linked_do_not_concern_each_other(project):
+def test_unlinked_runs_are_judged_independently(project):
     lead = a_run(project, name="lead")
     for n in range(4):
         stranger = a_run(project, name=f"worker {n}", agent="worker")

@@ -37,7 +37,7 @@ def looping():
     return [a_call("pytest -q", error=error) for _ in range(3)]
 
 
-def test_its_loop_is_raised_and_told_though_it_has_ended():
+def test_a_loop_of_an_ended_session_is_raised_and_notified():
     run = a_whole_session(*looping())
 
     assert raised(run) == [True]

@@ -124,7 +124,7 @@ def test_it_masks_secrets_before_they_are_stored():
     assert "abcdefghijklmnop" not in str(TurnRow.objects.get().args)
 
 
-def test_it_masks_who_speaks_and_the_state_too():
+def test_it_masks_the_agent_and_the_state_too():
     put(a_run(), replace(a_call(), agent=f"agent {SECRET}", state=f"state {SECRET}"))
 
     stored = TurnRow.objects.get()
@@ -153,7 +153,7 @@ async def test_a_large_body_is_masked_beside_the_thread_that_stores():
     assert order == ["small", "large"]
 
 
-def test_it_stores_what_postgresql_cannot_hold_without_it():
+def test_it_removes_what_postgresql_cannot_store():
     turn = Turn(role=Role.ASSISTANT, tool="x", args={"a\0": [float("nan"), "b\0"]}, result="c\0")
 
     put(a_run(), turn)
@@ -222,7 +222,7 @@ def test_an_empty_key_is_no_key():
     assert stored.accepted == 2
 
 
-def test_a_time_no_database_reads_back_is_the_time_of_arrival():
+def test_a_time_out_of_range_becomes_the_time_of_arrival():
     moment = datetime.fromisoformat("0001-01-01T00:00:00+14:00")
 
     put(a_run(), a_call(ts=moment))

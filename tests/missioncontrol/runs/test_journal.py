@@ -55,7 +55,7 @@ def test_a_list_that_grows_in_place_is_written(told_run, before):
     assert RunMeters.objects.get(pk=told_run.pk).corrected == [*before, [1]]
 
 
-def test_a_ceiling_that_moves_after_the_end_is_none_that_the_run_had(project, told_run):
+def test_a_ceiling_changed_after_the_end_does_not_apply_to_the_run(project, told_run):
     type(project).objects.update(budget={"usd": "5.00"})
     move(told_run, Move.COMPLETE)
     type(project).objects.update(budget={"usd": "9.00"})
@@ -63,7 +63,7 @@ def test_a_ceiling_that_moves_after_the_end_is_none_that_the_run_had(project, to
     assert move(told_run, Move.FAIL).meters.final_ceilings == {"usd": "5.00"}
 
 
-def test_a_version_that_moved_wakes_who_waits_for_that_run_alone(
+def test_a_new_version_wakes_only_requests_that_wait_for_that_run(
     project, told_run, monkeypatch, django_capture_on_commit_callbacks
 ):
     woken, other = [], a_run(project)
@@ -89,7 +89,7 @@ def test_a_version_that_moved_wakes_who_waits_for_that_run_alone(
         ("", False),
     ],
 )
-def test_what_shows_is_told_and_nothing_else(
+def test_only_changes_that_screens_show_are_published(
     told_run, django_capture_on_commit_callbacks, change, is_told
 ):
     with lock_runs([told_run.id], at=NOON) as tx:
@@ -115,7 +115,7 @@ def test_what_shows_is_told_and_nothing_else(
 @pytest.mark.parametrize(
     ("reason", "expected"), [("the agent expected so", "the agent expected so"), ("", "end")]
 )
-def test_a_move_says_why_or_else_what_it_was(told_run, reason, expected):
+def test_a_move_without_a_reason_gives_its_own_name(told_run, reason, expected):
     with lock_runs([told_run.id], at=NOON) as tx:
         tx.move(tx.run(told_run.id), Move.END, by="agent", reason=reason)
 
@@ -202,7 +202,7 @@ def test_heads_that_did_not_move_are_not_anchored_again(project, told_run):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_whoever_waited_for_a_run_reads_its_meters_as_they_were_left(project):
+def test_a_transaction_that_waited_for_a_run_reads_its_current_meters(project):
     run = a_run(project)
 
     def count():

@@ -43,7 +43,7 @@ def test_a_move_that_is_not_in_the_table_is_refused():
         next_status(Status.COMPLETED, Move.HOLD)
 
 
-def test_every_status_can_hear_a_stop_and_none_leaves_it_running():
+def test_a_stop_is_possible_in_every_status_and_none_stays_running():
     for status in Status:
         assert next_status(status, Move.STOP) in MUST_STOP
 
@@ -68,5 +68,5 @@ def test_every_row_of_the_table_names_real_states():
     assert set(Status) > ENDED
 
 
-def test_a_lost_run_that_says_goodbye_is_known_to_have_ended():
+def test_a_lost_run_that_reports_its_end_has_ended():
     assert next_status(Status.LOST, Move.END) is Status.COMPLETED

@@ -23,11 +23,11 @@ def test_a_page_that_is_opened_later_says_what_the_board_was_told():
     assert burning("0.01", minutes=4) == burning("0.01") == Decimal("0.6")
 
 
-def test_what_a_cheap_model_spends_is_not_nothing():
+def test_a_cheap_model_has_a_burn_rate_above_zero():
     assert burning("0.00005") == Decimal("0.003")
 
 
-def test_who_is_quiet_for_long_spends_nothing():
+def test_a_run_without_recent_turns_has_no_burn_rate():
     assert burning("5", minutes=6) == 0
 
 
