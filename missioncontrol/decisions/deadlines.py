@@ -88,7 +88,7 @@ def mark_unreachable_answers(*, at: datetime) -> None:
 def lose_silent_runs(*, at: datetime, listening_since: datetime) -> None:
     """Mark runs as lost that have not been heard from for thirty minutes.
 
-    Clients that vouch for themselves may be idle for hours: `lose_overdue_clients` handles them.
+    Clients that send heartbeats may be idle for hours: `lose_overdue_clients` handles them.
     """
     if at - listening_since < SPEAK_WITHIN:
         return

@@ -96,17 +96,6 @@ def record_given_up(tx: RunTransaction, run: Run) -> None:
     tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision)
 
 
-def record_parked(tx: RunTransaction, run: Run) -> None:
-    """Note that the agent's process ends in its hold, to be resumed later."""
-    hold = run.hold
-    if hold is None or run.status not in ON_HOLD:
-        return
-    run.parked, hold.waiting_since, hold.gave_up_at = True, None, tx.at
-    if run.status == Status.HELD:
-        tx.move(run, Move.GIVE_UP, by="agent", reason="the session is parked")
-    tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision, parked=True)
-
-
 def release_with_correction(
     tx: RunTransaction, run: Run, *, by: str, reason: str, about: Sequence[int], agent: str = ""
 ) -> None:

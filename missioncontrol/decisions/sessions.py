@@ -24,7 +24,7 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, MUST_STOP, ON_HOLD, Move, Source, Status
 from missioncontrol.runs.models import Hold, Run, RunMeters, Turn
-from missioncontrol.wire.events import MessageDelivered, SessionTerminated
+from missioncontrol.wire.events import HoldAbandoned, MessageDelivered, SessionTerminated
 
 # Time by which a client must report again: it does every twenty seconds, and may miss once.
 HEARTBEAT_TIMEOUT_S = 45.0
@@ -174,8 +174,14 @@ def end_session(run_id: UUID, *, at: datetime, failed: bool = False) -> None:
 
 def park_session(run_id: UUID, *, at: datetime) -> None:
     """Note that the agent postpones its held call: its process ends until it is resumed."""
-    with journal.lock_runs([run_id], at=at) as tx:
-        holding.record_parked(tx, tx.run(run_id))
+    with journal.lock_run(run_id, at=at) as (tx, run):
+        hold = run.hold
+        if hold is None or run.status not in ON_HOLD:
+            return
+        run.parked, hold.waiting_since, hold.gave_up_at = True, None, tx.at
+        if run.status == Status.HELD:
+            tx.move(run, Move.GIVE_UP, by="agent", reason="the session is parked")
+        tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision, parked=True)
 
 
 def unpark_session(run_id: UUID, *, at: datetime) -> None:
@@ -200,7 +206,7 @@ def record_heartbeat(run_id: UUID, *, witness: str, for_s: float, at: datetime) 
         is_live = bool(live.select_for_update(no_key=True).values_list("pk"))
         if is_live:
             RunMeters.objects.filter(pk=run_id).update(expected_by=promised, witness=witness)
-    # The run's lock is taken only if needed: a client vouches every twenty seconds.
+    # The run's lock is taken only if needed: heartbeats come every twenty seconds.
     if live.filter(meters__presence="gone").exists():
         with journal.lock_run(run_id, at=at) as (tx, run):
             if run.status == Status.LOST:
