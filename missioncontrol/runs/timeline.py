@@ -270,9 +270,9 @@ def _buckets(turns: QuerySet[Turn], first: int, last: int, turns_per_point: int)
             at=Min("ts"),
             score_max=Max("score"),
             score_min=Min("score"),
-            moved=Max(_flag(changed=True)),
+            moved=Max(_one_or_zero(changed=True)),
             signals=Count("detector"),
-            failures=Sum(_flag(error__isnull=False)),
+            failures=Sum(_one_or_zero(error__isnull=False)),
             cost=Sum("cost_usd"),
             most_fresh=Max("fresh"),
             most_cached=Max("cached"),
@@ -301,7 +301,7 @@ def _tokens(name: str) -> Any:
     return Coalesce(number, 0, output_field=BigIntegerField())
 
 
-def _flag(**conditions: Any) -> Case:
+def _one_or_zero(**conditions: Any) -> Case:
     return Case(When(**conditions, then=1), default=0, output_field=IntegerField())
 
 
