@@ -59,20 +59,20 @@ class HookSettings(abc.ABC):
     def is_ours(self, hook: Any) -> bool:
         """Whether `guard connect` wrote this entry, for whatever server."""
 
-    def connected(self, settings: Settings, wiring: Wiring) -> Settings:
+    def with_hooks(self, settings: Settings, wiring: Wiring) -> Settings:
         """Return settings with our hooks added; everything else in them is kept."""
         # Ours are removed first: connecting twice changes nothing, and a new forwarder, server or
         # key replaces the old one.
-        return self.with_hooks_added(self.disconnected(settings), wiring)
+        return self.add_hooks(self.without_hooks(settings), wiring)
 
-    def with_hooks_added(self, settings: Settings, wiring: Wiring) -> Settings:
+    def add_hooks(self, settings: Settings, wiring: Wiring) -> Settings:
         """Add our hooks to settings that have none of ours."""
         hooks = settings.setdefault("hooks", {})
         for event in self.events:
             hooks.setdefault(event, []).append(self.hook_group(event, wiring))
         return settings
 
-    def disconnected(self, settings: Settings) -> Settings:
+    def without_hooks(self, settings: Settings) -> Settings:
         """Return settings without our hooks, and without groups and events that held only ours."""
         written = copy.deepcopy(settings)
         hooks = written.get("hooks")
@@ -181,7 +181,7 @@ class Adapter:
             (where), `terminate` ("hook", "signal" or "not").
         settings: Its settings file.
         settings_hold_key: Whether that file contains the agent key, so that git must never take it.
-        abilities: Returns what its hooks, as set, can do; `guard doctor` shows it.
+        check_hooks: Returns what its hooks, as set, can do; `guard doctor` shows it.
         advice: What the person still has to do after `guard connect`, which shows it.
         local_facts: Returns what our forwarder adds to a body from this machine's files: what the
             agent's own record contains and its hooks do not.
@@ -210,7 +210,7 @@ class Adapter:
     answer: Callable[[HookEvent, Directive], Answer]
     capabilities: Callable[[HookEvent], dict[str, Any]]
     settings: HookSettings
-    abilities: Callable[[Hooks], tuple[CheckResult, ...]]
+    check_hooks: Callable[[Hooks], tuple[CheckResult, ...]]
     settings_hold_key: bool = False
     advice: tuple[str, ...] = ()
     # The defaults do nothing, so that no caller needs to check for None.

@@ -126,9 +126,9 @@ class MissionControl:
             return _directive(texts=go.messages)
         if turn.tool is not None:
             # A denied call never ran, so it has no outcome.
-            asked = self._allowed_calls.pop(turn.key or "", None)
+            allowed = self._allowed_calls.pop(turn.key or "", None)
             outcome = {"result": turn.result, "error": turn.error}
-            return _directive(texts=await session.after(asked, **outcome) if asked else ())
+            return _directive(texts=await session.after(allowed, **outcome) if allowed else ())
         notes = await session.say(turn.content or "", role=turn.role, agent=agent)
         return _directive(texts=notes)
 

@@ -225,10 +225,10 @@ class HookEvent:
         # On Windows an agent sends backslashes.
         folder = self.cwd.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or self.client
         # On one line: it is shown in lists and notices.
-        asked = " ".join((self.prompt or "").split())
-        if len(asked) > MAX_NAME_CHARS:
-            asked = f"{asked[: MAX_NAME_CHARS - 1]}…"
-        return f"{folder}: {asked}" if asked else folder
+        prompt = " ".join((self.prompt or "").split())
+        if len(prompt) > MAX_NAME_CHARS:
+            prompt = f"{prompt[: MAX_NAME_CHARS - 1]}…"
+        return f"{folder}: {prompt}" if prompt else folder
 
     @property
     def call(self) -> str | None:

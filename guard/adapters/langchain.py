@@ -135,10 +135,10 @@ class MissionControl(AgentMiddleware):
         # What the person says now; nothing if the last message is not a person's.
         messages = state["messages"]
         last = messages[-1] if messages else None
-        asked = last.text if isinstance(last, HumanMessage) else ""
-        run = self._run_of(kind, known, goal=asked)
-        if asked:
-            yield from run.report_message(asked, role=Role.USER)
+        prompt = last.text if isinstance(last, HumanMessage) else ""
+        run = self._run_of(kind, known, goal=prompt)
+        if prompt:
+            yield from run.report_message(prompt, role=Role.USER)
         return known | (run.end_graph() if run.stopped else {})
 
     def _end_run(self, kind: SessionType, state: Any) -> Steps[None]:
@@ -198,9 +198,9 @@ class _WatchedRun:
         if message is None or self.stopped or not (facts := _facts(message)):
             return
         # With what it asked for: calls that differ are no repetition.
-        asked = ", ".join(f"{call['name']} {call['args']}" for call in message.tool_calls)
+        calls = ", ".join(f"{call['name']} {call['args']}" for call in message.tool_calls)
         yield from self.report_message(
-            message.text or f"(asked for {asked or 'no tool'})"[:MAX_SHOWN_CHARS], **facts
+            message.text or f"(asked for {calls or 'no tool'})"[:MAX_SHOWN_CHARS], **facts
         )
 
     def fail(self) -> Steps[None]:
@@ -313,16 +313,16 @@ class _Invocations(BaseCallbackHandler):
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **_: Any) -> None:
         """It ended normally, or was interrupted and will be resumed."""
-        self._leave(run_id)
+        self._pop_invocation(run_id)
 
     async def on_chain_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         """It failed; a `GraphBubbleUp` from a nested graph is not a failure."""
-        left = self._leave(run_id)
+        left = self._pop_invocation(run_id)
         if not isinstance(error, GraphBubbleUp):
             for steps in left:
                 await _await_steps(steps())
 
-    def _leave(self, run_id: UUID) -> list[Callable[[], Steps[None]]]:
+    def _pop_invocation(self, run_id: UUID) -> list[Callable[[], Steps[None]]]:
         around, step_makers = self._by_invocation.pop(run_id, (None, {}))
         self._current.set(around)
         return list(step_makers.values())

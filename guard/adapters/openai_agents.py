@@ -84,14 +84,14 @@ class MissionControl(RunHooks):
         """Report what the person asked, once; nothing if the last message is not a person's."""
         last: Any = context.turn_input[-1] if context.turn_input else None
         is_person = isinstance(last, dict) and last.get("role") == "user"
-        asked = last.get("content") or "" if is_person else ""
-        if not isinstance(asked, str):
-            asked = "\n".join(part["text"] for part in asked if "text" in part)
+        prompt = last.get("content") or "" if is_person else ""
+        if not isinstance(prompt, str):
+            prompt = "\n".join(part["text"] for part in prompt if "text" in part)
         # Each hand-off starts an agent with the same input; reported again, it would reset every
         # streak.
-        if asked and asked != self._reported_prompt:
-            self._reported_prompt = asked
-            await self._report_message(asked, role=Role.USER)
+        if prompt and prompt != self._reported_prompt:
+            self._reported_prompt = prompt
+            await self._report_message(prompt, role=Role.USER)
 
     async def on_agent_end(self, context: Any, agent: Any, output: Any) -> None:
         """Note that the last agent has answered."""

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     before = file.read_to_connect(adapter.settings.events)
     connection, unverified_reason = find_connection(args, adapter, file.place)
     wiring = Wiring(**asdict(connection), forwarder=forwarder())
-    after = adapter.settings.connected(before, wiring)
+    after = adapter.settings.with_hooks(before, wiring)
     if not confirm_change(file.path, before, after, yes=args.yes):
         return EXIT_REFUSED
     # Before the file is written: git must never have a chance to take a file with a key.
@@ -219,7 +219,7 @@ def forwarder() -> list[str]:
     return [sys.executable, "-P", "-m", "guard.cli"]
 
 
-def source() -> str:
+def install_source() -> str:
     """Return what `pip install` needs to install this very guard elsewhere on this machine.
 
     The folder it runs from, or what it was installed from; a name is enough only for a registry.

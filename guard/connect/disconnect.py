@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     adapter = adapter_of(args.client)
     file = settings_file(adapter.settings, args.project_dir)
     before = file.read()
-    after = adapter.settings.disconnected(before)
+    after = adapter.settings.without_hooks(before)
     if not confirm_change(file.path, before, after, yes=args.yes):
         return EXIT_REFUSED
     # If nobody else changed it, restored byte for byte; otherwise only our entries are removed.

@@ -56,8 +56,9 @@ def check_agent(client: str, project_dir: str | None) -> list[CheckResult]:
     # Whatever the settings say, no hook has an effect without a server that answers. The directory
     # decides which connection a hook finds, and what its agent trusts.
     with contextlib.chdir(project_dir or "."):
-        abilities = [
-            check._replace(works=check.works and server.works) for check in adapter.abilities(hooks)
+        hook_checks = [
+            check._replace(works=check.works and server.works)
+            for check in adapter.check_hooks(hooks)
         ]
     agreed = _check_agreement(connection, project) if connection and project else []
     local = adapter.check_machine(Path(project_dir or Path.cwd()))
@@ -67,7 +68,7 @@ def check_agent(client: str, project_dir: str | None) -> list[CheckResult]:
     if missing:
         reason = f"no hook for {', '.join(missing)}; run `guard connect {adapter.client}`"
     settings = CheckResult("settings", not missing, reason)
-    return [settings, *local, server, *agreed, *abilities]
+    return [settings, *local, server, *agreed, *hook_checks]
 
 
 def _check_agreement(connection: Connection, project: ProjectSettings) -> list[CheckResult]:
@@ -75,21 +76,22 @@ def _check_agreement(connection: Connection, project: ProjectSettings) -> list[C
     forwarder_s = connection.hold_s - FORWARDER_EARLY_S
     away = "runs" if connection.fail == "open" else "is blocked"
     asked = "" if connection.fail == project.fail else f", but the project says {project.fail}"
+    is_too_short = forwarder_s <= project.hold_limit
     return [
         CheckResult(
             "time-outs",
-            forwarder_s > project.hold_limit,
+            not is_too_short,
             f"hook {connection.hold_s} s, forwarder {forwarder_s} s, the server's "
-            f"longest hold {project.hold_limit} s{_again(forwarder_s <= project.hold_limit)}",
+            f"longest hold {project.hold_limit} s{_reconnect_hint(is_too_short)}",
         ),
         CheckResult(
             "fail",
             not asked,
             f"{connection.fail}: a call {away} while the server is away{asked}"
-            f"{_again(bool(asked))}",
+            f"{_reconnect_hint(bool(asked))}",
         ),
     ]
 
 
-def _again(is_needed: bool) -> str:
+def _reconnect_hint(is_needed: bool) -> str:
     return "; run `guard connect` again" if is_needed else ""

@@ -71,7 +71,7 @@ class SettingsFile:
     def write(self, settings: dict[str, Any]) -> None:
         """Write it, readable by its owner alone; remove the file if nothing is left."""
         if settings:
-            write_private(self.path, _bytes(self._json_text(settings)))
+            write_private(self.path, _encode(self._json_text(settings)))
         else:
             self.path.unlink(missing_ok=True)
 
@@ -125,7 +125,7 @@ BEARER = re.compile(r'(Bearer [^"\s]{0,6})[^"\s]*')
 
 def exclude_file(root: Path) -> Path | None:
     """Return the file that keeps files out of git for this clone alone."""
-    where = _git(root, "rev-parse", "--git-path", "info/exclude")
+    where = _run_git(root, "rev-parse", "--git-path", "info/exclude")
     return (root / where.strip()).resolve() if where else None
 
 
@@ -151,13 +151,13 @@ def keep_out_of_git(path: Path) -> str | None:
     root = _repository_root(path)
     if root is None:
         return None
-    if _git(root, "ls-files", "--error-unmatch", "--", str(path)) is not None:
+    if _run_git(root, "ls-files", "--error-unmatch", "--", str(path)) is not None:
         raise ConnectRefused(
             f"Git tracks {path}, and the agent key must not be committed. "
             f"Run `git rm --cached {path}` first, or connect another place."
         )
     # Already ignored, by whatever rule: nothing to add.
-    if _git(root, "check-ignore", "-q", "--", str(path)) is not None:
+    if _run_git(root, "check-ignore", "-q", "--", str(path)) is not None:
         return None
     # Not .gitignore, which belongs to the project and would be committed.
     exclude, line = exclude_file(root), f"/{path.relative_to(root).as_posix()}"
@@ -177,14 +177,14 @@ def _repository_root(path: Path) -> Path | None:
     if not marked:
         return None
     # Without an answer from git, a key might be committed: better not to connect.
-    if _git(marked[0], "rev-parse", "--is-inside-work-tree") is None:
+    if _run_git(marked[0], "rev-parse", "--is-inside-work-tree") is None:
         raise ConnectRefused(
             f"{marked[0]} is a git repository, but git cannot be asked whether it tracks {path}."
         )
     return marked[0]
 
 
-def _git(root: Path, *command: str) -> str | None:
+def _run_git(root: Path, *command: str) -> str | None:
     """Run git; return None if it failed or is missing."""
     try:
         done = subprocess.run(
@@ -201,10 +201,10 @@ def _git(root: Path, *command: str) -> str | None:
 
 
 def _json_text(settings: dict[str, Any]) -> str:
-    return _bytes(json.dumps(settings, indent=2, ensure_ascii=False) + "\n").decode()
+    return _encode(json.dumps(settings, indent=2, ensure_ascii=False) + "\n").decode()
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     # A lone surrogate, from a text that was cut, stays the escape that JSON has for it.
     return text.encode("utf-8", "backslashreplace")
 

@@ -54,7 +54,7 @@ class ReceivedSignal:
     number: int
 
 
-def drive(task: CodexTask, connection: Connection, *, name: str | None) -> int:
+def drive_codex(task: CodexTask, connection: Connection, *, name: str | None) -> int:
     """Run one prompt; return the exit status."""
     inbox: queue.SimpleQueue[Notification | ArrivedDirective | ReceivedSignal] = queue.SimpleQueue()
     # Into the inbox: a handler may run anywhere, even while we write a line or inside the inbox's

@@ -63,7 +63,7 @@ def turn_of(item: Item) -> Turn | None:
     return None
 
 
-def line_of(item: Item) -> str:
+def summary_line(item: Item) -> str:
     """Show a completed item in one line; empty if there is nothing to show."""
     kind = text(item, "type")
     if kind == "commandExecution":
@@ -94,9 +94,9 @@ def _snake_case_word(word: str) -> str:
 def _shell_command(item: Item) -> str:
     """Return what the model asked for, without the shell in which Codex runs it."""
     actions = item.get("commandActions")
-    asked = [text(mapping(a), "command") for a in (actions if isinstance(actions, list) else ())]
+    commands = [text(mapping(a), "command") for a in (actions if isinstance(actions, list) else ())]
     # Each of several actions is a part of the line: then the whole line is shown.
-    return asked[0] if len(asked) == 1 and asked[0] else text(item, "command")
+    return commands[0] if len(commands) == 1 and commands[0] else text(item, "command")
 
 
 def _changed_paths(item: Item) -> list[str]:
@@ -133,7 +133,7 @@ class CodexOutput:
                 return
             if text(item, "type") == "agentMessage":
                 self._last_message = text(item, "text")
-            if not self._as_json and (line := line_of(item)):
+            if not self._as_json and (line := summary_line(item)):
                 sys.stderr.write(f"{line}\n")
         elif method == "turn/completed":
             self._print_event("turn.completed", usage=to_snake_case(dict(self._usage)))

@@ -83,9 +83,9 @@ def run(args: argparse.Namespace) -> int:
         task = codex_exec.read_command(args.command_line) if client == "codex" else None
         if isinstance(task, codex_exec.CodexTask):
             # Imported here: only commands that drive Codex need it.
-            from guard.running.codex_driver import drive
+            from guard.running.codex_driver import drive_codex
 
-            return drive(task, connection, name=args.name)
+            return drive_codex(task, connection, name=args.name)
         if isinstance(task, str):
             print_message(task)
         return run_supervised(args, connection, is_one_run=client is None)
@@ -119,12 +119,14 @@ def run_supervised(args: argparse.Namespace, connection: Connection, *, is_one_r
         supervisor = Supervisor(RunClient(connection), notes=Path(notes), opening=opening)
         try:
             supervisor.open()  # first: to fail closed, nothing starts without a run
-            child = Child(args.command_line, env=command_environment(connection, notes, run_key))
+            child = ChildProcess(
+                args.command_line, env=command_environment(connection, notes, run_key)
+            )
         except OSError:
             supervisor.finish(NOT_FOUND)
             raise
         except KeyboardInterrupt:  # once the child runs, Ctrl-C is the command's own
-            supervisor.abandon()
+            supervisor.report_not_started()
             raise
         supervisor.start(child)
         status = child.wait()
@@ -165,7 +167,7 @@ def print_message(sentence: str) -> None:
     sys.stderr.write(f"guard run: {sentence}\n")
 
 
-class Child:
+class ChildProcess:
     """A command that runs in a process group of its own.
 
     It reads our standard input and writes to our output. If that is a terminal, it gets the

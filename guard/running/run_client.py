@@ -110,10 +110,10 @@ class RunClient:
         self, run_id: str, *, after: int | None, as_agent: bool = False
     ) -> Directive | None:
         """Wait for a directive newer than `after`; None: there was none within one request."""
-        asked: dict[str, Any] = {} if as_agent else {"keeper": 1}
+        query: dict[str, Any] = {} if as_agent else {"keeper": 1}
         if after is not None:
-            asked |= {"after": after, "wait": LONG_POLL_S}
-        path = f"runs/{run_id}/directive/?{urlencode(asked)}"
+            query |= {"after": after, "wait": LONG_POLL_S}
+        path = f"runs/{run_id}/directive/?{urlencode(query)}"
         # Longer than the wait; otherwise each quiet one would look like a server that is away.
         request = Request(method="GET", path=path, timeout_s=LONG_POLL_S + 10)
         answer = checked_response(self._transport.send(request))
@@ -165,8 +165,8 @@ class RunClient:
         *,
         timeout_s: float = 10.0,
     ) -> Response:
-        asked = Request(method=method, path=path, body=body, timeout_s=timeout_s)
-        answer = checked_response(self._transport.send(asked))
+        request = Request(method=method, path=path, body=body, timeout_s=timeout_s)
+        answer = checked_response(self._transport.send(request))
         if answer.status not in SUCCESSES:
             body_of(answer)  # raises, with the server's reason
         return answer

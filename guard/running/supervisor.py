@@ -58,7 +58,7 @@ class Supervisor:
         if self._own_run_id is not None:
             self._runs.append(self._own_run_id)
 
-    def abandon(self) -> None:
+    def report_not_started(self) -> None:
         """Report that the command never began, wherever its start was interrupted."""
         # The server may have opened its run before the answer came: its key finds it.
         with contextlib.suppress(ServerAway, ServerRefused):

@@ -95,7 +95,7 @@ def run_multi_agent(
     if not agents or len({agent.name for agent in agents}) < len(agents):
         raise ValueError("each agent needs a name of its own")
     session.say(goal, role=Role.USER)
-    threads: dict[str, _Thread] = {}
+    threads: dict[str, _AgentThread] = {}
     current = agents[0].name
 
     def hand_over(to: str, note: str) -> str:
@@ -122,7 +122,7 @@ def run_multi_agent(
         all_tools.append(hand_over_tool)
     by_name = {tool.name: tool for tool in all_tools}
     for one in agents:
-        threads[one.name] = _Thread(session=session, agent=one, tools=by_name, on_text=on_text)
+        threads[one.name] = _AgentThread(session=session, agent=one, tools=by_name, on_text=on_text)
     threads[current].add_message(goal)
     for _ in range(most_steps):
         if (answer := threads[current].step()) is not None:
@@ -131,7 +131,7 @@ def run_multi_agent(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Thread:
+class _AgentThread:
     """One agent's conversation with its model."""
 
     session: Session
@@ -165,11 +165,13 @@ class _Thread:
             # A message that came back is one more thing to do: the agent goes on.
             return None if notes else completion.text
         # Added after all results: a chat API allows nothing between a call and its result.
-        for note in [note for call in completion.calls for note in self._act(call, completion)]:
+        for note in [
+            note for call in completion.calls for note in self._run_call(call, completion)
+        ]:
             self.add_message(note)
         return None
 
-    def _act(self, call: ToolCall, completion: Completion) -> tuple[str, ...]:
+    def _run_call(self, call: ToolCall, completion: Completion) -> tuple[str, ...]:
         """Ask, run, report; the model reads the result, or the text in its place."""
         facts = _facts(completion, self.agent)
         # The cost of the model call is reported with each of its calls; its id counts it once.

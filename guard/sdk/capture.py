@@ -30,7 +30,7 @@ _SELF_NAMES = frozenset({"self", "cls"})
 _TEXT_TYPES = (decimal.Decimal, uuid.UUID, dt.date, dt.time, dt.timedelta, os.PathLike)
 
 
-def captured_args(
+def capture_args(
     signature: inspect.Signature | None,
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
@@ -40,7 +40,7 @@ def captured_args(
 
     >>> import inspect
     >>> def connect(host, *, password): ...
-    >>> captured_args(inspect.signature(connect), ["db"], {"password": "x1y2"}, True)
+    >>> capture_args(inspect.signature(connect), ["db"], {"password": "x1y2"}, True)
     {'host': 'db', 'password': '[masked]'}
     """
     if keep is False:
@@ -66,10 +66,10 @@ def captured_args(
     return masked
 
 
-def captured_result(value: Any) -> str:
+def capture_result(value: Any) -> str:
     """Return a result as text.
 
-    >>> captured_result({"ok": True, "db": object()})
+    >>> capture_result({"ok": True, "db": object()})
     '{"ok": true, "db": "<object>"}'
     """
     plain = plain_data(value, MAX_RESULT_CHARS)

@@ -24,7 +24,7 @@ NETWORK_S = 10.0
 KEY_REFUSED_STATUSES = frozenset({401, 403})
 
 
-class Source(Protocol):
+class DeliverySource(Protocol):
     """An outbox, or a file that an ended process left."""
 
     @property
@@ -38,7 +38,7 @@ class Source(Protocol):
 class Delivery:
     """Delivers one source. `run_id` is known once the server has the run."""
 
-    def __init__(self, send: Send, source: Source, *, run_id: str | None = None) -> None:
+    def __init__(self, send: Send, source: DeliverySource, *, run_id: str | None = None) -> None:
         self._send = send
         self._source = source
         self.run_id = run_id
@@ -61,7 +61,7 @@ class Delivery:
 
     def _deliver(self, group: Sequence[Record]) -> None:
         try:
-            self._post(group)
+            self._send_group(group)
         except ServerRefused as refused:
             if refused.status in KEY_REFUSED_STATUSES:
                 raise
@@ -81,7 +81,7 @@ class Delivery:
                 for record in group:
                     self._deliver([record])
 
-    def _post(self, group: Sequence[Record]) -> None:
+    def _send_group(self, group: Sequence[Record]) -> None:
         first = group[0]
         if "open" in first:
             # A caller that knows its run has just checked it; nobody has for a leftover.
@@ -118,7 +118,7 @@ class Delivery:
             logger.warning("Mission Control refused a turn: %s", refusal)
 
 
-def deliver_ownerless(send: Send, folder: Path) -> Iterator[int]:
+def deliver_ownerless_files(send: Send, folder: Path) -> Iterator[int]:
     """Deliver what ended processes left in a folder; yield the number of turns taken from each.
 
     Raises:

@@ -43,7 +43,7 @@ class ForkSafeLock:
         self.lock = threading.Lock()
 
 
-def _start_afresh() -> None:
+def _reset_all_after_fork() -> None:
     import_lock.release()
     for forked in list(_known):
         # If another thread was just closing one's file, the others must get their locks all the
@@ -56,5 +56,5 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=import_lock.acquire,
         after_in_parent=import_lock.release,
-        after_in_child=_start_afresh,
+        after_in_child=_reset_all_after_fork,
     )

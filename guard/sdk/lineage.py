@@ -63,9 +63,9 @@ def body_with_parent(client: str, body: Mapping[str, Any]) -> dict[str, Any]:
     process = os.environ.get("CLAUDE_PID", "")
     forked_from = None
     if body.get("source") == "fork" and process.isdigit():
-        asked = ["ps", "-o", "args=", "-p", process]
+        command = ["ps", "-o", "args=", "-p", process]
         with suppress(OSError, subprocess.SubprocessError):
-            done = subprocess.run(asked, capture_output=True, text=True, timeout=5, check=True)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
             if found := _RESUMED_SESSION.search(done.stdout):
                 forked_from = f"{client}:{found[1]}"
     # A fork's parent is the session it left, whatever else the environment names.

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from guard.errors import NotTheServer, ServerAway, ServerRefused
 from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
 from guard.sdk.background import BackgroundTask, heartbeat
-from guard.sdk.delivery import Delivery, Send, call_api, deliver_ownerless
+from guard.sdk.delivery import Delivery, Send, call_api, deliver_ownerless_files
 from guard.sdk.forking import import_lock, register_after_fork
 from guard.sdk.outbox import Outbox
 from guard.sdk.outbox_file import MAX_CHARS, Record
@@ -269,7 +269,7 @@ class Offline:
         elif self.run_id is not None:
             self._try_fetch_rules(self.run_id)
         # Left by processes that were killed, or ended while the server was away.
-        for count in deliver_ownerless(self._send, self._folder) if self._folder else ():
+        for count in deliver_ownerless_files(self._send, self._folder) if self._folder else ():
             if count:
                 logger.info("%s turns of an earlier process were delivered", count)
 

@@ -35,12 +35,12 @@ OUTBOX_VARIABLE = "MISSIONCONTROL_OUTBOX"
 OFF = "off"
 
 
-def outbox_root(asked: Path | str | bool | None) -> Path | None:
+def outbox_root(location: Path | str | bool | None) -> Path | None:
     """Return where outboxes are: as given, else `$MISSIONCONTROL_OUTBOX`, else in the home.
 
     None: nothing is kept.
     """
-    given = os.environ.get(OUTBOX_VARIABLE) if asked is None or asked is True else asked
+    given = os.environ.get(OUTBOX_VARIABLE) if location is None or location is True else location
     if given is False or given == OFF:
         return None
     if given:

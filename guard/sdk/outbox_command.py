@@ -8,7 +8,7 @@ from pathlib import Path
 
 from guard.errors import ServerAway, ServerRefused
 from guard.sdk.base_session import server_address
-from guard.sdk.delivery import deliver_ownerless
+from guard.sdk.delivery import deliver_ownerless_files
 from guard.sdk.outbox import count_pending, outbox_root, project_folder
 from guard.sdk.transport import HttpTransport
 
@@ -62,7 +62,7 @@ def send_pending(root: Path, url: str, key: str) -> int:
     transport = HttpTransport(url, key)
     delivered = files = 0
     try:
-        for turns in deliver_ownerless(transport.send, project_folder(root, url, key)):
+        for turns in deliver_ownerless_files(transport.send, project_folder(root, url, key)):
             files, delivered = files + 1, delivered + turns
     except (ServerAway, ServerRefused) as error:
         sys.stderr.write(f"guard outbox: {error}; what is left is kept\n")

@@ -108,13 +108,13 @@ def directive_of(body: Any) -> Directive:
         messages = []
         for row in body.get("messages") or ():
             message_id, text, escalation = str(row["id"]), str(row["text"]), None
-            if isinstance(asked := row.get("escalation"), Mapping):
+            if isinstance(reported := row.get("escalation"), Mapping):
                 escalation = Escalation(
-                    reason=str(asked.get("reason") or ""),
-                    detector=str(asked.get("detector") or ""),
-                    kind=str(asked.get("kind") or ""),
-                    repeats=int(asked.get("repeats") or 0),
-                    first_error=asked.get("first_error"),
+                    reason=str(reported.get("reason") or ""),
+                    detector=str(reported.get("detector") or ""),
+                    kind=str(reported.get("kind") or ""),
+                    repeats=int(reported.get("repeats") or 0),
+                    first_error=reported.get("first_error"),
                 )
             message = Message(
                 id=message_id, text=text, agent=row.get("agent"), escalation=escalation

@@ -61,7 +61,7 @@ class Rules:
                     pattern=str(row.get("pattern") or ""),
                     match="glob" if row.get("match") == "glob" else "exact",
                 )
-                for row in _rows(body)
+                for row in _allowlist_rows(body)
             ),
         )
 
@@ -78,7 +78,7 @@ class Rules:
         # this agent in it.
         shared = [
             row
-            for row in _rows(seen)
+            for row in _allowlist_rows(seen)
             if row.get("scope") == "project"
             or (row.get("scope") == "agent" and row.get("agent") == opening.get("agent"))
         ]
@@ -112,6 +112,6 @@ def save_rules(folder: Path, body: Mapping[str, Any]) -> None:
         logger.debug("the rules cannot be kept: %s", error)
 
 
-def _rows(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _allowlist_rows(body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     rows = body.get("allowlist")
     return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []

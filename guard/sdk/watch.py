@@ -26,7 +26,7 @@ from guard.errors import Stopped
 from guard.nature import ToolNature
 from guard.sdk.aio import AsyncSession
 from guard.sdk.base_session import with_messages
-from guard.sdk.capture import MAX_ITEMS, KeepArgs, captured_args, captured_result
+from guard.sdk.capture import MAX_ITEMS, KeepArgs, capture_args, capture_result
 from guard.sdk.offline_answers import Go
 from guard.sdk.session import Session, current_session
 
@@ -235,7 +235,7 @@ def _wrap_plain(function: Function, options: WatchOptions) -> Function:
             with _defer_stop():
                 session.unread.extend([*go.messages, *session.after(go, error=_error_text(error))])
             raise
-        notes = session.after(go, result=captured_result(result))
+        notes = session.after(go, result=capture_result(result))
         return options.add_messages(session, result, [*go.messages, *notes])
 
     return call
@@ -257,7 +257,7 @@ def _wrap_coroutine(function: Function, options: WatchOptions) -> Function:
                 notes = await _after(session, go, error=_error_text(error))
                 session.unread.extend([*go.messages, *notes])
             raise
-        notes = await _after(session, go, result=captured_result(result))
+        notes = await _after(session, go, result=capture_result(result))
         return options.add_messages(session, result, [*go.messages, *notes])
 
     return call
@@ -332,7 +332,7 @@ class _YieldedItems:
         self.count += 1
         if len(self.first) < MAX_ITEMS:
             # Only the first: a generator may yield millions, and all would be kept.
-            self.first.append(captured_result(item)[:200])
+            self.first.append(capture_result(item)[:200])
 
     def pass_through(self, source: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         """Pass everything through, in both directions."""
@@ -356,7 +356,7 @@ class _YieldedItems:
             return finished.value
 
     def summary(self) -> str:
-        return captured_result({"items": self.count, "first": self.first})
+        return capture_result({"items": self.count, "first": self.first})
 
 
 def _before_args_of(
@@ -374,7 +374,7 @@ def _before_args_of(
 
     def before_args(args: Any, kwargs: Any) -> dict[str, Any]:
         try:
-            captured = captured_args(signature, args, kwargs, options.keep)
+            captured = capture_args(signature, args, kwargs, options.keep)
         except Exception:
             logger.exception("the arguments of %s could not be read", tool)
             captured = {}
@@ -396,11 +396,11 @@ def _defer_stop() -> Iterator[None]:
         logger.info("the run has been stopped; the next call will say so")
 
 
-async def _before(session: Session | AsyncSession, asked: dict[str, Any]) -> Go:
+async def _before(session: Session | AsyncSession, call_args: dict[str, Any]) -> Go:
     if isinstance(session, AsyncSession) and session.is_on_running_loop():
-        return await session.before(**asked)
+        return await session.before(**call_args)
     # In a thread: the call may be held for an hour, and this event loop has other tasks.
-    return await asyncio.to_thread(_sync_session_of(session).before, **asked)
+    return await asyncio.to_thread(_sync_session_of(session).before, **call_args)
 
 
 async def _after(session: Session | AsyncSession, go: Go, **facts: Any) -> tuple[str, ...]:

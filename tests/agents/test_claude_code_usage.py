@@ -52,7 +52,7 @@ def told_by(transcript):
 def in_settings(settings, **fields):
     defaults = {"client": "claude-code", "place": "/shop", "url": URL, "key": KEY}
     defaults |= {"fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
-    return SETTINGS.connected(settings, Wiring(**(defaults | fields)))
+    return SETTINGS.with_hooks(settings, Wiring(**(defaults | fields)))
 
 
 def test_an_answer_of_several_blocks_is_one_call_and_costs_what_it_costs(transcript):
@@ -148,4 +148,4 @@ def test_disconnecting_keeps_other_entries(place):
     twice = in_settings(in_settings(theirs, place=place), place=place)
 
     assert twice == in_settings(theirs, place=place)
-    assert SETTINGS.disconnected(twice) == theirs
+    assert SETTINGS.without_hooks(twice) == theirs

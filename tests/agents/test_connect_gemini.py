@@ -38,7 +38,7 @@ def connect_in(project, *words, url=URL):
 
 def with_hooks(settings, fail="open", forwarder=("/opt/guard",), **more):
     where = {"client": "gemini", "place": USER_WIDE, "url": URL, "key": KEY}
-    return SETTINGS.connected(settings, Wiring(**where, fail=fail, forwarder=forwarder, **more))
+    return SETTINGS.with_hooks(settings, Wiring(**where, fail=fail, forwarder=forwarder, **more))
 
 
 def run_hook(event, tmp_path, script, *, fail="open", output="{}"):
@@ -72,8 +72,8 @@ def test_other_entries_survive_connect_and_disconnect():
     written = with_hooks(THEIRS)
 
     assert written["hooks"]["BeforeTool"][0] == THEIRS["hooks"]["BeforeTool"][0]
-    assert SETTINGS.disconnected(written) == before == THEIRS
-    assert SETTINGS.disconnected(with_hooks({})) == {}
+    assert SETTINGS.without_hooks(written) == before == THEIRS
+    assert SETTINGS.without_hooks(with_hooks({})) == {}
 
 
 def test_connecting_twice_changes_nothing_more():
@@ -94,7 +94,7 @@ def test_malformed_settings_are_kept():
         "hooks": {"BeforeTool": "what?", "AfterTool": [3, {"hooks": None}], "x": [{"hooks": [4]}]}
     }
 
-    assert SETTINGS.disconnected(odd) == odd
+    assert SETTINGS.without_hooks(odd) == odd
     assert forwarder_of({"command": "'unended hook gemini"}) == ""
     assert forwarder_of({}) == ""
 

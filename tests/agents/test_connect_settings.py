@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from guard.adapters.base import Wiring
-from guard.adapters.claude_code.adapter import SETTINGS, USAGE_EVENT, abilities
+from guard.adapters.claude_code.adapter import SETTINGS, USAGE_EVENT, check_hooks
 from guard.adapters.claude_code.hooks import HOOKS, IDLE
 from guard.adapters.hook import HOOK_HEADER, HookWiring
 
@@ -24,7 +24,7 @@ THEIRS: dict[str, Any] = {
 def with_hooks(settings, **fields):
     defaults = {"client": "claude-code", "place": "/shop", "url": URL, "key": KEY}
     defaults |= {"fail": "open", "forwarder": ["/opt/guard"], "via": "http"}
-    return SETTINGS.connected(settings, Wiring(**(defaults | fields)))
+    return SETTINGS.with_hooks(settings, Wiring(**(defaults | fields)))
 
 
 def test_every_hook_is_subscribed_to():
@@ -55,14 +55,14 @@ def test_another_server_replaces_ours():
 def test_disconnecting_keeps_other_entries():
     before = copy.deepcopy(THEIRS)
 
-    assert SETTINGS.disconnected(with_hooks(THEIRS)) == before == THEIRS
-    assert SETTINGS.disconnected(with_hooks({})) == {}
+    assert SETTINGS.without_hooks(with_hooks(THEIRS)) == before == THEIRS
+    assert SETTINGS.without_hooks(with_hooks({})) == {}
 
 
 def test_malformed_settings_are_kept():
     odd = {"hooks": {"PreToolUse": "what?", "Stop": [3, {"hooks": None}]}}
 
-    assert SETTINGS.disconnected(odd) == odd
+    assert SETTINGS.without_hooks(odd) == odd
 
 
 def test_a_held_call_outlasts_the_servers_hold_limit():
@@ -97,7 +97,7 @@ def test_through_the_forwarder_a_permission_is_asked_at_the_terminal():
     ids=["connected now", "connected before", "through the forwarder"],
 )
 def test_the_doctor_knows_whether_a_permission_can_be_answered_from_elsewhere(asking, works):
-    found = abilities({"PermissionRequest": asking})
+    found = check_hooks({"PermissionRequest": asking})
 
     assert [finding.works for finding in found if finding.name == "permit"] == works
 

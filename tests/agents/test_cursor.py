@@ -199,7 +199,7 @@ THEIRS = {"version": 1, "hooks": {"preToolUse": [{"command": "./mine.sh"}], "sto
 
 def with_hooks(settings, fail="open", **more):
     where = {"client": "cursor", "place": USER_WIDE, "url": URL, "key": KEY}
-    return SETTINGS.connected(
+    return SETTINGS.with_hooks(
         settings, Wiring(**where, fail=fail, forwarder=["/o p/guard"], **more)
     )
 
@@ -213,10 +213,10 @@ def test_other_entries_survive_connect_and_disconnect():
     assert set(SETTINGS.hooks_by_event(written)) == set(HOOKS)
     assert written["hooks"]["preToolUse"][0] == {"command": "./mine.sh"}
     assert with_hooks(written) == written
-    assert SETTINGS.disconnected(written) == before == theirs
-    assert SETTINGS.disconnected(with_hooks({})) == {}
-    assert SETTINGS.disconnected(THEIRS) == THEIRS
-    assert SETTINGS.disconnected({"hooks": "odd"}) == {"hooks": "odd"}
+    assert SETTINGS.without_hooks(written) == before == theirs
+    assert SETTINGS.without_hooks(with_hooks({})) == {}
+    assert SETTINGS.without_hooks(THEIRS) == THEIRS
+    assert SETTINGS.without_hooks({"hooks": "odd"}) == {"hooks": "odd"}
 
 
 @pytest.mark.parametrize(("fail", "closed"), [("open", False), ("closed", True)])

@@ -274,7 +274,7 @@ THEIRS = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "mi
 
 
 def test_every_hook_is_subscribed_to_and_holds_no_key():
-    hooks = SETTINGS.hooks_by_event(SETTINGS.connected({}, WIRING))
+    hooks = SETTINGS.hooks_by_event(SETTINGS.with_hooks({}, WIRING))
 
     assert set(hooks) == set(HOOKS)
     assert "mc_secret" not in json.dumps(hooks)
@@ -283,20 +283,20 @@ def test_every_hook_is_subscribed_to_and_holds_no_key():
 
 def test_other_entries_are_kept_on_connect_and_disconnect():
     assert (
-        SETTINGS.connected(THEIRS, WIRING)["hooks"]["PreToolUse"][0]
+        SETTINGS.with_hooks(THEIRS, WIRING)["hooks"]["PreToolUse"][0]
         == THEIRS["hooks"]["PreToolUse"][0]
     )
-    assert SETTINGS.disconnected(SETTINGS.connected(THEIRS, WIRING)) == THEIRS
+    assert SETTINGS.without_hooks(SETTINGS.with_hooks(THEIRS, WIRING)) == THEIRS
 
 
 def test_connecting_twice_changes_nothing_more():
-    assert SETTINGS.connected(SETTINGS.connected(THEIRS, WIRING), WIRING) == SETTINGS.connected(
+    assert SETTINGS.with_hooks(SETTINGS.with_hooks(THEIRS, WIRING), WIRING) == SETTINGS.with_hooks(
         THEIRS, WIRING
     )
 
 
 def test_each_time_out_is_longer_than_the_one_inside_it():
-    hooks = SETTINGS.hooks_by_event(SETTINGS.connected({}, WIRING))
+    hooks = SETTINGS.hooks_by_event(SETTINGS.with_hooks({}, WIRING))
 
     assert hooks["PreToolUse"]["timeout"] == HOOK_HOLD_S > 3600 + FORWARDER_EARLY_S
     assert hooks["PostToolUse"]["timeout"] == REPORT_HOOK_S > REPORT_S

@@ -7,7 +7,13 @@ import pytest
 
 from guard.adapters.codex.hooks import capabilities, read
 from guard.running import codex_exec, command, session_notes
-from guard.running.codex_items import NO_TURN_TEXT, UsageLedger, line_of, read_call_usage, turn_of
+from guard.running.codex_items import (
+    NO_TURN_TEXT,
+    UsageLedger,
+    read_call_usage,
+    summary_line,
+    turn_of,
+)
 from guard.sdk.connections import Connection, save_connection
 from guard.turn import Role, Turn
 
@@ -215,7 +221,7 @@ def test_a_change_names_its_files():
 
     assert (turn.tool, turn.files) == ("apply_patch", ("/a.py",))
     assert turn.error
-    assert line_of(item) == "changed /a.py"
+    assert summary_line(item) == "changed /a.py"
 
 
 def test_a_tool_of_a_server_has_its_result_or_error():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from guard.sdk.capture import captured_args, captured_result
+from guard.sdk.capture import capture_args, capture_result
 
 
 class Colour(Enum):
@@ -26,7 +26,7 @@ def take(value):
 
 
 def captured(*args, function=take, **kwargs):
-    return captured_args(inspect.signature(function), args, kwargs, True)
+    return capture_args(inspect.signature(function), args, kwargs, True)
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_secrets_are_masked_by_name_and_by_form():
 
 
 def test_a_long_result_is_cut():
-    assert len(captured_result("x" * 100_000)) < 21_000
+    assert len(capture_result("x" * 100_000)) < 21_000

@@ -104,12 +104,12 @@ class ClaudeCodeSettings(HookSettings):
         home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
         return home / "settings.json"
 
-    def connected(self, settings: Settings, wiring: Wiring) -> Settings:
-        written = self.disconnected(settings)
+    def with_hooks(self, settings: Settings, wiring: Wiring) -> Settings:
+        written = self.without_hooks(settings)
         # Claude Code ignores telemetry settings in a project (2.1.332).
         if wiring.place == USER_WIDE:
             written = with_telemetry(written, wiring)
-        written = self.with_hooks_added(written, wiring)
+        written = self.add_hooks(written, wiring)
         if wiring.via == "http" and not sends_telemetry(written):
             usage = _command_entry(wiring, USAGE_FLAG) | {"async": True, "timeout": REPORT_HOOK_S}
             for event in USAGE_AFTER:
@@ -125,8 +125,8 @@ class ClaudeCodeSettings(HookSettings):
             ours.append(_command_entry(wiring, IDLE_FLAG) | waking)
         return ({"matcher": "*"} if event in WITH_MATCHER else {}) | {"hooks": ours}
 
-    def disconnected(self, settings: Settings) -> Settings:
-        return super().disconnected(without_telemetry(settings))
+    def without_hooks(self, settings: Settings) -> Settings:
+        return super().without_hooks(without_telemetry(settings))
 
     def hooks_by_event(self, settings: Settings) -> Hooks:
         # Telemetry replaces our usage hook.
@@ -235,7 +235,7 @@ def _env(settings: Settings) -> Mapping[str, Any]:
     return env if isinstance(env, dict) else {}
 
 
-def abilities(hooks: Hooks) -> tuple[CheckResult, ...]:
+def check_hooks(hooks: Hooks) -> tuple[CheckResult, ...]:
     """Return what these hooks can do once the server answers."""
     holding = hooks.get("PreToolUse") or {}
     hold_s = int(holding.get("timeout") or 0)
@@ -272,8 +272,8 @@ def stays_open(environment: Mapping[str, str]) -> bool:
     `claude -p` waits for our hook before it ends, so we must not wait there; a host that keeps its
     session open (stream-json) sets `MISSIONCONTROL_WAKE`.
     """
-    asked = environment.get("MISSIONCONTROL_WAKE")
-    return asked == "1" if asked else environment.get(ENTRYPOINT_VARIABLE) == "cli"
+    forced = environment.get("MISSIONCONTROL_WAKE")
+    return forced == "1" if forced else environment.get(ENTRYPOINT_VARIABLE) == "cli"
 
 
 def usage_body(body: Body) -> dict[str, Any]:
@@ -335,7 +335,7 @@ ADAPTER = Adapter(
     program="claude",
     settings=SETTINGS,
     settings_hold_key=True,
-    abilities=abilities,
+    check_hooks=check_hooks,
     local_facts=local_facts,
     vias=("http", "command"),
     reports_missing_path=reports_missing_path,

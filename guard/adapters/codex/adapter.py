@@ -150,7 +150,7 @@ def local_facts(body: dict[str, Any]) -> dict[str, Any]:
     return {"guard": rollout_facts(body) | facts | guard_run_facts()}
 
 
-def abilities(hooks: Hooks) -> tuple[CheckResult, ...]:
+def check_hooks(hooks: Hooks) -> tuple[CheckResult, ...]:
     """Return what these hooks can do once the server answers; call the forwarder as a trial."""
     holding = hooks.get("PreToolUse") or {}
     hold_s = int(holding.get("timeout") or 0)
@@ -213,7 +213,7 @@ ADAPTER = Adapter(
     program="codex",
     reach_session=rpc.reach_session,
     settings=SETTINGS,
-    abilities=abilities,
+    check_hooks=check_hooks,
     advice=(TRUST,),
     local_facts=local_facts,
 )

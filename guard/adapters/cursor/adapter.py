@@ -43,8 +43,8 @@ class CursorSettings(HookSettings):
     def path(self, project: Path | None) -> Path:
         return (project or Path.home()) / ".cursor" / "hooks.json"
 
-    def connected(self, settings: Settings, wiring: Wiring) -> Settings:
-        return {"version": VERSION, **super().connected(settings, wiring)}
+    def with_hooks(self, settings: Settings, wiring: Wiring) -> Settings:
+        return {"version": VERSION, **super().with_hooks(settings, wiring)}
 
     def hook_group(self, event: str, wiring: Wiring) -> dict[str, Any]:
         holds = event in cursor.HOLDING
@@ -59,8 +59,8 @@ class CursorSettings(HookSettings):
             hook["loop_limit"] = cursor.LOOP_LIMIT
         return hook
 
-    def disconnected(self, settings: Settings) -> Settings:
-        written = super().disconnected(settings)
+    def without_hooks(self, settings: Settings) -> Settings:
+        written = super().without_hooks(settings)
         # The version is ours: a file with nothing else was written by us alone.
         return {} if written == {"version": VERSION} != settings else written
 
@@ -79,7 +79,7 @@ def local_facts(_body: Body) -> Hooks:
     return {"guard": {}}
 
 
-def abilities(hooks: Hooks) -> tuple[CheckResult, ...]:
+def check_hooks(hooks: Hooks) -> tuple[CheckResult, ...]:
     """Return what these hooks can do, by the documentation, once the server answers."""
     holding = hooks.get("preToolUse") or {}
     # A shorter time-out lets a held call run before a person has answered.
@@ -87,15 +87,15 @@ def abilities(hooks: Hooks) -> tuple[CheckResult, ...]:
     blocks = bool(holding.get("failClosed"))
     reason = hold_reason(holding, minutes=HOOK_HOLD_S // 60, blocks=blocks)
     return (
-        _unverified("observe", "postToolUse" in hooks, "each tool call"),
-        _unverified("hold", is_long_enough, reason),
-        _unverified("inject", bool(holding), "with the held call, at next tool, at stop"),
-        _unverified("terminate", False, cursor.WHY_NOT["terminate"]),
-        _unverified("cost", False, cursor.WHY_NOT["cost"]),
+        _unverified_result("observe", "postToolUse" in hooks, "each tool call"),
+        _unverified_result("hold", is_long_enough, reason),
+        _unverified_result("inject", bool(holding), "with the held call, at next tool, at stop"),
+        _unverified_result("terminate", False, cursor.WHY_NOT["terminate"]),
+        _unverified_result("cost", False, cursor.WHY_NOT["cost"]),
     )
 
 
-def _unverified(name: str, works: bool, reason: str) -> CheckResult:
+def _unverified_result(name: str, works: bool, reason: str) -> CheckResult:
     # Cursor was not available: what its documentation says is marked as such.
     return CheckResult(name, works, f"{reason} (unverified)")
 
@@ -109,7 +109,7 @@ ADAPTER = Adapter(
     answer=cursor.answer,
     capabilities=cursor.capabilities,
     settings=SETTINGS,
-    abilities=abilities,
+    check_hooks=check_hooks,
     advice=(UNVERIFIED, BESIDE_CLAUDE),
     local_facts=local_facts,
 )

@@ -133,7 +133,7 @@ def forwarder_of(hook: Hooks) -> str:
     return words[0] if words else ""
 
 
-def abilities(hooks: Hooks) -> tuple[CheckResult, ...]:
+def check_hooks(hooks: Hooks) -> tuple[CheckResult, ...]:
     """Return what these hooks can do once the server answers."""
     holding = hooks.get("BeforeTool") or {}
     # In milliseconds here; other agents' settings use seconds.
@@ -195,7 +195,7 @@ ADAPTER = Adapter(
     capabilities=gemini.capabilities,
     program="gemini",
     settings=SETTINGS,
-    abilities=abilities,
+    check_hooks=check_hooks,
     advice=(TRUST, SHARED),
     local_facts=local_facts,
     reports_missing_path=gemini.reports_missing_path,

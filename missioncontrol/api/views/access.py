@@ -13,7 +13,7 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 
 from guard.adapters.installed import installed_agents
-from guard.connect.command import forwarder, source
+from guard.connect.command import forwarder, install_source
 from missioncontrol import origin
 from missioncontrol.accounts import selectors, services
 from missioncontrol.accounts.models import AgentKey, PersonalToken, Project, SetupCode
@@ -202,7 +202,7 @@ def setup_codes_offer(request: Request, body: NewSetupCode, by: By) -> MadeSetup
         # The command as this machine would type it: agents beside the server are offered first.
         guard=shlex.join(forwarder()),
         agents=tuple(FoundAgentRow(**asdict(one)) for one in installed_agents(Path.home())),
-        install=shlex.join(("pip", "install", source())),
+        install=shlex.join(("pip", "install", install_source())),
     )
 
 
