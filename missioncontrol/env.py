@@ -99,12 +99,12 @@ def fraction(name: str, default: float) -> float:
     """Read a number from 0 to 1."""
     value = os.environ.get(name)
     try:
-        known = default if value is None else float(value)
+        parsed = default if value is None else float(value)
     except ValueError:
-        known = -1.0
-    if not 0.0 <= known <= 1.0:
+        parsed = -1.0
+    if not 0.0 <= parsed <= 1.0:
         raise SettingInvalid(name, str(value), "a number from 0 to 1")
-    return known
+    return parsed
 
 
 def words(name: str) -> list[str]:

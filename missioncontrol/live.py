@@ -354,8 +354,8 @@ def authenticate_socket(scope: dict[str, Any]) -> SocketUser | None:
         return None
     # A script's socket has no Origin, and needs none: no browser sends this header by itself.
     if token := bearer_of(headers.get("authorization", "")):
-        known = find_personal_token(token, at=now()) if token.startswith(PERSON_PREFIX) else None
-        return SocketUser(user=known.user, token=known) if known else None
+        row = find_personal_token(token, at=now()) if token.startswith(PERSON_PREFIX) else None
+        return SocketUser(user=row.user, token=row) if row else None
     # A page of another site may send our cookie, but not our Origin: scheme, host and port.
     ours = {f"{PAGE_SCHEMES[scheme]}://{headers.get('host', '')}"}
     if settings.PUBLIC_URL:

@@ -120,8 +120,8 @@ def check_written_host(host: str) -> None:
     is_here = name == "localhost" or name.endswith(".localhost")
     with suppress(OSError, UnicodeError):
         # Parsed as a call would: 127.1 and 2130706433 are addresses too.
-        found = socket.getaddrinfo(name, None, flags=socket.AI_NUMERICHOST)
-        is_here = not all(is_public(str(info[4][0])) for info in found)
+        resolved = socket.getaddrinfo(name, None, flags=socket.AI_NUMERICHOST)
+        is_here = not all(is_public(str(info[4][0])) for info in resolved)
     if is_here:
         raise RequestFailed(f"{host} resolves to an address that is not public")
 
@@ -138,10 +138,10 @@ def call(
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     try:
         # Resolved once, here: before a second look-up a name could be changed to lead inside.
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        resolved = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise RequestFailed(f"{host} cannot be resolved") from error
-    addresses = [str(info[4][0]) for info in found]
+    addresses = [str(info[4][0]) for info in resolved]
     # All of them: the call might go to whichever address leads inside.
     is_private = is_listed(host, parts.port, private_hosts)
     if not is_private and not all(is_public(address) for address in addresses):
@@ -202,8 +202,8 @@ def _read_date(text: str) -> datetime | None:
 
 def is_listed(host: str, port: int | None, hosts: Collection[str]) -> bool:
     """Return whether a host is among these, which are named with or without a port."""
-    known = {host.lower(), f"{host.lower()}:{port}"}
-    return bool(host) and any(name.lower() in known for name in hosts)
+    names = {host.lower(), f"{host.lower()}:{port}"}
+    return bool(host) and any(name.lower() in names for name in hosts)
 
 
 def is_public(address: str) -> bool:
@@ -212,18 +212,18 @@ def is_public(address: str) -> bool:
     >>> is_public("93.184.216.34"), is_public("10.0.0.7"), is_public("::ffff:127.0.0.1")
     (True, False, False)
     """
-    known = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(known, ipaddress.IPv6Address):
-        if any(known in block for block in _PRIVATE_IPV6):
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if any(parsed in block for block in _PRIVATE_IPV6):
             return False
         # IPv4 within IPv6 is judged by where it finally leads.
-        inner = known.ipv4_mapped or known.sixtofour or (known.teredo or (None, None))[1]
-        if known in _NAT64:
-            inner = ipaddress.IPv4Address(int(known) & 0xFFFFFFFF)
+        inner = parsed.ipv4_mapped or parsed.sixtofour or (parsed.teredo or (None, None))[1]
+        if parsed in _NAT64:
+            inner = ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
     # Multicast counts as global, and leads to whoever listens in the local network.
-    return known.is_global and not known.is_multicast
+    return parsed.is_global and not parsed.is_multicast
 
 
 def check_host(host: str, port: int | None, *, private_hosts: Collection[str]) -> None:

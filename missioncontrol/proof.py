@@ -585,12 +585,12 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="FILE",
         help="a file of heads, from the data directory or from where they are sent",
     )
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        verification = verify_export(asked.export, trusted=asked.key, heads=asked.heads)
+        verification = verify_export(options.export, trusted=options.key, heads=options.heads)
     # 2, not 1: a file that is no export must not look like one that was tampered with.
     except (OSError, ValueError, KeyError, TypeError) as error:
-        sys.stderr.write(f"{asked.export} cannot be read: {type(error).__name__}: {error}\n")
+        sys.stderr.write(f"{options.export} cannot be read: {type(error).__name__}: {error}\n")
         return 2
     lines = [fault.words for fault in verification.faults]
     for name, chain in verification.projects.items():
@@ -602,7 +602,7 @@ def main(arguments: list[str] | None = None) -> int:
             lines.append(
                 f"  {chain.old_anchors} older ones are signed as only the server can check"
             )
-        if asked.key is None and signed:
+        if options.key is None and signed:
             # Whoever rewrote the log could sign it again with their own key.
             key = ", ".join(chain.trusted or ())
             lines.append(f"  signed with {key}: compare it with your server's key")

@@ -88,10 +88,10 @@ def write_backup(path: Path, *, at: datetime, with_secrets: bool = True) -> Mani
     """
     # The heads before the database, so that the database includes all of them.
     heads = sorted(Path(settings.AUDIT_HEADS).glob("*.jsonl"))
-    kept = [(f"audit/{path.name}", path.read_bytes()) for path in heads]
+    files_beside = [(f"audit/{path.name}", path.read_bytes()) for path in heads]
     beside = (signing.KEYS_FILE, *(SECRETS if with_secrets else ()))
     files = ((name, settings.DATA_DIR / name) for name in beside)
-    kept += [(name, file.read_bytes()) for name, file in files if file.is_file()]
+    files_beside += [(name, file.read_bytes()) for name, file in files if file.is_file()]
     try:
         loader = MigrationLoader(connection)
     except DatabaseError as fault:
@@ -108,16 +108,18 @@ def write_backup(path: Path, *, at: datetime, with_secrets: bool = True) -> Mani
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".backup-") as place:
-            copy, made = Path(place, "copy"), Path(place, "made")
-            dump_database(copy)
+            dump, archive_file = Path(place, "copy"), Path(place, "made")
+            dump_database(dump)
             # Made private while it is empty, and in the target's folder, where a move is atomic.
-            made.touch(PRIVATE_FILE)
-            with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            archive_file.touch(PRIVATE_FILE)
+            with zipfile.ZipFile(
+                archive_file, "w", zipfile.ZIP_DEFLATED, compresslevel=1
+            ) as archive:
                 archive.writestr(MANIFEST_NAME, json.dumps(manifest, indent=1))
-                for name, text in kept:
+                for name, text in files_beside:
                     archive.writestr(name, text)
-                archive.write(copy, DUMP_NAMES[connection.vendor])
-            made.replace(path)
+                archive.write(dump, DUMP_NAMES[connection.vendor])
+            archive_file.replace(path)
     except OSError as fault:
         raise BackupFailed(f"{path} could not be written: {fault.strerror or fault}.") from None
     return backup

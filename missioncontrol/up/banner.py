@@ -109,21 +109,21 @@ class Banner:
 
 def _ensure_agent_key(data: DataDir, *, owner: User, at: datetime) -> tuple[AgentKey, str]:
     """Return the key in DIR/agent.key; an expired one is replaced by a new one."""
-    kept = data.read_secret(KEY_FILE)
+    stored = data.read_secret(KEY_FILE)
     # The same key at every start, so that connected agents stay connected.
-    if kept and (known := selectors.find_agent_key(kept, at=at)):
-        return known, kept
+    if stored and (key := selectors.find_agent_key(stored, at=at)):
+        return key, stored
     # If the first project was renamed, any of theirs will do.
     mine = selectors.memberships_of(owner)
     if member := mine.filter(project__name=FIRST_PROJECT).first() or mine.first():
         project = member.project
     else:
         project = services.create_project(name=FIRST_PROJECT, owner=owner, at=at)
-    if kept:
+    if stored:
         # Agents know this key: with another database it stays valid.
-        adopted = services.adopt_agent_key(project=project, name=KEY_FILE, secret=kept, at=at)
+        adopted = services.adopt_agent_key(project=project, name=KEY_FILE, secret=stored, at=at)
         if selectors.live_keys(at=at).filter(pk=adopted.pk).exists():
-            return adopted, kept
+            return adopted, stored
     # It reaches every run of the project, because all agents of this machine share it.
     minted = services.mint_agent_key(project=project, name=KEY_FILE, at=at, reach=Reach.PROJECT)
     data.write_secret(KEY_FILE, minted.secret)

@@ -119,8 +119,8 @@ class DataDir:
 
     def ensure_secret(self, name: str) -> str:
         """Return a secret stored in DIR; make it if there is none."""
-        if kept := self.read_secret(name):
-            return kept
+        if stored := self.read_secret(name):
+            return stored
         # 384 bits, made here: a secret shipped with the program would be known to everybody.
         secret = secrets.token_urlsafe(48)
         self.write_secret(name, secret)

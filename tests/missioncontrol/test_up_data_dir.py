@@ -11,24 +11,24 @@ from missioncontrol.up.errors import DataInUse, DataUnusable
 
 
 @pytest.fixture(autouse=True)
-def _short_patience(monkeypatch):
+def _short_lock_wait(monkeypatch):
     monkeypatch.setattr(data_dir, "LOCK_WAIT_S", 0.1)
 
 
-def a_held_dir(path):
+def a_locked_dir(path):
     data = DataDir(path)
     data.acquire_lock()
     return data
 
 
 def test_it_is_made_for_its_owner_alone(tmp_path):
-    data = a_held_dir(tmp_path / "new" / "data")
+    data = a_locked_dir(tmp_path / "new" / "data")
 
     assert stat.S_IMODE(data.path.stat().st_mode) == 0o700
 
 
 def test_a_second_holder_is_told_who_holds_it(tmp_path):
-    first = a_held_dir(tmp_path)
+    first = a_locked_dir(tmp_path)
     first.write_status("serving", "http://127.0.0.1:1234")
 
     with pytest.raises(
@@ -38,7 +38,7 @@ def test_a_second_holder_is_told_who_holds_it(tmp_path):
 
 
 def test_it_waits_for_a_holder_that_is_stopping(tmp_path):
-    first = a_held_dir(tmp_path)
+    first = a_locked_dir(tmp_path)
     first.write_status("stopping")
     os.close(first.lock_fd)
 
@@ -64,7 +64,7 @@ def test_a_directory_that_cannot_be_written_is_reported_in_one_sentence(tmp_path
 
 
 def test_a_secret_stays_the_same_and_private(tmp_path):
-    data = a_held_dir(tmp_path)
+    data = a_locked_dir(tmp_path)
 
     first = data.ensure_secret("secret.key")
 

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from missioncontrol.errors import MissionControlError
 
 
-class OwnCommand(BaseCommand):
+class ErrorReportingCommand(BaseCommand):
     """A command that reports its failure in a sentence, without a traceback."""
 
     def execute(self, *args: Any, **options: Any) -> str | None:

@@ -42,7 +42,7 @@ def token(owner):
 
 
 @pytest.fixture
-def strangers_token(stranger):
+def token_of_a_stranger(stranger):
     return accounts.mint_personal_token(user=stranger, name="test", at=NOON).secret
 
 
@@ -131,7 +131,7 @@ async def test_a_new_status_comes_with_the_meters(project, token):
     await socket.disconnect()
 
 
-def end_unheard(run, at):
+def end_without_publishing(run, at):
     """End a run as a process does that is killed between the commit and telling of it."""
     with journal.lock_run(run.id, at=at) as (tx, one):
         tx.is_silent = True
@@ -146,7 +146,7 @@ async def test_events_that_a_killed_process_did_not_publish_are_published_by_the
     await socket.connect(timeout=60)
     await socket.receive_from(timeout=60)
 
-    await sync_to_async(end_unheard)(run, after(1))
+    await sync_to_async(end_without_publishing)(run, after(1))
     await sync_to_async(tasks.tell_again)(after(2).isoformat())
     (event,) = await events_of(socket, 1)
 
@@ -229,7 +229,7 @@ async def test_sockets_that_join_while_turns_come_in_miss_none(project, token):
     listeners = []
     for number in range(60):
         if number % 5 == 0:
-            listeners.append(asyncio.create_task(_hear_until(60, run, token)))
+            listeners.append(asyncio.create_task(_receive_until(60, run, token)))
         await sync_to_async(put)(run, a_call(f"cat {number}"))
 
     known = await asyncio.gather(*listeners)
@@ -237,7 +237,7 @@ async def test_sockets_that_join_while_turns_come_in_miss_none(project, token):
     assert len(set(known)) > 3
 
 
-async def _hear_until(last, run, token):
+async def _receive_until(last, run, token):
     """Open a run's page and hear all events up to the last; return what was known at first."""
     socket = listening(f"/ws/runs/{run.id}/", token)
     await socket.connect(timeout=60)
@@ -293,11 +293,11 @@ async def test_a_page_over_tls_opens_a_socket_over_tls(project, as_person, owner
     assert await refusal(plain) == 4401
 
 
-async def test_a_strangers_project_and_run_are_closed_with_4403(project, strangers_token):
+async def test_a_strangers_project_and_run_are_closed_with_4403(project, token_of_a_stranger):
     run = await sync_to_async(a_run)(project)
 
-    assert await refusal(listening(f"/ws/projects/{project.id}/", strangers_token)) == 4403
-    assert await refusal(listening(f"/ws/runs/{run.id}/", strangers_token)) == 4403
+    assert await refusal(listening(f"/ws/projects/{project.id}/", token_of_a_stranger)) == 4403
+    assert await refusal(listening(f"/ws/runs/{run.id}/", token_of_a_stranger)) == 4403
 
 
 @pytest.mark.parametrize("how", ["revoked", "signed out"])
@@ -312,12 +312,12 @@ async def test_a_socket_closes_at_once_when_what_opened_it_is_gone(
     await socket.connect(timeout=60)
     await socket.receive_from(timeout=60)
 
-    await sync_to_async(_take_away)(how, owner)
+    await sync_to_async(_revoke)(how, owner)
 
     assert await _close_code(socket) == 4401
 
 
-def _take_away(how, owner):
+def _revoke(how, owner):
     fields = {"user": owner, "by": "ana", "at": NOON}
     if how == "revoked":
         access.revoke_token(PersonalToken.objects.get(user=owner).id, **fields)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from missioncontrol.clock import now
 from missioncontrol.up import backups, database
-from missioncontrol.up.management import OwnCommand
+from missioncontrol.up.management import ErrorReportingCommand
 
 
-class Command(OwnCommand):
+class Command(ErrorReportingCommand):
     help = "Write database, audit heads and secrets into one file; it may be running meanwhile."
     requires_system_checks = []
 

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from missioncontrol.audit import erasing
 from missioncontrol.clock import now
-from missioncontrol.up.management import OwnCommand
+from missioncontrol.up.management import ErrorReportingCommand
 
 
-class Command(OwnCommand):
+class Command(ErrorReportingCommand):
     help = "Erase what an ended run said: turns, payloads, messages. Figures and times stay."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

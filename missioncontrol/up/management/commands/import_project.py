@@ -11,10 +11,10 @@ from django.core.management.base import CommandError
 from missioncontrol.accounts import people
 from missioncontrol.audit.project_file import import_project
 from missioncontrol.clock import now
-from missioncontrol.up.management import OwnCommand
+from missioncontrol.up.management import ErrorReportingCommand
 
 
-class Command(OwnCommand):
+class Command(ErrorReportingCommand):
     help = "Read an exported project; its audit log is verified before anything stays."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

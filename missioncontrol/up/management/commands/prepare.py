@@ -8,10 +8,10 @@ from missioncontrol import env
 from missioncontrol.up import database
 from missioncontrol.up.command import ensure_vapid_key
 from missioncontrol.up.data_dir import DataDir
-from missioncontrol.up.management import OwnCommand
+from missioncontrol.up.management import ErrorReportingCommand
 
 
-class Command(OwnCommand):
+class Command(ErrorReportingCommand):
     help = "Make missing secrets and tables; back up and migrate what needs it, as `up` does."
     requires_system_checks = []
 

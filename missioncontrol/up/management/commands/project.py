@@ -13,13 +13,13 @@ from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.people import clean_name, project_named
 from missioncontrol.clock import now
 from missioncontrol.projects import rules
-from missioncontrol.up.management import OwnCommand
+from missioncontrol.up.management import ErrorReportingCommand
 
 # The name in the audit log for whoever may run commands here.
 TERMINAL = "terminal"
 
 
-class Command(OwnCommand):
+class Command(ErrorReportingCommand):
     help = "List, make, rename, archive and bring back projects."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

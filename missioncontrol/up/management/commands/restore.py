@@ -7,10 +7,10 @@ from pathlib import Path
 
 from missioncontrol.clock import now
 from missioncontrol.up import backups
-from missioncontrol.up.management import OwnCommand
+from missioncontrol.up.management import ErrorReportingCommand
 
 
-class Command(OwnCommand):
+class Command(ErrorReportingCommand):
     help = "Restore a backup; Mission Control must not be running."
     requires_system_checks = []
 

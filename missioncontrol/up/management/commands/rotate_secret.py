@@ -12,12 +12,12 @@ from missioncontrol import env
 from missioncontrol.audit import signing
 from missioncontrol.clock import now
 from missioncontrol.up.data_dir import DataDir
-from missioncontrol.up.management import OwnCommand
+from missioncontrol.up.management import ErrorReportingCommand
 
 FORMER_FILE = "secret.key.old"
 
 
-class Command(OwnCommand):
+class Command(ErrorReportingCommand):
     help = "Change the secret that signs the audit log and seals addresses; stop everything first."
     requires_system_checks = []
 

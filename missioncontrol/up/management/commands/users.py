@@ -13,11 +13,11 @@ from missioncontrol.accounts.selectors import memberships_of
 from missioncontrol.audit.erasing import erase_person
 from missioncontrol.clock import now
 from missioncontrol.projects import access
-from missioncontrol.up.management import OwnCommand
+from missioncontrol.up.management import ErrorReportingCommand
 from missioncontrol.up.management.commands.project import TERMINAL
 
 
-class Command(OwnCommand):
+class Command(ErrorReportingCommand):
     help = "List people, deactivate, activate and erase them. `login_link --person` lets one in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 from missioncontrol.accounts.people import projects_named
 from missioncontrol.audit import anchors, erasing, heads, signing
 from missioncontrol.clock import now
-from missioncontrol.up.management import OwnCommand
+from missioncontrol.up.management import ErrorReportingCommand
 
 
-class Command(OwnCommand):
+class Command(ErrorReportingCommand):
     help = "Verify the audit log; exits with 1 where it does not hold."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
