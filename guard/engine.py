@@ -241,7 +241,5 @@ class Engine:
         self.history.add(step, place)
         if nature and nature.progress_key:
             ever_new = min(ever_new, step.news)
-        changed = (
-            step.is_new if step.proposed else ever_new >= NEWS or step.had_effect or step.improved
-        )
-        return step, changed
+        is_change = ever_new >= NEWS or step.had_effect or step.improved
+        return step, step.is_new if step.proposed else is_change

@@ -15,8 +15,7 @@ from guard.policy import Policy
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Severity, Signal
 
-_NEWCOMER_CALLS = 2
-_MIN_TRIES = 3
+_NEWCOMER_CALLS, _MIN_TRIES = 2, 3
 IDENTICAL = (1.0, 1.0)  # as alike as possible, and nothing less counts
 
 

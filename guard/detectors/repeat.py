@@ -24,9 +24,7 @@ from guard.reading.terms import NEWS, SAME_WORDS, jaccard
 from guard.signals import Kind, Signal
 
 _PERIODS = range(2, 9)
-_SHORT_PERIOD = 3
-_WAITING_ROUNDS = 6
-_UNSEEN_ROUNDS = 3
+_SHORT_PERIOD, _WAITING_ROUNDS, _UNSEEN_ROUNDS = 3, 6, 3
 # Factor on `polls` where the outcome of a poll, a key or a click is never seen.
 _UNSEEN_POLLS = 4
 _BRISK_S = 60.0
@@ -142,9 +140,8 @@ class Repeat(Detector):
             summary = f"It went through the same {period} turns {times} times and came out where \
 it began."
         elif first.agent != second.agent:
-            one, other = (
-                name_or_quote(step.agent) if step.agent else "" for step in (first, second)
-            )
+            ends = first.agent, second.agent
+            one, other = (name_or_quote(agent) if agent else "" for agent in ends)
             summary = f"{one or 'One'} and {other or 'another'} answered each other the same way \
 {count} times."
         return signal_of(

@@ -33,14 +33,12 @@ _FIRST_REPEATS = frozenset({"same", "near"})
 SCORE_FILE = Path(__file__).with_name("score.json")  # the fitted weights, and how they were found
 
 _FITTED_CALLS = 3  # the `repeat.calls` for which the weights were fitted
-_MIN_RELATED = 0.3
-_LOOSELY_SIMILAR = 0.5
+_MIN_RELATED, _LOOSELY_SIMILAR = 0.3, 0.5
 # Agents that work side by side begin alike: what a newcomer repeats of others counts less.
 _NEWCOMER_CALLS = 1
 # What each of `GAINS` counts as in that case.
 _NEWCOMER_GAINS = ("again", "near", "other_question", "near", "other_question", "")
-_MAX_ACKNOWLEDGEMENT = 200
-_MIN_LONG_NAME = 8
+_MAX_ACKNOWLEDGEMENT, _MIN_LONG_NAME = 200, 8
 
 
 class Weight(NamedTuple):

@@ -24,9 +24,7 @@ from guard.reading.terms import NEWS, words_in
 from guard.reading.volatile import PLACEHOLDER
 from guard.signals import Kind, Signal
 
-_PATIENCE = 2
-_MIN_QUESTIONS = 3
-_HEAD = 400
+_PATIENCE, _MIN_QUESTIONS, _HEAD = 2, 3, 400
 _ID = re.compile(r"(?=\D*\d)\w{6,}")
 _FIGURE = re.compile(r"\d+")
 
@@ -112,9 +110,7 @@ back is not known."
             yield self._signal(same, self._rule.questions, describe_answers(same))
             yield self._signal(near, self._rule.near, describe_answers(near))
         if not any(step.is_new for step in last):
-            known = tail_of(
-                calls, lambda one: one.is_question and one.news < NEWS and not one.is_new
-            )
+            known = tail_of(calls, lambda it: it.is_question and it.news < NEWS and not it.is_new)
             yield self._signal(known, self._rule.known, "nothing it did not know")
 
     def _signal(self, steps: Sequence[Step], limit: int, answer: str) -> Signal | None:

@@ -18,9 +18,7 @@ from guard.signals import Kind, Signal
 Similarity = Callable[[str, str], float]
 # From this cosine on, two messages say the same in other words: LoopGuard's threshold.
 _MIN_SIMILARITY = 0.86
-_EXTRA_MESSAGES = 3
-_ANNOUNCING_FACTOR = 3
-_MIN_REWORDED = 3
+_EXTRA_MESSAGES, _ANNOUNCING_FACTOR, _MIN_REWORDED = 3, 3, 3
 _MIN_ROUND, _MAX_ROUND = 3, 8
 
 
@@ -113,15 +111,13 @@ class Talk(Detector):
         agents = len({step.agent for step in talk[-_MAX_ROUND:]})
         if agents < 2:  # noqa: PLR2004 - one alone
             return
-        fresh, rounds = self._rule.fresh, self._rule.rounds
+        fresh, share, rounds = self._rule.fresh, self._rule.new_terms, self._rule.rounds
         round_size = max(agents, _MIN_ROUND)
         last = talk[-rounds * round_size :]
         if all(step.hands_over for step in last):
             round_size = agents
         least = (rounds - 1) * round_size
-        empty = find_empty_tail(
-            talk, max_new=fresh, max_share=self._rule.new_terms, min_length=least
-        )
+        empty = find_empty_tail(talk, max_new=fresh, max_share=share, min_length=least)
         if not empty:
             return
         circle = talk[-empty:]

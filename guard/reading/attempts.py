@@ -16,18 +16,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
 
-from guard.reading import Phrase, pattern_of, read_words
+from guard.reading import Phrase, pattern_of, read_words, text_calls
 from guard.reading.messages import stems_of
 from guard.reading.outcome import looks_failed
 from guard.reading.terms import differ_in_quotes, texts_in, words_in
-from guard.reading.text_calls import (
-    REPORT_FOOTER,
-    as_call,
-    is_report,
-    report_content,
-    shown_call,
-    spoken_call,
-)
 from guard.turn import Role, Turn
 
 # The tool of a refusal that is heard again: it is read as the outcome of submitting work.
@@ -36,15 +28,9 @@ SUBMISSION = "hand in"
 _MIN_BLANKS = 3
 # This many blank turns or routing lines in a row are read as attempts; two routers give three.
 _MIN_ROUTES = 5
-_MAX_NAMES = 1000
-_MAX_CALL = 100_000
-_MAX_ROUTING = 160
-_MAX_REMEMBERED = 8
+_MAX_NAMES, _MAX_CALL, _MAX_ROUTING, _MAX_REMEMBERED = 1000, 100_000, 160, 8
 _MIN_REPEATS = 2  # this many repeated replies come from a machine
-_MAX_AGE = 1000
-_MAX_READ = 4000
-_MAX_SHORT = 200
-_MIN_TERMS = 4
+_MAX_AGE, _MAX_READ, _MAX_SHORT, _MIN_TERMS = 1000, 4000, 200, 4
 _SAME_SUBJECT_SHARE = 0.5
 _ROUTING_WORDS = stems_of(" ".join(read_words("talk")["routes"]))
 _NOTICE = re.compile(rf"\s{{0,4}}{pattern_of('notices')}", re.IGNORECASE)
@@ -118,11 +104,11 @@ class TurnReader:
 
     def read(self, turn: Turn, seq: int) -> ReadTurn:
         """Read the next turn, which has this number."""
-        turn = as_call(turn)
-        reports = is_report(turn)
+        turn = text_calls.as_call(turn)
+        reports = text_calls.is_report(turn)
         if turn.role is Role.ASSISTANT and turn.tool is None and not reports:
             # A command in a message is a call, if such commands were run before.
-            call = shown_call(turn)
+            call = text_calls.shown_call(turn)
             self._shows_command = call is not None
             turn = call if call and self._runs_commands else turn
         if turn.role is Role.SYSTEM and not (self._pending and reports):
@@ -155,7 +141,9 @@ class TurnReader:
             return answered or ReadTurn(TurnKind.NOISE, turn)
         self._last_agent = turn.agent
         if turn.role is Role.USER:  # a report without a call: drop what ends every report
-            turn = replace(turn, content=(turn.content or "").partition(REPORT_FOOTER)[0])
+            turn = replace(
+                turn, content=(turn.content or "").partition(text_calls.REPORT_FOOTER)[0]
+            )
         self._remember_call(turn, seq)
         is_said = turn.role is Role.ASSISTANT and turn.tool is None
         self._last_message = (seq, turn) if is_said and not self._pending else None
@@ -230,7 +218,9 @@ class TurnReader:
         self._was_answered = True
         call = self._pending.pop(place)
         result = answer.result if answer.result is not None else answer.content
-        completed = replace(call, result=result and report_content(result), error=answer.error)
+        completed = replace(
+            call, result=result and text_calls.report_content(result), error=answer.error
+        )
         if call.seq in self._promised:
             self._promised.remove(call.seq)
             return ReadTurn(TurnKind.ACTION, completed)
@@ -247,8 +237,8 @@ class TurnReader:
         if said is None or not turn.content:
             return None
         seq, message = said
-        call = shown_call(message) or spoken_call(message)
-        attempt = replace(call, seq=seq, result=report_content(turn.content))
+        call = text_calls.shown_call(message) or text_calls.spoken_call(message)
+        attempt = replace(call, seq=seq, result=text_calls.report_content(turn.content))
         words = words_in(turn.content) if stems_of(turn.content[:_MAX_READ]) else frozenset[str]()
         reply = _Reply(attempt, words_in(message.content or ""), words)
         alike = [one for one in self._replies if reply.has_same_answer(one)]
@@ -257,7 +247,7 @@ class TurnReader:
             for one in (*alike, reply):  # the same complaint again: these failed
                 one.attempt = replace(one.attempt, error=one.attempt.result)
         earlier: tuple[Turn, ...] = ()
-        if turn.role is not Role.USER or is_report(turn):
+        if turn.role is not Role.USER or text_calls.is_report(turn):
             self._runs_commands = self._runs_commands or self._shows_command
         else:
             was_machine, repeats = self._is_machine, self._count_repeats()
@@ -332,9 +322,8 @@ class TurnReader:
         last = [(one.attempt.tool, one.attempt.args) for one in list(self._replies)[-2:]]
         says_same = answers and last[:1] == last[1:] != []
         is_unheard = says_same and bool(stems_of(str(last[1][1])) - stems_of("input"))
-        is_same = (
-            is_unheard or _GOES_ROUND.occurs_in(text) or any(map(message.repeats_complaint, before))
-        )
+        insists = any(map(message.repeats_complaint, before))
+        is_same = is_unheard or insists or _GOES_ROUND.occurs_in(text)
         return ReadTurn(TurnKind.NOISE if is_same else TurnKind.PERSON, turn)
 
 
@@ -343,14 +332,12 @@ class _Reply:
     """A message and its answer, as an attempt, and the words of both."""
 
     attempt: Turn
-    message_words: frozenset[str]
-    reply_words: frozenset[str]
+    message: frozenset[str]
+    reply: frozenset[str]
 
     def has_same_answer(self, other: _Reply) -> bool:
         """Return whether the answers are the same, except for what they quote of the messages."""
-        return differ_in_quotes(
-            self.reply_words, self.message_words, other.reply_words, other.message_words
-        )
+        return differ_in_quotes(self.reply, self.message, other.reply, other.message)
 
 
 class _UserMessage(NamedTuple):

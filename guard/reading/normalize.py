@@ -24,8 +24,7 @@ from guard.reading.terms import jaccard, texts_in, words_in
 from guard.reading.volatile import PLACEHOLDER
 from guard.turn import Turn
 
-_MAX_CALL = 2000
-_MAX_DEPTH = 40
+_MAX_CALL, _MAX_DEPTH = 2000, 40
 # In bits; Python refuses to write out a longer integer in decimal.
 _MAX_INT_BITS = 14_000
 
@@ -45,9 +44,7 @@ _MAX_SHORT_ANSWER = 600
 _MAX_PLACE = 10**12
 _MIN_QUESTION = 4  # a shorter one may occur in an answer by chance
 _NUMBER = re.compile(r"\d+")
-_MIN_BODY = 40
-_MIN_TEXT = 80
-_MIN_PROSE_SPACES = 5
+_MIN_BODY, _MIN_TEXT, _MIN_PROSE_SPACES = 40, 80, 5
 _NUMERIC = re.compile(r"[\d\s:.,;()\[\]-]+")
 
 _DATE = re.compile(r"\d{4}-\d\d")

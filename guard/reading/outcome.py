@@ -19,14 +19,10 @@ from guard.reading.volatile import PLACEHOLDER, mask_failure
 from guard.turn import Turn
 
 _WORDS = read_words("answers")
-_MAX_COMPARED = 12_000
-_HEAD = 4_000
-_MAX_SORTED_LINES = 40
+_MAX_COMPARED, _HEAD, _MAX_SORTED_LINES = 12_000, 4_000, 40
 _AROUND_HOLE = " \t'\".,:;{}[]()"
 _SAMPLE, _SAMPLES = 512, 64
-_FAILURE_HEAD = 600
-_MAX_MESSAGE = 300
-_MAX_ACKNOWLEDGEMENT = 120
+_FAILURE_HEAD, _MAX_MESSAGE, _MAX_ACKNOWLEDGEMENT = 600, 300, 120
 
 # A failure says so at its start or in its last line. Never search a whole listing for "error": no
 # other rule caused as many false alarms. All are searched in lower-cased text and begin with a
@@ -180,9 +176,8 @@ def _read_answer(text: str, *, is_error: bool) -> Outcome:
     failed = is_error or (failures > 0 if is_counted else looks_failed(text))
     lines, failure = masked_lines(text), None
     if failed:  # only its essence counts
-        why = dict.fromkeys(
-            filterfalse(_looks_like_source, _TELLS_WHY.matching_lines("\n".join(lines)))
-        )
+        telling = _TELLS_WHY.matching_lines("\n".join(lines))
+        why = dict.fromkeys(filterfalse(_looks_like_source, telling))
         shown = [line[:_MAX_MESSAGE] for line in list(why or lines)[:3]]
         failure = mask_failure("\n".join(shown))
     terms = terms_of_lines(lines) if failure is None else terms_in(failure)

@@ -15,26 +15,8 @@ from typing import Any
 from guard.caching import RecentCache, lazy_property
 from guard.nature import Retry, ToolNature, pick_args, progress_values
 from guard.raw_texts import NO_TEXTS, head_and_tail, raw_texts_of
-from guard.reading.classify import (
-    classify,
-    is_move,
-    is_question,
-    is_waiting,
-    says_to_wait,
-    traits_of,
-    verb_of,
-)
+from guard.reading import classify, normalize
 from guard.reading.messages import ANNOUNCES, SHOWN_WORK, find_chant, stems_of, strip_stamps
-from guard.reading.normalize import (
-    Arguments,
-    argument_similarity,
-    call_text,
-    command_in,
-    format_call,
-    one_line,
-    stable_args,
-    strip_remarks,
-)
 from guard.reading.outcome import NOTHING_FOUND, SERVICE_BUSY, TIMED_OUT, Outcome
 from guard.reading.terms import NEWS, bitmap_of, words_in
 from guard.reading.volatile import mask_temp_paths
@@ -48,7 +30,7 @@ FEW_TERMS = 3
 _MAX_BATCH = 12  # the most calls of one answer
 TOOL_AGENT = "tool"  # the speaker of a tool's turn that names no agent
 _UNKNOWN_OUTCOME = Outcome(key=None)
-_MESSAGE, _NO_ARGUMENTS = ActionClass.MESSAGE.value, Arguments({})
+_MESSAGE, _NO_ARGUMENTS = ActionClass.MESSAGE.value, normalize.Arguments({})
 
 
 class Action:
@@ -73,33 +55,34 @@ class Action:
         self.terms = stems_of(self.text) if tells else frozenset()
 
     def _read_call(self, turn: Turn, tool: str, text: str, args: Mapping[str, Any]) -> None:
-        command, kept, traits = command_in(args), stable_args(args), traits_of(tool)
+        command, kept = normalize.command_in(args), normalize.stable_args(args)
+        traits = classify.traits_of(tool)
         self.call = text  # canonical text for people and allowlists
         # The compared text: equal requests ask for the same.
-        self.request = mask_temp_paths(text if kept == args else format_call(tool, kept))
+        self.request = mask_temp_paths(text if kept == args else normalize.format_call(tool, kept))
         self.text = self.request  # the text whose likeness is computed
         self.words = words_in(self.text)
-        self.verb = verb_of(tool, command)  # the tool and the command's name, without arguments
-        self.arguments = Arguments(kept)  # the arguments, ready to be compared
-        self.action_class = turn.action_class or classify(tool, command, args).value
+        self.verb = classify.verb_of(tool, command)  # the tool and the program that it runs
+        self.arguments = normalize.Arguments(kept)  # the arguments, ready to be compared
+        self.action_class = turn.action_class or classify.classify(tool, command, args).value
         self.runs_code = bool(command)  # it runs a command or code from its arguments
-        self.is_question = is_question(self.action_class, tool, command)  # otherwise it acts
-        self.is_waiting = is_waiting(tool, command, args=args)  # by its name, arguments or command
-        self.is_move = is_move(tool, args)  # by one step: repeating it is normal use
+        self.is_question = classify.is_question(self.action_class, tool, command)  # or it acts
+        self.is_waiting = classify.is_waiting(tool, command, args=args)  # as its call says
+        self.is_move = classify.is_move(tool, args)  # by one step: repeating it is normal use
         self.thinks = "thinks" in traits  # it only thinks aloud
         self.hands_over = "hands_over" in traits  # it passes the task to another agent
         self.shows_work = self.announces = False
         self.chant: str | None = None
 
     def _read_message(self, turn: Turn, text: str) -> None:
-        self.call, meant = call_text(turn), strip_stamps(text)
+        self.call, meant = normalize.call_text(turn), strip_stamps(text)
         is_whole = meant is text
-        self.request = self.call if is_whole else call_text(replace(turn, content=meant))
+        self.request = self.call if is_whole else normalize.call_text(replace(turn, content=meant))
         self.text = head_and_tail(meant)
         self.words = words_in(self.text)
         self.verb, self.arguments = "", _NO_ARGUMENTS
         self.action_class = turn.action_class or _MESSAGE
-        self.is_question = is_question(self.action_class, None, "")
+        self.is_question = classify.is_question(self.action_class, None, "")
         self.runs_code = self.is_waiting = self.is_move = self.thinks = self.hands_over = False
         # It shows an action or its outcome, and is not only talk.
         self.shows_work = SHOWN_WORK.occurs_in(text)
@@ -112,8 +95,8 @@ _actions = RecentCache[tuple[bool, str, str | None], Action](256)
 
 def read_action(turn: Turn) -> Action:
     """Read what a turn asks for or says."""
-    args = strip_remarks(turn.args) if turn.tool is not None else {}
-    text = turn.content or "" if turn.tool is None else format_call(turn.tool, args)
+    args = normalize.strip_remarks(turn.args) if turn.tool is not None else {}
+    text = turn.content or "" if turn.tool is None else normalize.format_call(turn.tool, args)
     key = turn.tool is None, text, turn.action_class
     if (known := _actions.get(key)) is not None:
         return known
@@ -207,15 +190,15 @@ class Step(Action):
         if nature and nature.retry is Retry.NONE:
             self.is_move = False
         if nature and nature.loop_key is not None and turn.tool is not None:
-            args = strip_remarks(pick_args(turn.args, nature.loop_key))
-            request = mask_temp_paths(format_call(turn.tool, stable_args(args)))
-            self.arguments = Arguments(args)
+            args = normalize.strip_remarks(pick_args(turn.args, nature.loop_key))
+            request = mask_temp_paths(normalize.format_call(turn.tool, normalize.stable_args(args)))
+            self.arguments = normalize.Arguments(args)
         # A call without arguments that is merely acknowledged (`step()`, "ok") asks for what the
         # agent says with it, unless the answer says that the call was made before.
         is_bare = turn.tool is not None and not turn.args and bool(turn.content)
         is_plain = outcome and not outcome.failed and not outcome.refers_back
         if is_bare and outcome and is_plain and "\n" not in outcome.text.strip():
-            request = f"{request} {one_line(turn.content or '')}"
+            request = f"{request} {normalize.one_line(turn.content or '')}"
         if request is not self.request:
             self.request, self.text, self.words = request, request, words_in(request)
             if self.hands_over or self.thinks:
@@ -248,7 +231,7 @@ class Step(Action):
         if self.is_waiting or outcome is None:
             return self.is_waiting
         if not failed:
-            return says_to_wait(outcome.text)
+            return classify.says_to_wait(outcome.text)
         # A late service is worth waiting for, a command that hangs is not. And "the service is not
         # running" is a failure, not something to wait for.
         is_late = not self.runs_code and TIMED_OUT.occurs_in(outcome.text)
@@ -306,4 +289,5 @@ class Step(Action):
             return 1.0
         if self.verb != other.verb or not self.is_call:
             return 0.0
-        return argument_similarity(self.arguments, other.arguments, acts=not self.is_question)
+        acts = not self.is_question
+        return normalize.argument_similarity(self.arguments, other.arguments, acts=acts)

@@ -17,10 +17,7 @@ from guard.raw_texts import head_and_tail
 from guard.reading.volatile import mask_lines
 
 _HEAD, _TAIL = 9_000, 3_000
-_MAX_LINE = 300
-_MAX_WORDS = 600
-_MAX_DEPTH = 6
-_BITS = 1024
+_MAX_LINE, _MAX_WORDS, _MAX_DEPTH, _BITS = 300, 600, 6, 1024
 _COMBINED = "\n"
 # It begins with the character itself: a lookbehind would be tried at every position.
 _LINE_BREAKS = re.compile(r"[,;}\].!?](?:\s+|(?<![.!?])(?=[\"'{\[]))")
@@ -166,9 +163,8 @@ class TermMemory:
             terms |= at_once
             since |= self._seen.not_seen(at_once, self._forgotten)
             new = max(new, NEWS) if since else new
-            never = (
-                max(never, NEWS) if self._seen_before.not_seen(since, self._forgotten) else never
-            )
+            unseen = self._seen_before.not_seen(since, self._forgotten)
+            never = max(never, NEWS) if unseen else never
         self.add(terms, at)
         return new, never
 

@@ -16,13 +16,11 @@ from guard.reading import TABLES, compile_phrases, pattern_of
 
 # Replaces a volatile part.
 PLACEHOLDER = "<~>"
-_MAX_WORD = 400
-_MIN_TIMESTAMP = 10
+_MAX_WORD, _MIN_TIMESTAMP = 400, 10
 _PUNCTUATION = ".,:;()[]{}'\""
 # Only a cache: what is masked does not depend on it.
 _plain_shapes: set[str] = set()
-_MAX_SHAPES = 40_000
-_MAX_HINTS = 12
+_MAX_SHAPES, _MAX_HINTS = 40_000, 12
 _HAS_DIGIT = re.compile(r"\d")
 # Characters that are never in a volatile word and do not keep one from being volatile.
 _MARKS = b"!\"#$%&'()*,/;<=>?@[\\]^`{|}~"
@@ -37,9 +35,7 @@ _TEMPORARY_WORDS = frozenset({"tmp", "folders", "shm"})  # one word of each of t
 # All that they find in a word contains one of these, which costs a quarter to search.
 _MAY_BE_VOLATILE = re.compile(r"[-:_/]|0x|\d[nuµmsh]|.{10}")
 _TEMP_PATH, _LINE_NUMBER = compile_phrases("scratch"), compile_phrases("line_number")
-_NEIGHBOUR_PATTERNS = [
-    (beside["hints"], re.compile(beside["finds"])) for beside in TABLES["beside"]
-]
+_NEIGHBOUR_PATTERNS = [(one["hints"], re.compile(one["finds"])) for one in TABLES["beside"]]
 _NEIGHBOUR_HINT = compile_phrases("beside_hint")
 # What a shell prints for a background job: "[1] 46519".
 _JOB = re.compile(r"\[\d+\]\s+\d+")
