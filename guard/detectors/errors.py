@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from guard.detectors.base import (
-    Detector,
-    History,
-    View,
-    changed_something,
-    has_edited,
-    have_own_targets,
-    one_per_batch,
-    signal_of,
-    tail_of,
-    tries_of,
-)
+from guard.detectors import base
+from guard.detectors.base import Detector, History, View, signal_of, tail_of, tries_of
 from guard.policy import Policy
 from guard.reading.normalize import NEAR_EQUAL, RELATED
 from guard.reading.step import Step
@@ -73,7 +63,9 @@ class Errors(Detector):
         if not newest.failed or _is_one_request([step for step in calls if step.failed]):
             return  # `repeat` reports it, like each case below
         near = tail_of(calls, lambda step: is_alike(step) and step.similarity(newest) >= NEAR_EQUAL)
-        if len(near) < _MIN_SAME or not have_own_targets(near, in_words=True):  # otherwise a batch
+        if len(near) < _MIN_SAME or not base.have_own_targets(
+            near, in_words=True
+        ):  # otherwise a batch
             yield self._signal(near, rule.near)
         # The same short refusal, whatever is asked for.
         refused = tail_of(calls, lambda step: _is_same_refusal(step, newest))
@@ -84,23 +76,23 @@ class Errors(Detector):
             calls,
             is_try,
             lambda step: step.failed and step.similarity(newest) >= RELATED,
-            has_edited,
+            base.has_edited,
         )
         yield self._signal(variants, rule.variants)
         # The same failure of one command, whatever was read in between; then, whatever was edited.
         # Edits of one file, in any words, are nearly the same request.
-        unedited = tries_of(calls, is_try, is_alike, changed_something)
+        unedited = tries_of(calls, is_try, is_alike, base.changed_something)
         edited = tries_of(calls, is_try, is_alike)
         held = ((unedited, rule.near if newest.is_edit else rule.same), (edited, rule.variants))
         yield from (
-            self._signal(tries, limit) for tries, limit in held if not have_own_targets(tries)
+            self._signal(tries, limit) for tries, limit in held if not base.have_own_targets(tries)
         )
 
     checks = (refused_work, repeated_failures)
 
     def _signal(self, steps: Sequence[Step], limit: int) -> Signal | None:
         """Compare the number of steps with a limit; None if there is at most one request."""
-        steps = one_per_batch(steps)
+        steps = base.one_per_batch(steps)
         if _is_one_request(steps):
             return None
         if 2 * sum([step.needs_time for step in steps]) > len(steps):

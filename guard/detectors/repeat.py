@@ -6,16 +6,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import ClassVar
 
-from guard.detectors.base import (
-    IDENTICAL,
-    Detector,
-    History,
-    View,
-    describe_answers,
-    has_edited,
-    signal_of,
-    tries_of,
-)
+from guard.detectors import base
+from guard.detectors.base import Detector, History, View, signal_of, tries_of
 from guard.policy import Policy
 from guard.quoting import name_or_quote
 from guard.reading.messages import only_announces
@@ -179,7 +171,7 @@ it began."
                 history.steps,
                 lambda step: (step.request, step.agent) == (newest.request, newest.agent),
                 lambda step: step.failure == newest.failure,
-                has_edited,  # which may be the cure
+                base.has_edited,  # which may be the cure
             )
             if len(refused) > 1:
                 limit = self._rule.calls + _EXTRA_REFUSALS
@@ -212,14 +204,14 @@ it began."
         if not newest.failed:
             # A check after an edit looks at a new state, so success is expected.
             places = (0, *[between.index(step) for step in same[1:]])
-            if all(any(map(has_edited, between[a:b])) for a, b in pairwise(places)):
+            if all(any(map(base.has_edited, between[a:b])) for a, b in pairwise(places)):
                 return True
             allowed /= 1 if newest.outcome and newest.outcome.is_long else 2
         gained = [step.made_progress if step.is_call else step.says_new for step in between]
         return sum(gained) > allowed * len(between)
 
     def _identical(self, kind: Kind, steps: Sequence[Step], summary: str, limit: int) -> Signal:
-        return signal_of(self.name, kind, steps, summary, limit=limit, alike=IDENTICAL)
+        return signal_of(self.name, kind, steps, summary, limit=limit, alike=base.IDENTICAL)
 
 
 def _cycle_tail(steps: Sequence[Step], period: int) -> Sequence[Step]:
@@ -289,7 +281,7 @@ def _summarise(again: Sequence[Step], among: str = "") -> str:
         return f"{sentence}."
     if not answered:
         return f"{sentence}; what came back is not known."
-    answer = "the same error" if answered[-1].failed else describe_answers(answered)
+    answer = "the same error" if answered[-1].failed else base.describe_answers(answered)
     if not newest.proposed:
         return f"{sentence} and got {answer}."
     times = "once" if len(completed) == 1 else f"{len(completed)} times"

@@ -7,16 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from guard.detectors.base import (
-    Detector,
-    History,
-    View,
-    describe_answers,
-    have_own_targets,
-    one_per_batch,
-    signal_of,
-    tail_of,
-)
+from guard.detectors import base
+from guard.detectors.base import Detector, History, View, signal_of, tail_of
 from guard.policy import Policy
 from guard.reading.normalize import NEAR_EQUAL
 from guard.reading.step import Step
@@ -107,8 +99,8 @@ back is not known."
             same = _without_batch(tail_of(alike, lambda step: step.is_question))
             close = tail_of(alike, lambda step: step.similarity(last[-1]) >= NEAR_EQUAL)
             near = _without_batch(tail_of(close, lambda step: step.is_question or step.runs_code))
-            yield self._signal(same, self._rule.questions, describe_answers(same))
-            yield self._signal(near, self._rule.near, describe_answers(near))
+            yield self._signal(same, self._rule.questions, base.describe_answers(same))
+            yield self._signal(near, self._rule.near, base.describe_answers(near))
         if not any(step.is_new for step in last):
             known = tail_of(calls, lambda it: it.is_question and it.news < NEWS and not it.is_new)
             yield self._signal(known, self._rule.known, "nothing it did not know")
@@ -117,7 +109,7 @@ back is not known."
         """Compare steps with a limit; None: too few, or all one call, which `repeat` reports."""
         # Parallel workers that look once each are a fan-out, and none of them is stuck.
         times = Counter(step.agent for step in steps)
-        again = one_per_batch(step for step in steps if times[step.agent] > 1)
+        again = base.one_per_batch(step for step in steps if times[step.agent] > 1)
         if len(again) < _MIN_QUESTIONS or again[-1] is not steps[-1]:
             return None
         if len({(step.request, step.outcome_key) for step in again}) == 1:
@@ -130,7 +122,7 @@ back is not known."
 
 def _without_batch(steps: Sequence[Step]) -> Sequence[Step]:
     """Return the steps, or fewer if they are a batch: lookups that each name another thing."""
-    if len(steps) < _MIN_QUESTIONS or not have_own_targets(steps):
+    if len(steps) < _MIN_QUESTIONS or not base.have_own_targets(steps):
         return steps
     # Each answer may have another id, apart from the words of the request; a duration is no id.
     outcomes = {

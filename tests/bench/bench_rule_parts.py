@@ -35,7 +35,7 @@ PARTS: dict[str, Any] = {
     "errors: nearly the same request": {"errors": {"near": _NEVER}},
     "errors: same refusal": {"errors": {"refused": _NEVER}},
     "errors: variants of a command": {"errors": {"variants": _NEVER}},
-    "errors: insists": (errors, "have_own_targets", lambda *_, **__: True),
+    "errors: insists": (errors.base, "have_own_targets", lambda *_, **__: True),
     "stagnation: near questions": {"stagnation": {"near": _NEVER}},
     "stagnation: same answer": {"stagnation": {"questions": _NEVER}},
     "stagnation: known answers": {"stagnation": {"known": _NEVER}},
