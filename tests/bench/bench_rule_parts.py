@@ -16,7 +16,7 @@ from unittest.mock import patch
 from guard.bench.forms import FORMS
 from guard.bench.labels import read_corpus
 from guard.bench.scores import Trial, score
-from guard.detectors import DETECTORS, errors
+from guard.detectors import DETECTORS, base
 from guard.detectors import score as stuck
 from guard.engine import Engine
 from guard.formats import read_recording
@@ -35,7 +35,7 @@ PARTS: dict[str, Any] = {
     "errors: nearly the same request": {"errors": {"near": _NEVER}},
     "errors: same refusal": {"errors": {"refused": _NEVER}},
     "errors: variants of a command": {"errors": {"variants": _NEVER}},
-    "errors: insists": (errors.base, "have_own_targets", lambda *_, **__: True),
+    "errors: insists": (base, "have_own_targets", lambda *_, **__: True),
     "stagnation: near questions": {"stagnation": {"near": _NEVER}},
     "stagnation: same answer": {"stagnation": {"questions": _NEVER}},
     "stagnation: known answers": {"stagnation": {"known": _NEVER}},
