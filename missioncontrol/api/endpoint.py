@@ -158,10 +158,10 @@ def apply_rate_limit(scope: Scope) -> Callable[[], ReleaseSlot]:
     kind = limits.kind_of(scope["method"], scope["path"])
     if kind is None:
         return _acquire_nothing
-    proof = header(scope, b"authorization") or header(scope, b"cookie")
+    credential = header(scope, b"authorization") or header(scope, b"cookie")
     # A key or token is counted by the hash it is stored as, whatever whitespace surrounds it.
-    is_bearer = proof.strip().lower().startswith("bearer ")
-    key = digest(proof.strip()[len("bearer ") :].strip() if is_bearer else proof)
+    is_bearer = credential.strip().lower().startswith("bearer ")
+    key = digest(credential.strip()[len("bearer ") :].strip() if is_bearer else credential)
     limits.rate_limiter.count_request(kind, address=client_address(scope), key=key)
     return limits.run_openings.acquire if kind == "runs" else _acquire_nothing
 
@@ -367,8 +367,8 @@ def sends_agent_key(scope: Scope) -> bool:
 def may_send_large_body(scope: Scope) -> bool:
     """Say whether the caller presents itself as an agent, or as a person who uploads a file."""
     is_upload = scope["method"] == "POST" and limits.UPLOAD_PATHS.match(scope["path"])
-    proof = header(scope, b"authorization") or header(scope, b"cookie")
-    return sends_agent_key(scope) or bool(is_upload and proof)
+    credential = header(scope, b"authorization") or header(scope, b"cookie")
+    return sends_agent_key(scope) or bool(is_upload and credential)
 
 
 def header(scope: Scope, name: bytes) -> str:

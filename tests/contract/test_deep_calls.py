@@ -1,4 +1,4 @@
-"""A call nested however deep is judged like any other: nothing runs unseen for its form."""
+"""A call nested however deep is judged like any other."""
 
 import json
 from uuid import uuid4

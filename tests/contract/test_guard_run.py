@@ -1,4 +1,4 @@
-"""`guard run` against a live server: kept from its start."""
+"""`guard run` against a live server: recorded from its start."""
 
 import pytest
 

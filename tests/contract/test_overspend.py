@@ -1,4 +1,4 @@
-"""A budget that several agents share: what goes beyond it was under way already."""
+"""A budget shared by several agents is exceeded only by calls that were already in flight."""
 
 from decimal import Decimal
 from uuid import uuid4

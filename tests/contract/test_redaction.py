@@ -1,4 +1,4 @@
-"""What a project's own rules match is stored nowhere, by whichever way an agent tells it."""
+"""What a project's own rules match is stored nowhere, however an agent sends it."""
 
 import re
 from uuid import uuid4

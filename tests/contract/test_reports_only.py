@@ -1,4 +1,4 @@
-"""An agent key that only reports, on a real server: its runs are watched, it hears nothing."""
+"""An agent key that only reports, on a real server: its runs are watched, it gets no directives."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""Whatever is sent, it is read or refused in words, and what was good is kept."""
+"""Any input is read or refused with a reason, and the valid records are stored."""
 
 import contextlib
 import gzip

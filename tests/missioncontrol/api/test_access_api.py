@@ -1,4 +1,4 @@
-"""Agent keys, personal tokens, sessions and the instance: made, used, revoked, told."""
+"""Agent keys, personal tokens, sessions and the instance: made, used, revoked, recorded."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A person's own ways in: set up, shown, removed; and proved anew before what would last."""
+"""A person's sign-in methods: set up, shown, removed; a fresh proof before lasting changes."""
 
 import json
 

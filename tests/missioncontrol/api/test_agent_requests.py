@@ -1,4 +1,4 @@
-"""What leaves no doubt is read past Twisted; whatever else comes is left to it."""
+"""An unambiguous request is read without Twisted; any other is left to it."""
 
 import asyncio
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What every answer to a browser says and does not say."""
+"""What every response to a browser contains, and what it must not."""
 
 import pytest
 from django.db import InternalError, OperationalError, connection

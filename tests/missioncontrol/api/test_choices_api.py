@@ -1,4 +1,4 @@
-"""What an agent follows alone, and what it tells of it later."""
+"""What an agent decides by itself, and reports later."""
 
 from dataclasses import replace
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""JSON is compressed for our own pages, and for nobody who could make somebody's browser ask."""
+"""JSON is compressed only for requests of our own pages."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""Accounts over REST: whose they are, what may be asked, and the CSV."""
+"""Accounts of costs over REST: who may read them, which queries are valid, and the CSV."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Whoever is told to come again learns what the database fails at."""
+"""A caller who must retry learns what is wrong with the database."""
 
 import pytest
 from django.db import OperationalError, connection

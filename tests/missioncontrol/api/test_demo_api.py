@@ -1,4 +1,4 @@
-"""The demo by a tap: whose it is, what its agents report with, and what is left of it."""
+"""The demo started from the screen: who owns it, the keys of its agents, and its removal."""
 
 import pytest
 from rest_framework.test import APIClient

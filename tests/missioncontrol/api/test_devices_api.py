@@ -1,4 +1,4 @@
-"""Your devices: each browser is listed, changed and signed out by its person alone."""
+"""Your devices: each browser is listed, changed and signed out only by its person."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Django behind ASGI: one kept thread a request, tidied up, nothing carried over."""
+"""Django behind ASGI: one long-lived thread per request, cleaned up, nothing carried over."""
 
 import asyncio
 import threading

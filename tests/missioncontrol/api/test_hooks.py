@@ -1,4 +1,4 @@
-"""The hook endpoint's own decisions; its story is played in tests/agents."""
+"""Decisions of the hook endpoint itself; its whole story is in tests/agents."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The page behind an invitation, for who has an account here and who has none."""
+"""The page of an invitation, with and without an account."""
 
 import json
 import logging

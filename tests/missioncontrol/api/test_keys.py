@@ -1,4 +1,4 @@
-"""Agent keys in memory: one look-up, however many ask at once."""
+"""The cache of agent keys: simultaneous requests share one lookup."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The limits, and who meets them, as an owner sees them."""
+"""The limits, and the callers that reach them, as an owner sees them."""
 
 import pytest
 

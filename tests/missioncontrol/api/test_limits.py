@@ -1,4 +1,4 @@
-"""How often an agent or a person may ask, before a real server and by the clock's hand."""
+"""Rate limits of agents and people, on a real server and with a fake clock."""
 
 import pytest
 

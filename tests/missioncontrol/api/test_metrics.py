@@ -1,4 +1,4 @@
-"""What Prometheus scrapes, and who may."""
+"""What Prometheus scrapes, and who may scrape it."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A socket whose peer takes nothing is not written to for ever."""
+"""A socket whose peer does not read is closed."""
 
 import pytest
 from daphne.ws_protocol import WebSocketFactory

@@ -1,4 +1,4 @@
-"""What the OpenAPI document asks of those who write a client by it."""
+"""What the OpenAPI document tells an author of a client."""
 
 from __future__ import annotations
 

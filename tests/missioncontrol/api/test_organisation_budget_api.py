@@ -1,4 +1,4 @@
-"""The ceiling of all projects by REST: owners set it, and alone see the sum."""
+"""The budget of all projects over REST: only owners set it and see the total."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A phone comes in by the link or the code of a picture, once, and nobody guesses one."""
+"""A phone signs in once, by a link in a QR code or by a code that cannot be guessed."""
 
 import json
 from ipaddress import ip_network

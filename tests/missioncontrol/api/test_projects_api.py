@@ -1,4 +1,4 @@
-"""Projects are made, renamed, put away and brought back, and their chain says by whom."""
+"""Projects are made, renamed, archived and restored, and their journal names who did it."""
 
 import json
 from io import StringIO

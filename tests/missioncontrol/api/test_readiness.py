@@ -1,4 +1,4 @@
-"""A probe asks the worker; many probes ask it once."""
+"""A probe pings the worker; simultaneous probes ping it once."""
 
 import subprocess
 

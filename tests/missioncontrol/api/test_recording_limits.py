@@ -1,4 +1,4 @@
-"""A recording is read and judged in processes of their own, with so much time and memory each."""
+"""A recording is read and judged in processes of their own, with limits on time and memory."""
 
 import tempfile
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""A recorded run imported from a file: looked at like a live one, and it asks and costs nobody."""
+"""A recorded run imported from a file: shown like a live run, without cards, notices or costs."""
 
 import json
 import pickle

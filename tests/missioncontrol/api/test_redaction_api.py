@@ -1,4 +1,4 @@
-"""A project's own rules mask what arrives by every way, and are tried on its own turns first."""
+"""A project's own rules mask whatever arrives, and can be previewed on its own turns."""
 
 import re
 from dataclasses import replace

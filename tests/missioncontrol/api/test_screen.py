@@ -1,4 +1,4 @@
-"""The page asks for its screen's own files beside its code, not after that ran."""
+"""The page preloads its screen's own files together with its code."""
 
 import gzip
 import json

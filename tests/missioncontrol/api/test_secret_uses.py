@@ -1,4 +1,4 @@
-"""Keys and tokens: rotated with an overlap, expiring, and what is told once one has leaked."""
+"""Keys and tokens: rotation with an overlap, expiry, and where a leaked one was used."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A code in a command line: short-lived, good for one agent key, kept as a hash."""
+"""Set-up codes: short-lived, exchanged once for an agent key, stored as a hash."""
 
 from datetime import timedelta
 from ipaddress import ip_network

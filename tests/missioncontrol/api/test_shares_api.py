@@ -1,4 +1,4 @@
-"""Links that show one thing to whoever has them: read only, for some days, on the record."""
+"""Links that show one thing to whoever has them: read-only, for some days, recorded."""
 
 import html
 import io

@@ -1,4 +1,4 @@
-"""What a socket says first is read without one too: the same, by the same people."""
+"""The first message of a socket can also be requested: same content, same permissions."""
 
 import json
 

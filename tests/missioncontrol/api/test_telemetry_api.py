@@ -1,4 +1,4 @@
-"""What telemetry told of a run is read by its project's people alone."""
+"""A run's telemetry is read only by members of its project."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""HTTPS for phones, asked for in the browser: who may, what is asked, and what is said of it."""
+"""HTTPS for phones, opened from the browser: who may open it, and what is shown and recorded."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Who lost their role while their request waited for a lock does nothing."""
+"""A person demoted while their request waited for a lock changes nothing."""
 
 from contextlib import contextmanager
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Whether a worker detects, where several installations share one broker."""
+"""Only a worker of this installation counts as ready, even on a shared broker."""
 
 from celery import Celery
 from django.conf import settings

@@ -1,4 +1,4 @@
-"""A browser that changes hands: its pushes belong to who is signed in there, or to nobody."""
+"""A browser that another person signs in to: only the person signed in gets its pushes."""
 
 from __future__ import annotations
 
