@@ -112,9 +112,9 @@ def instance_budget(body: DayBudget, by: By) -> OrganisationBudget:
     return organisation.show_day_budget(at=now())
 
 
-def limits_row(*, projects: Collection[UUID], counted: RateLimiter = rate_limiter) -> LimitsRow:
+def limits_row(*, projects: Collection[UUID], limiter: RateLimiter = rate_limiter) -> LimitsRow:
     """Show the limits of this installation, and their use by some projects and their keys."""
-    spent, refused = counted.usage(), dict(counted.refused)
+    spent, refused = limiter.usage(), dict(limiter.refused)
     # Buckets are named by key hash or project id; those of other projects are left out.
     hashes = {name for _, name in spent.keys() | refused.keys()}
     ours = AgentKey.objects.filter(project__in=projects).select_related("project")

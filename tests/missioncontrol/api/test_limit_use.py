@@ -37,7 +37,7 @@ def asks(secret, path="/api/v1/hooks/claude-code/", *, written="Bearer {}"):
 def usage_rows(strict_limiter, project):
     return [
         (use.name, use.kind, use.a_minute, use.refused, use.open_runs)
-        for use in limits_row(projects=[project.id], strict_limiter=strict_limiter).users
+        for use in limits_row(projects=[project.id], limiter=strict_limiter).users
     ]
 
 
