@@ -1,7 +1,7 @@
 """What a turn leads to, the same for a live run, a replay, a backtest and an explanation.
 
 `decide` says what is done about a loop, depending on the run's mode and on who controls it;
-`effects_of` adds what follows from earlier actions. Both are pure.
+`judge` adds what follows from earlier actions. Both are pure.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _choose_action(state: RunState, trip: Signal, allows: Allows) -> Action | No
     return answer
 
 
-def effects_of(
+def judge(
     state: RunState, turn: TurnFacts, *, allows: Allows = lambda _: False
 ) -> tuple[Effect | FollowUp, ...]:
     """Return everything that one turn leads to, in this order. Pure.

@@ -253,7 +253,7 @@ def replay_turns(
 def _apply_signals(moment: ReplayedTurn, judge: RunJudge, seen: Mapping[int, Turn]) -> None:
     """Apply what a turn's signals lead to in mode `pause`, with or without an open card."""
     judged = TurnFacts(assessment=moment.assessment)
-    for effect in deciding.effects_of(HELD if moment.was_open else FREE, judged):
+    for effect in deciding.judge(HELD if moment.was_open else FREE, judged):
         if not isinstance(effect, Effect) or effect.action.is_quiet:
             continue
         action, signal = effect

@@ -51,7 +51,7 @@ def apply_effects(
     observation: Observation,
     cached: CachedEngine,
 ) -> list[UUID]:
-    """Carry out what `guard.deciding.effects_of` returns, in order; return the new questions."""
+    """Carry out what `guard.deciding.judge` returns, in order; return the new questions."""
     questions = []
     for effect in effects:
         if isinstance(effect, FollowUp):

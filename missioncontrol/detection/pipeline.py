@@ -2,7 +2,7 @@
 
 `detect(runs)` shows the engines what is new and locks the run rows in id order. For each
 observation above a run's watermark it counts the cost and takes the engine's assessment;
-`guard.deciding.effects_of` decides what follows, and `effects.apply_effects` carries it out. It
+`guard.deciding.judge` decides what follows, and `effects.apply_effects` carries it out. It
 moves the watermark, commits, then publishes. A second call changes nothing; a task, the sweeper
 and a web process may all call it.
 """
@@ -19,7 +19,7 @@ from uuid import UUID
 from django.conf import settings
 
 from guard.contrib.ralph import ticks_complete
-from guard.deciding import Card, Control, RunState, TurnFacts, effects_of
+from guard.deciding import Card, Control, RunState, TurnFacts, judge
 from guard.signals import Assessment, Severity
 from guard.wire import Mode
 from missioncontrol.costs import counting
@@ -195,7 +195,7 @@ def _judge_observation(
     state = state_of(run, turn, seq=row.seq, parent=parent)
     # Tells whether people allowed everything that a signal rests on, and counts that as a hit.
     allows = partial(allowlist.is_allowlisted, run, hit_totals=batch.hit_totals, at=tx.at)
-    follows = effects_of(state, turn, allows=allows)
+    follows = judge(state, turn, allows=allows)
     if follows:
         batch.questions.extend(
             effects.apply_effects(tx, run, follows, observation=observation, cached=cached)
@@ -283,7 +283,7 @@ class LinkedRuns:
             # The turn's own follow-ups are done; if it ended its run, no new policy applies.
             state = replace(state, has_new_policy=False)
             allows = partial(allowlist.is_allowlisted, run, hit_totals=batch.hit_totals, at=tx.at)
-            follows = effects_of(state, turn, allows=allows)
+            follows = judge(state, turn, allows=allows)
             if not follows:
                 continue
             # A card on another of the loop's runs may already ask people about it.

@@ -12,7 +12,7 @@ from guard.deciding import (
     FollowUp,
     RunState,
     TurnFacts,
-    effects_of,
+    judge,
 )
 from guard.signals import Assessment, Evidence, Kind, Severity, Signal
 from guard.wire import Mode
@@ -45,7 +45,7 @@ def a_turn(*signals, **fields):
 
 def what_follows(state, turn, **fields):
     """Each effect by its name: what was begun earlier, what is done about a signal."""
-    effects = effects_of(state, turn, **fields)
+    effects = judge(state, turn, **fields)
     return [one if isinstance(one, FollowUp) else one.action for one in effects]
 
 
