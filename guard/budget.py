@@ -265,14 +265,14 @@ class UsageMeter:
         self._run = _Counts()
         # Agents named by a ceiling are never forgotten; of the others, the last 256 are kept.
         self._named = frozenset(budget.agents if budget else ()) - {ANY_AGENT}
-        self._read_agents: OrderedDict[str, _Counts] = OrderedDict()
+        self._agents: OrderedDict[str, _Counts] = OrderedDict()
         self._started_at: datetime | None = None
         self._last_at: datetime | None = None
         self._paid: OrderedDict[str, None] = OrderedDict()
 
     def reset_failures(self) -> None:
         """Count consecutive failures from 0 again: a person stepped in."""
-        for meter in (self._run, *self._read_agents.values()):
+        for meter in (self._run, *self._agents.values()):
             meter.failures = 0
 
     def take(self, turn: Turn, *, failed: bool | None) -> None:
@@ -285,12 +285,10 @@ class UsageMeter:
         if not self._by_agent or not turn.agent:
             meters = [self._run]
         else:
-            own = self._read_agents.setdefault(turn.agent, _Counts())
-            self._read_agents.move_to_end(turn.agent)
-            if len(self._read_agents) > _MAX_AGENTS + len(self._named):
-                del self._read_agents[
-                    next(name for name in self._read_agents if name not in self._named)
-                ]
+            own = self._agents.setdefault(turn.agent, _Counts())
+            self._agents.move_to_end(turn.agent)
+            if len(self._agents) > _MAX_AGENTS + len(self._named):
+                del self._agents[next(name for name in self._agents if name not in self._named)]
             meters = [self._run, own]
         for meter in meters:
             if new_price is not None:
@@ -310,7 +308,7 @@ class UsageMeter:
         if self._started_at and self._last_at:
             # The times are the agent's, whose clock may be set back during a run.
             seconds = max(0.0, (self._last_at - self._started_at).total_seconds())
-        agents = {name: meter.as_spent() for name, meter in self._read_agents.items()}
+        agents = {name: meter.as_spent() for name, meter in self._agents.items()}
         return self._run.as_spent(seconds=seconds, agents=agents)
 
     def _new_usage(self, turn: Turn) -> tuple[int, Decimal] | None:

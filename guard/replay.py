@@ -352,10 +352,10 @@ def run(args: argparse.Namespace) -> int:
         calls = sum(row.judge_calls for row in rows)
         costs = [row.judge_cost_usd for row in rows if row.judge_calls]
         known = [cost for cost in costs if cost is not None]
-        dollars_text = f"${sum(known, Decimal(0)):f}" if len(known) == len(costs) else "unpriced"
+        total = f"${sum(known, Decimal(0)):f}" if len(known) == len(costs) else "unpriced"
         fallback_rulings = sum(row.fallback_rulings for row in rows)
         sys.stderr.write(
-            f"guard replay: the judge was asked {calls} times, {dollars_text}; "
+            f"guard replay: the judge was asked {calls} times, {total}; "
             f"the local one stood in {fallback_rulings} times\n"
         )
     return status

@@ -145,18 +145,16 @@ class CheckResult(NamedTuple):
         return f"{'ok' if self.works else 'NO':>3}  {self.name:<10} {self.reason}"
 
 
-def hold_reason(
-    holding_events: Hooks, *, minutes: int, over: str = "", blocks: bool | None = None
-) -> str:
+def hold_reason(hook: Hooks, *, minutes: int, over: str = "", blocks: bool | None = None) -> str:
     """Say how long a hook before a tool makes it wait, and what happens without the server.
 
     Args:
-        holding_events: The hook as it is in the settings; empty: there is none.
+        hook: The hook as it is in the settings; empty: there is none.
         minutes: The longest wait.
         over: What else the wait survives.
         blocks: Whether tools are blocked while the server is away; None: not in the settings.
     """
-    if not holding_events:
+    if not hook:
         return "no hook before a tool runs"
     # Only if the settings say it: a guess here would be read as a promise.
     effect = {None: "", True: "are blocked", False: "run on"}[blocks]

@@ -106,7 +106,7 @@ class MissionControl:
         self._unreported.pop(facts.get("call_id", ""), None)
         # A call has no id, but both of its hooks get the same object.
         call = id(context.tool_input)
-        session = self._session_for(context.task)
+        session = self._ensure_session(context.task)
         try:
             go = session.before(context.tool_name, context.tool_input, agent=role, **facts)
         except Stopped as stopped:  # raised here it would only block this call
@@ -129,7 +129,7 @@ class MissionControl:
         text = str(context.tool_result)
         outcome = {"error" if text.startswith(TOOL_ERROR_START) else "result": text}
         try:
-            self._notes[_role(context.agent)] += self._session_for(None).after(go, **outcome)
+            self._notes[_role(context.agent)] += self._ensure_session(None).after(go, **outcome)
         except Stopped as stopped:
             self._stopped = stopped
         return None
@@ -151,11 +151,11 @@ class MissionControl:
 
     def _report_message(self, text: str, role: str, facts: dict[str, Any]) -> None:
         try:
-            self._notes[role] += self._session_for(None).say(text, agent=role, **facts)
+            self._notes[role] += self._ensure_session(None).say(text, agent=role, **facts)
         except Stopped as stopped:
             self._stopped = stopped
 
-    def _session_for(self, task: Any) -> Session:
+    def _ensure_session(self, task: Any) -> Session:
         """Return the session; its first turn opens the run."""
         if self._session is None:
             own: dict[str, Any] = {"goal": getattr(task, "description", None)}

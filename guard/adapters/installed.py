@@ -63,8 +63,8 @@ def installed_agents(home: Path, *, path: str | None = None) -> list[InstalledAg
         # Either is enough: a new agent has no folder yet, and some programs are not on our PATH.
         if folder.is_dir() or shutil.which(files.program, path=path):
             changes = _change_times(folder / files.sessions, files.depth) if files.sessions else ()
-            newest_files = max(islice(changes, MAX_ENTRIES), default=None)
-            used_at = None if newest_files is None else datetime.fromtimestamp(newest_files, UTC)
+            newest = max(islice(changes, MAX_ENTRIES), default=None)
+            used_at = None if newest is None else datetime.fromtimestamp(newest, UTC)
             agents.append(InstalledAgent(client=client, used_at=used_at))
     never = datetime.min.replace(tzinfo=UTC)
     return sorted(agents, key=lambda agent: agent.used_at or never, reverse=True)

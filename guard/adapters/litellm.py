@@ -63,7 +63,7 @@ class MissionControl(CustomLogger):
 
     def __init__(self, name: str, **opening: Any) -> None:
         super().__init__()
-        self._first_prompt = {"name": name, **opening}
+        self._opening = {"name": name, **opening}
         self._own_key = f"litellm:{new_key()}"
         self._runs: OrderedDict[str, _Run] = OrderedDict()
 
@@ -123,7 +123,7 @@ class MissionControl(CustomLogger):
         # Asked again, with answers to the calls that were not run: the agent sees only permitted
         # ones.
         exchange = run.replacement_messages(response.choices[0].message)
-        run.insert_after(request_data["messages"], exchange)
+        run.place_after(request_data["messages"], exchange)
         again = {name: value for name, value in request_data.items() if name not in NOT_COPIED}
         token = _prepared.set(key)
         try:
@@ -147,7 +147,7 @@ class MissionControl(CustomLogger):
                 "goal": _first_prompt(messages),
                 "heartbeat": False,
             }
-            self._runs[key] = _Run(AsyncSession(**own | self._first_prompt))
+            self._runs[key] = _Run(AsyncSession(**own | self._opening))
             if len(self._runs) > MAX_RUNS:
                 self._runs.popitem(last=False)
         self._runs.move_to_end(key)
@@ -159,7 +159,7 @@ class _Run:
     """One loop, as its model calls show it."""
 
     session: AsyncSession
-    prompt: set[str] = field(default_factory=set)
+    reported_prompts: set[str] = field(default_factory=set)
     open_calls: dict[str, Go] = field(default_factory=dict)
     replacement_texts: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -171,8 +171,8 @@ class _Run:
         if self.stopped:
             raise self.stopped
         # Each request repeats the conversation: reported again, it would reset every streak.
-        if (prompt := _first_prompt(messages)) and prompt not in self.prompt:
-            self.prompt.add(prompt)
+        if (prompt := _first_prompt(messages)) and prompt not in self.reported_prompts:
+            self.reported_prompts.add(prompt)
             self.notes += await self.session.say(prompt, role=Role.USER)
         for message in messages:
             if (go := self.open_calls.pop(_field(message, "tool_call_id") or "", None)) is not None:
@@ -186,11 +186,11 @@ class _Run:
         if self.notes:
             added = [{"role": "user", "content": f"[Mission Control] {n}"} for n in self.notes]
             self.notes = []
-            self.insert_after(request, added)
+            self.place_after(request, added)
             request += added
         return request
 
-    def insert_after(self, messages: Sequence[Any], items: list[Any]) -> None:
+    def place_after(self, messages: Sequence[Any], items: list[Any]) -> None:
         """Remember what the model is to read after these messages."""
         self.placed_messages.append((len(messages), _digest(messages), items))
 
@@ -300,8 +300,8 @@ def _first_prompt(messages: Sequence[Any]) -> str:
     """
     if any(_field(message, "role") == "assistant" for message in messages):
         return ""
-    prompt = (_content_text(one) for one in reversed(messages) if _field(one, "role") == "user")
-    return next(prompt, "")
+    prompts = (_content_text(one) for one in reversed(messages) if _field(one, "role") == "user")
+    return next(prompts, "")
 
 
 def __getattr__(name: str) -> Any:

@@ -105,12 +105,14 @@ class MissionControl(RunHooks):
         """Report a hand-off; wait here while it is held."""
         facts = self._facts.get(from_agent.name, {})
         tool = f"transfer_to_{to_agent.name}".replace(" ", "_")
-        go = await _reported(self._session_for().before(tool, {}, agent=from_agent.name, **facts))
+        go = await _reported(
+            self._ensure_session().before(tool, {}, agent=from_agent.name, **facts)
+        )
         if not go.run:
             self._notes.append(go.text)
             return
         result = f"{to_agent.name} has it now"
-        self._notes += await _reported(self._session_for().after(go, result=result))
+        self._notes += await _reported(self._ensure_session().after(go, result=result))
 
     async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
         """Keep the call's cost for the turns it leads to; report an answer."""
@@ -159,7 +161,9 @@ class MissionControl(RunHooks):
         call_id = getattr(context, "tool_call_id", None) or new_key()
         args = read_arguments(getattr(context, "tool_arguments", None))
         facts = self._facts.pop(call_id, None) or self._facts.get(agent.name, {})
-        go = await _reported(self._session_for().before(tool.name, args, agent=agent.name, **facts))
+        go = await _reported(
+            self._ensure_session().before(tool.name, args, agent=agent.name, **facts)
+        )
         if go.run:
             self._notes += go.messages
             self._allowed_calls[call_id] = go
@@ -180,12 +184,12 @@ class MissionControl(RunHooks):
         if go is not None:
             text = str(result)
             outcome = {"error" if text.startswith(TOOL_ERROR_START) else "result": text}
-            self._notes += await _reported(self._session_for().after(go, **outcome))
+            self._notes += await _reported(self._ensure_session().after(go, **outcome))
 
     async def _report_message(self, text: str, **facts: Any) -> None:
-        self._notes += await _reported(self._session_for().say(text, **facts))
+        self._notes += await _reported(self._ensure_session().say(text, **facts))
 
-    def _session_for(self) -> AsyncSession:
+    def _ensure_session(self) -> AsyncSession:
         """Return the session; its first turn opens the run."""
         if self._session is None:
             own = {"goal": self._reported_prompt or ""}

@@ -139,8 +139,8 @@ def fingerprint(*, action: str, files: tuple[str, ...], state: str, error: str) 
 
 def normalise_error(text: str) -> str:
     """Remove line numbers, addresses, times and directories from an error."""
-    name_or_quote = _DIRECTORIES.sub(r"\1", text) if "/" in text or "\\" in text else text
-    return " ".join(mask_failure(mask_volatile(name_or_quote)).split())
+    without_folders = _DIRECTORIES.sub(r"\1", text) if "/" in text or "\\" in text else text
+    return " ".join(mask_failure(mask_volatile(without_folders)).split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,9 +258,9 @@ class _TranscriptReader:
     def __init__(self, lines: Sequence[str]) -> None:
         self.turns: list[Turn] = []
         self._quotes_tools = any(map(_QUOTES_TOOLS.match, lines[:20]))
-        self._find_speakers = {} if self._quotes_tools else _find_speakers(lines)
-        self.is_chat = self._quotes_tools or bool(self._find_speakers)
-        forms = {form for form, _ in self._find_speakers}
+        self._speakers = {} if self._quotes_tools else _find_speakers(lines)
+        self.is_chat = self._quotes_tools or bool(self._speakers)
+        forms = {form for form, _ in self._speakers}
         self.is_tagged = forms != set() and all("[" in form and ":" in form for form in forms)
         # Bullets and prompts count only in a terminal; elsewhere they are lists and quotes.
         bullets = sum(line.startswith(("⏺", "✦")) for line in lines)
@@ -420,7 +420,7 @@ class _TranscriptReader:
         if self._fence:
             may_end = self._leaves_open and line.startswith("#")
             speaker = _parse_speaker(line) if may_end else None
-            if speaker and speaker[:2] in self._find_speakers:  # the fence was never closed
+            if speaker and speaker[:2] in self._speakers:  # the fence was never closed
                 self._fence = ""
                 return False
             self._current_lines.append(line)
@@ -439,8 +439,8 @@ class _TranscriptReader:
 
     def _take_speaker(self, line: str) -> bool:
         """Take a line that names the next speaker."""
-        found = _parse_speaker(line) if self._find_speakers else None
-        if found is None or (role := self._find_speakers.get(found[:2])) is None:
+        found = _parse_speaker(line) if self._speakers else None
+        if found is None or (role := self._speakers.get(found[:2])) is None:
             return False
         self.flush()
         self._role, said = role, found[2]

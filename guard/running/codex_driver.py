@@ -83,7 +83,7 @@ class CodexDriver:
         connection: Connection,
         inbox: queue.SimpleQueue[Any],
     ) -> None:
-        self._task_of, self._server, self._inbox = task, server, inbox
+        self._task, self._server, self._inbox = task, server, inbox
         self._client = RunClient(connection)
         self._output = CodexOutput(as_json=task.as_json, last_message=task.last_message)
         self._thread = self._model = ""
@@ -95,15 +95,15 @@ class CodexDriver:
 
     def run(self, name: str | None) -> int:
         """Start the prompt and stay until it ends."""
-        started = self._server.request("thread/start", **self._task_of.thread)
+        started = self._server.request("thread/start", **self._task.thread)
         self._thread = text(mapping(started.get("thread")), "id")
         self._model, cwd, prompt = (
             text(started, "model"),
             text(started, "cwd"),
-            self._task_of.prompt,
+            self._task.prompt,
         )
         # Whether Codex will run our hook before a tool; it reports which hooks it trusts.
-        bypassed = "bypass_hook_trust" in mapping(self._task_of.thread.get("config"))
+        bypassed = "bypass_hook_trust" in mapping(self._task.thread.get("config"))
         self._has_hooks = any(
             hook.get("eventName") == "preToolUse"
             and hook.get("enabled") is not False

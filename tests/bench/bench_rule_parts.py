@@ -35,7 +35,7 @@ PARTS: dict[str, Any] = {
     "errors: nearly the same request": {"errors": {"near": _NEVER}},
     "errors: same refusal": {"errors": {"refused": _NEVER}},
     "errors: variants of a command": {"errors": {"variants": _NEVER}},
-    "errors: insists": (base, "have_own_targets", lambda *_, **__: True),
+    "errors, stagnation: own targets": (base, "have_own_targets", lambda *_, **__: True),
     "stagnation: near questions": {"stagnation": {"near": _NEVER}},
     "stagnation: same answer": {"stagnation": {"questions": _NEVER}},
     "stagnation: known answers": {"stagnation": {"known": _NEVER}},
@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--forms", action="store_true", help="in every form of the log")
     parser.add_argument("--together", action="store_true", help="the parts all at once")
     asked = parser.parse_args()
-    forms = list(FORMS) if asked.checks else list(FORMS)[:1]
+    forms = list(FORMS) if asked.forms else list(FORMS)[:1]
     runs = [(one, read_recording(one.path).turns) for one in read_corpus(asked.corpus).runs]
     names = asked.parts or list(PARTS)
     for group in [names] if asked.together else [[name] for name in names]:

@@ -124,8 +124,8 @@ class DaemonSession:
 
     def _running_turn(self, codex: _WebSocketClient) -> str:
         listed = codex.request("thread/turns/list", threadId=self._thread, limit=1)
-        newest_files = mapping(next(iter(listed.get("data") or ()), None))
-        return text(newest_files, "id") if newest_files.get("status") == "inProgress" else ""
+        newest = mapping(next(iter(listed.get("data") or ()), None))
+        return text(newest, "id") if newest.get("status") == "inProgress" else ""
 
     @contextlib.contextmanager
     def _connect(self) -> Iterator[_WebSocketClient]:

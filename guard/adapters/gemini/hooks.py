@@ -225,8 +225,8 @@ def usage_from_metadata(counts: Mapping[str, Any]) -> Usage:
     ...     "candidatesTokenCount": 42, "totalTokenCount": 1552})
     Usage(input=500, cache_read=1000, cache_write_5m=0, cache_write_1h=0, output=52, reasoning=10)
     """
-    text_list = ("prompt", "cachedContent", "toolUsePrompt", "candidates", "total", "thoughts")
-    counted = (read_count(counts.get(f"{name}TokenCount")) for name in text_list)
+    names = ("prompt", "cachedContent", "toolUsePrompt", "candidates", "total", "thoughts")
+    counted = (read_count(counts.get(f"{name}TokenCount")) for name in names)
     prompt, cached, tool, answer, total, thoughts = counted
     thought = thoughts or max(0, total - prompt - tool - answer)
     return Usage(
