@@ -30,7 +30,7 @@ class Rule:
     Attributes:
         hint: The pattern runs only where this occurs in the lower-cased text.
         pattern: Applied to the text, or to the lower-cased text where `lowercase`.
-        proves: Distinguishes a secret from what only looks like one.
+        is_secret: Distinguishes a secret from what only looks like one.
     """
 
     hint: str

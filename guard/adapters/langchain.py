@@ -343,7 +343,7 @@ def _run_steps(steps: Steps[T]) -> T:
             return finished.value  # type: ignore[no-any-return]
         try:
             resume = partial(steps.send, step())
-        except BaseException as error:  # noqa: BLE001 - the play decides
+        except BaseException as error:  # noqa: BLE001 - the steps decide
             resume = partial(steps.throw, error)
 
 
@@ -358,7 +358,7 @@ async def _await_steps(steps: Steps[T]) -> T:
         try:
             answer = step()
             resume = partial(steps.send, await answer if isawaitable(answer) else answer)
-        except BaseException as error:  # noqa: BLE001 - the play decides
+        except BaseException as error:  # noqa: BLE001 - the steps decide
             resume = partial(steps.throw, error)
 
 

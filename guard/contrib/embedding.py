@@ -132,7 +132,7 @@ def _missing_part(name: str) -> str:
 
 
 def similarity_by(name: str) -> Similarity:
-    """Return the likeness that a setting names, or the default if it is not available.
+    """Return the similarity that a setting names, or the default if it is not available.
 
     A missing package is logged once, as a warning: the run is still judged.
 
@@ -193,7 +193,7 @@ def _warn_once(missing: str) -> None:
 
 
 def _cosine_similarity(embed: Callable[[str], Any]) -> Similarity:
-    """Return a likeness by unit vectors of the texts; the last few vectors are cached."""
+    """Return a similarity by unit vectors of the texts; the last few vectors are cached."""
     kept = functools.lru_cache(maxsize=_MAX_VECTORS)(embed)
 
     def similarity(one: str, other: str) -> float:

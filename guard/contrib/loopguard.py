@@ -45,7 +45,7 @@ class LoopGuard(Detector):
 
     An event is agent, tool, arguments and what came back, or a message. Ids, digests
     and times are masked. Alternation is checked over the last four events of all
-    agents, whose equality may be a likeness too. For a proposed call, which has no
+    agents, whose equality may be a similarity too. For a proposed call, which has no
     answer yet, only requests are compared, as where a tool is wrapped. News,
     progress and patience do not count; the judge, who decides, may consider them.
     Preset `loopguard`, with its ceilings of 30 calls and $1.
@@ -85,7 +85,7 @@ class LoopGuard(Detector):
         return None
 
     def _lowest_similarity(self, pairs: Iterable[tuple[str, str]]) -> float | None:
-        """Return the lowest likeness of these pairs; None: one is below the threshold."""
+        """Return the lowest similarity of these pairs; None: one is below the threshold."""
         # Pair by pair, since the first one below the threshold makes other vectors unnecessary.
         lowest = 1.0
         for one, other in pairs:

@@ -46,7 +46,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearest:
-    """The remembered step with the most similar request, and its nearness in [0, 1]."""
+    """The remembered step with the most similar request, and its similarity in [0, 1]."""
 
     seq: int
     likeness: float

@@ -1,7 +1,7 @@
-"""The identity of a call, how near it is to another, and how it is shown.
+"""The identity of a call, how similar it is to another, and how it is shown.
 
 Two calls are the same when they ask for the same: argument order, the model's
-remarks about its own call and values made for a single use do not count. Nearness is
+remarks about its own call and values made for a single use do not count. Similarity is
 computed argument by argument: equal values are boilerplate and are skipped, different
 ones are compared. Page 2 and page 3 are different questions; the same body put at line
 29 and then at line 30 is the same action.
@@ -56,9 +56,9 @@ _NAME = r"(?<=/)\w+|[a-z_]{3,}\w*"
 _names_in = functools.lru_cache(maxsize=8192)(re.compile(_NAME).findall)
 _names_and_numbers_in = functools.lru_cache(maxsize=8192)(re.compile(rf"{_NAME}|\d+").findall)
 
-# From this nearness on, two requests are near-equal.
+# From this similarity on, two requests are near-equal.
 NEAR_EQUAL = 0.54
-# Below this nearness, two requests have little in common.
+# Below this similarity, two requests have little in common.
 RELATED = 1 / 3
 
 

@@ -60,7 +60,7 @@ class Action:
         self.call = text  # canonical text for people and allowlists
         # The compared text: equal requests ask for the same.
         self.request = mask_temp_paths(text if kept == args else normalize.format_call(tool, kept))
-        self.text = self.request  # the text whose likeness is computed
+        self.text = self.request  # the text whose similarity is computed
         self.words = words_in(self.text)
         self.verb = classify.verb_of(tool, command)  # the tool and the program that it runs
         self.arguments = normalize.Arguments(kept)  # the arguments, ready to be compared

@@ -38,7 +38,7 @@ class BackgroundTask:
         task: Does all the work there is; may be repeated. After `ServerAway` it is tried again
             later, not before the server allows it; after `ServerRefused`, only when `schedule` is
             called again.
-        on_stopped: Called once the background thread was dismissed and has stopped.
+        on_stopped: Called after `stop`, once the background thread has ended.
     """
 
     def __init__(self, task: Callable[[], None], *, on_stopped: Callable[[], None]) -> None:
@@ -162,7 +162,7 @@ class BackgroundTask:
     def _pause(self, seconds: float) -> None:
         """Wait on the lock, which is released meanwhile, unless somebody is in a hurry.
 
-        A dismissed thread never waits beyond its `LINGER_S`, whatever the server asked for.
+        After `stop`, the thread never waits beyond its `LINGER_S`, whatever the server asked for.
         """
         until = time.monotonic() + seconds
         while not self._is_hurried and (self._is_lingering or not self._is_stopping):

@@ -138,7 +138,7 @@ def deliver_ownerless_files(send: Send, folder: Path) -> Iterator[int]:
 
 
 def request_groups(records: Sequence[Record]) -> Iterator[list[Record]]:
-    """Group consecutive turns into one letter; put every other record into its own."""
+    """Group consecutive turns into one request; give every other record its own."""
     group: list[Record] = []
     last_drop = max((n for n, record in enumerate(records) if "dropped" in record), default=-1)
     for n, record in enumerate(records):

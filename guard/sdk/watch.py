@@ -410,5 +410,5 @@ async def _after(session: Session | AsyncSession, go: Go, **facts: Any) -> tuple
 
 
 def _sync_session_of(session: Session | AsyncSession) -> Session:
-    """Return the session for plain functions: for an asyncio session, its twin."""
+    """Return the session that plain functions use: of an asyncio session, its synchronous one."""
     return session.sync_session() if isinstance(session, AsyncSession) else session
