@@ -77,10 +77,8 @@ class ChatEndpoint:
             self.check()
             deadline = time.monotonic() + timeout_s
             with self._send_request(body, deadline) as (response, sock):
-                status, raw = (
-                    response.status,
-                    b"".join(_read_body(response, sock, deadline, max_bytes)),
-                )
+                status = response.status
+                raw = b"".join(_read_body(response, sock, deadline, max_bytes))
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise ModelFailed(str(error) or type(error).__name__) from error
         # Checked after the body is read: the body of an error says why.

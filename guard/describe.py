@@ -10,17 +10,7 @@ from guard.reading.normalize import canonical_json, command_in, one_line, strip_
 from guard.turn import Turn
 
 _MAX_LENGTH = 120
-_TARGET_ARGUMENTS = (
-    *PATH_ARGUMENTS,
-    "pattern",
-    "query",
-    "url",
-    "regex",
-    "search",
-    "q",
-    "name",
-    "id",
-)
+_TARGET_ARGS = (*PATH_ARGUMENTS, "pattern", "query", "url", "regex", "search", "q", "name", "id")
 
 
 def action_class(turn: Turn) -> str:
@@ -48,7 +38,7 @@ def headline(turn: Turn) -> str:
         words = one_line(turn.content or "")
         return f'"{words}"' if len(words) <= _MAX_LENGTH - 2 else f'"{words[:117]}…"'
     args = strip_remarks(turn.args)
-    targets = [value for value in map(args.get, _TARGET_ARGUMENTS) if isinstance(value, str | int)]
+    targets = [value for value in map(args.get, _TARGET_ARGS) if isinstance(value, str | int)]
     gist = command_in(turn.args) or next((str(value) for value in targets if value != ""), None)
     # Without a command or a target, show the arguments: a tool's bare name says nothing. A call may
     # have a hundred thousand, and the first by name fill the line.

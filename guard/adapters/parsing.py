@@ -71,10 +71,8 @@ def read_event(body: Body, *, client: str, title: str, session: str = "session_i
         UnreadableHook: It has no `hook_event_name`, or no field `session`, or a longer one than
             the key of its run may be.
     """
-    name, session_id = (
-        text(body, "hook_event_name"),
-        text(body, session) or text(body, "session_id"),
-    )
+    name = text(body, "hook_event_name")
+    session_id = text(body, session) or text(body, "session_id")
     # `guard doctor` asks from outside any session.
     if not name or not (session_id or name == PROBE_EVENT):
         raise UnreadableHook(f"A {title} hook body has hook_event_name and {session}.")

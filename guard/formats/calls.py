@@ -24,14 +24,7 @@ Row = Mapping[str, Any]
 
 # The names that each field has in different logs, the most reliable first.
 _TOOL_FIELDS = (
-    "toolname",
-    "functionname",
-    "funcname",
-    "tool",
-    "toolkey",
-    "action",
-    "function",
-    "name",
+    *("toolname", "functionname", "funcname", "tool", "toolkey", "action", "function", "name"),
 )
 _ARGUMENT_FIELDS = (
     *("arguments", "args", "input", "parameters", "toolinput", "actioninput"),
@@ -53,10 +46,8 @@ _WRAPPERS = (
     *("toolcall", "tooluse", "toolinvocation", "functioncall", "function", "action", "state"),
     *("toolresult", "toolcallresult", "functionresponse", "data"),
 )
-_CALL_ENDINGS, _RESULT_ENDINGS = (
-    ("call", "use", "invocation"),
-    ("result", "response", "output", "return"),
-)
+_CALL_ENDINGS = ("call", "use", "invocation")
+_RESULT_ENDINGS = ("result", "response", "output", "return")
 # Where one event begins a call and another ends it, the second has no arguments.
 _END_ENDINGS = ("end", "finished", "completed", "done")
 _LIST_FIELDS = (
@@ -160,11 +151,9 @@ def read_call_or_answer(fields: dict[str, Any]) -> Call | Answer | None:
     for name in _WRAPPERS:
         if not isinstance(fields.get(name), dict):
             continue
-        inner = normalise_fields(
-            _read_single_action(fields.get(name))
-            if name == "action"
-            else _unwrap_field(fields, name)
-        )
+        is_action = name == "action"
+        held = _read_single_action(fields.get(name)) if is_action else _unwrap_field(fields, name)
+        inner = normalise_fields(held)
         if inner:
             kinds.append(name)
             del fields[name]
@@ -288,10 +277,8 @@ def read_blocks(fields: Row) -> Iterator[Call | Answer]:
 
 
 def _read_result(fields: Row, kinds: Sequence[str]) -> Answer | None:
-    came, error = (
-        first_field(fields, _RESULT_FIELDS),
-        fields.get("error") or fields.get("errortext"),
-    )
+    came = first_field(fields, _RESULT_FIELDS)
+    error = fields.get("error") or fields.get("errortext")
     if came is None and not error:
         if "content" in fields or not _has_failed(fields, (), None):
             return None

@@ -297,11 +297,9 @@ class _TranscriptReader:
         self._reset()
 
     def _reset(self) -> None:
-        self._message_lines, self._argument_lines, self._result_lines = (
-            list[str](),
-            list[str](),
-            list[str](),
-        )
+        self._message_lines: list[str] = []
+        self._argument_lines: list[str] = []
+        self._result_lines: list[str] = []
         self._current_lines = self._message_lines
         self._tool, self._lines_seen = "", 0
         self._is_sure = False  # whether this is certainly a call
@@ -388,11 +386,8 @@ class _TranscriptReader:
         if self._current_lines is self._result_lines and is_there:
             self._result_lines.append(text)
             return
-        self._current_lines, self._has_failed, self._is_complete = (
-            self._result_lines,
-            has_failed,
-            False,
-        )
+        self._current_lines = self._result_lines
+        self._has_failed, self._is_complete = has_failed, False
         self._result_lines[:] = [text] if text else []
 
     def _take_element(self, line: str) -> bool:

@@ -29,14 +29,8 @@ from guard.turn import Role, Turn
 Row = Mapping[str, Any]
 
 _CALL_THEN_RESULT, _MIN_SHARE = ("call", "result"), 0.6
-_MIN_ROWS, _MAX_KINDS, _MAX_KIND_LENGTH, _MAX_DEPTH, _MAX_LINE_LENGTH, _MAX_LISTS = (
-    3,
-    12,
-    40,
-    8,
-    100_000,
-    50,
-)
+_MIN_ROWS, _MAX_KINDS, _MAX_KIND_LENGTH = 3, 12, 40
+_MAX_DEPTH, _MAX_LINE_LENGTH, _MAX_LISTS = 8, 100_000, 50
 # Of fields: each is looked up in all records.
 _MAX_NAMES = 100
 # In characters: Python's parser takes seconds for a megabyte.

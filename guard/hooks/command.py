@@ -169,12 +169,10 @@ def end_session(adapter: Adapter, connection: Connection, sent: dict[str, Any]) 
 
 def with_workspace(adapter: Adapter, body: dict[str, Any]) -> dict[str, Any]:
     """Add the names of existing files: at a session's start, and where a file is missed."""
-    wanted = body.get("hook_event_name") in adapter.start_events or adapter.reports_missing_path(
-        body
-    )
-    if not wanted or not working_directory(body):
+    starts, folder = body.get("hook_event_name") in adapter.start_events, working_directory(body)
+    if not folder or not (starts or adapter.reports_missing_path(body)):
         return body
-    return {**body, "workspace": list_files(Path(working_directory(body)))}
+    return {**body, "workspace": list_files(Path(folder))}
 
 
 def working_directory(body: dict[str, Any]) -> str:

@@ -117,14 +117,11 @@ class Watcher:
 
     def _send_pending_texts(self) -> None:
         """Repeat what was not taken: the session's turn may have ended in that moment."""
+        session, texts = self.session, self.pending_texts
         for _ in range(MAX_TRIES):
-            while (
-                self.session
-                and self.pending_texts
-                and self.session.send_text(self.pending_texts[0])
-            ):
-                del self.pending_texts[0]
-            if not self.pending_texts:
+            while session and texts and session.send_text(texts[0]):
+                del texts[0]
+            if not texts:
                 return
             self.pause(POLL_INTERVAL_S)
 

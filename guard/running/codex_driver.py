@@ -97,11 +97,7 @@ class CodexDriver:
         """Start the prompt and stay until it ends."""
         started = self._server.request("thread/start", **self._task.thread)
         self._thread = text(mapping(started.get("thread")), "id")
-        self._model, cwd, prompt = (
-            text(started, "model"),
-            text(started, "cwd"),
-            self._task.prompt,
-        )
+        self._model, cwd, prompt = (text(started, "model"), text(started, "cwd"), self._task.prompt)
         # Whether Codex will run our hook before a tool; it reports which hooks it trusts.
         bypassed = "bypass_hook_trust" in mapping(self._task.thread.get("config"))
         self._has_hooks = any(

@@ -214,12 +214,8 @@ class Reporter:
         on_directive: Callable[[Directive], None],
         pauses: bool,
     ) -> None:
-        self._client, self._opening, self._on_directive, self._pauses = (
-            client,
-            opening,
-            on_directive,
-            pauses,
-        )
+        self._client, self._opening = client, opening
+        self._on_directive, self._pauses = on_directive, pauses
         self._queue: queue.Queue[Callable[[], None] | None] = queue.Queue()
         self._finished = threading.Event()
         self._run_id = client.try_open_run(opening)

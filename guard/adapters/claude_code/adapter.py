@@ -65,10 +65,8 @@ USAGE_EVENT = "Usage"
 # What our hooks do apart from forwarding, under names of our own: they belong to events that
 # already have a forwarding hook.
 EVENT_OF_FLAG = {IDLE_FLAG: claude_code.IDLE, USAGE_FLAG: USAGE_EVENT}
-ENDPOINT_VARIABLE, HEADERS_VARIABLE = (
-    "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
-)
+ENDPOINT_VARIABLE = "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"
+HEADERS_VARIABLE = "OTEL_EXPORTER_OTLP_LOGS_HEADERS"
 LOGS_PATH = "/v1/logs"
 TELEMETRY_VARIABLE = "CLAUDE_CODE_ENABLE_TELEMETRY"
 # Claude Code's default is 5 s: a budget needs the cost before the next tool.

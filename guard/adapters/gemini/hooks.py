@@ -99,10 +99,8 @@ def read(body: Body) -> HookEvent:
 
 def _read_call(body: Body, **more: Any) -> Turn | None:
     # Gemini CLI gives calls no id: their content and time replace it.
-    key, paths = (
-        f"{call_prefix(body)}{text(body, 'timestamp')}",
-        ("file_path", "absolute_path", "path"),
-    )
+    key = f"{call_prefix(body)}{text(body, 'timestamp')}"
+    paths = ("file_path", "absolute_path", "path")
     return read_call(body, key=key, paths=paths, **more)
 
 
