@@ -55,9 +55,9 @@ _ROUNDS = 4
 # questions with one answer are left to `stagnation`, since a batch has many of them.
 # Four pages that are each read again once are not yet a loop.
 # Another answer to the same call ends a streak.
-_MOST = {"still_failing": 0.15, "other_question": 0.05, "again": 0.2, "news": 0.5}
+_MAX_WEIGHTS = {"still_failing": 0.15, "other_question": 0.05, "again": 0.2, "news": 0.5}
 # Lower bounds. A different failure is some progress, but not a success.
-_LEAST = {"new_failure": 0.5}
+_MIN_WEIGHTS = {"new_failure": 0.5}
 _ALIKE_FIRST = ("same", "near", "reworded", "other_question")
 _FITTED = (*(name for name in GAINS if name != "same"), *KEEPS, "third")
 _DETECTOR = "stall"
@@ -264,7 +264,7 @@ def _ordered(weights: Weights, name: str, value: float) -> dict[str, float] | No
 
     This prior cannot be learnt from few sources. None: the value is out of bounds.
     """
-    if not _LEAST.get(name, 0.0) <= value <= _MOST.get(name, 1.0):
+    if not _MIN_WEIGHTS.get(name, 0.0) <= value <= _MAX_WEIGHTS.get(name, 1.0):
         return None
     tried = {**weights, name: value}
     if name in _ALIKE_FIRST:
@@ -355,7 +355,7 @@ def run(args: argparse.Namespace) -> int:
 def plain_weight(name: str, gain: float) -> float:
     """Return the start of a weight that has not been fitted, within its bounds."""
     value = _PLAIN_KEEP if name in KEEPS else gain if name in GAINS else 1.0
-    return min(_MOST.get(name, 1.0), max(_LEAST.get(name, 0.0), value))
+    return min(_MAX_WEIGHTS.get(name, 1.0), max(_MIN_WEIGHTS.get(name, 0.0), value))
 
 
 def _figures(worth: Worth) -> dict[str, Any]:

@@ -35,7 +35,7 @@ IN_TIME = 2
 # A stuck stretch: from its start to the last turn at which a question is in time.
 Span = tuple[int, int]
 # Per 1,000 healthy turns of the sources chosen on; unseen sources lead to more questions.
-MOST_QUESTIONS = 15.0
+MAX_QUESTIONS = 15.0
 _SHARES = (0.3, 0.4, 0.5, 0.6)
 _DROUGHTS = (5, 6, 7, 8, 10, 12)
 # Rounding errors in sums of tenths are smaller than this.
@@ -341,7 +341,7 @@ def leave_one_source_out(reads: Sequence[Read], policy: Policy) -> dict[str, Any
 
 
 def choose(foreseen: Mapping[Choice, Foreseen], sources: Sequence[str]) -> Choice:
-    """Return the choice that reaches most, with both oracles, within `MOST_QUESTIONS`."""
+    """Return the choice that reaches most, with both oracles, within `MAX_QUESTIONS`."""
 
     def worth(choice: Choice) -> tuple[bool, float]:
         plain, careful = foreseen[choice]
@@ -349,7 +349,7 @@ def choose(foreseen: Mapping[Choice, Foreseen], sources: Sequence[str]) -> Choic
         reached = _reached(plain, sources) + _reached(careful, sources)
         # Choices within the limit beat all others. Rounded, so that the first of equal ones
         # is taken.
-        return asks <= MOST_QUESTIONS, round(reached, 6)
+        return asks <= MAX_QUESTIONS, round(reached, 6)
 
     return max(foreseen, key=worth)
 

@@ -22,7 +22,8 @@ from guard.turn import Role, Turn
 # How many answered calls make a log, and shares of its calls and answers.
 _MIN_PAIRS, _MIN_SHARE, _MAX_SHARE, _REGULAR = 3, 0.6, 1.4, 0.9
 # The end of a line of code, the largest share of such lines in a log, and the length searched.
-_CODE, _MOST_CODE, _TAIL = re.compile(r"(?:[;{(,\\]|\):|[\])}][;,])\s{0,9}\Z"), 0.25, 12
+_CODE = re.compile(r"(?:[;{(,\\]|\):|[\])}][;,])\s{0,9}\Z")
+_MAX_CODE_SHARE, _TAIL = 0.25, 12
 _COLOURS = re.compile(r"\x1b\[[\d;?]{0,20}[A-Za-z]")
 # A numbered step on one line: "[01] look(at='sky') -> fog"
 _MAX_STEP_LENGTH = 4000
@@ -43,7 +44,8 @@ def read_labelled_log(text: str, *, stem: str) -> Recording | None:
     lines = _COLOURS.sub("", text).splitlines()
     filled = [line for line in lines if line.strip()]
     code = (line for line in filled if line.lstrip()[0] != '"')  # those are fields in JSON
-    if sum(_CODE.search(line[-_TAIL:]) is not None for line in code) > _MOST_CODE * len(filled):
+    code_lines = sum(_CODE.search(line[-_TAIL:]) is not None for line in code)
+    if code_lines > _MAX_CODE_SHARE * len(filled):
         return None
     entries = entries_of(lines)
     turns = (

@@ -36,7 +36,7 @@ _STAMP = re.compile(f"^{pattern_of('stamps')}", re.IGNORECASE | re.MULTILINE)
 _STAMP_BELOW = re.compile(f"\n{pattern_of('stamps')}", re.IGNORECASE | re.MULTILINE)
 # Distinguishes a message that announces an action.
 ANNOUNCES = Phrase("announces", head=400, lower=True, words=True)
-_ANNOUNCING_SHARE, _MOSTLY = 3, 0.85
+_ANNOUNCING_ONE_IN, _MOSTLY = 3, 0.85
 _NUMBER = compile_phrases("counts")
 # The empty text is what remains of a short word without digits.
 _FILLER = frozenset(word[:_STEM_LENGTH] for word in (*read_words("talk")["filler"], ""))
@@ -76,7 +76,7 @@ def only_announces(steps: Sequence[Step]) -> bool:
     if any(step.is_call or step.agent != steps[0].agent for step in steps):
         return False
     announcing = sum(step.announces for step in steps)
-    return announcing * _ANNOUNCING_SHARE >= len(steps)
+    return announcing * _ANNOUNCING_ONE_IN >= len(steps)
 
 
 def trailing_talk(steps: Sequence[Step]) -> list[Step]:

@@ -249,10 +249,10 @@ class Step(Action):
         self.outcome_known = is_known or not self.is_call  # a message is its own outcome
         # A call that is more than a thought, with a known outcome.
         self.is_answered = is_known and self.is_call and not self.thinks
-        is_new = self.is_call and not self.proposed and untried and not self.refers_back
-        # It changed something: it is new, did not fail and does not only ask.
+        is_fresh = self.is_call and not self.proposed and untried and not self.refers_back
+        # It changed something: it is fresh, did not fail and does not only ask.
         is_action = not self.is_question if is_known else self.is_edit
-        self.had_effect = is_new and not self.failed and is_action
+        self.had_effect = is_fresh and not self.failed and is_action
         # It brought something: new information, a new action, or fewer failures.
         self.made_progress = self.news >= NEWS or self.had_effect or self.improved
         self.says_new = self.new_terms > FEW_TERMS  # more than any rewording does

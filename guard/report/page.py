@@ -11,10 +11,10 @@ from html import escape
 from guard.report.totals import Totals, counted, dollars
 
 # Two months of days: more bars could not be distinguished.
-MOST_BARS = 62
+MAX_BARS = 62
 WIDTH, HEIGHT = 880, 130
 # Labels below the bars: more would touch on a phone.
-MOST_LABELS = 5
+MAX_LABELS = 5
 SEEN_AS = {
     "budget": "Budget used up",
     "repeat": "The same calls again",
@@ -136,7 +136,7 @@ def _over_time(totals: Totals) -> str:
     first, last = min(totals.days), max(totals.days)
     for step, begins in steps.items():
         every = sorted({begins(first + timedelta(n)) for n in range((last - first).days + 1)})
-        if len(every) <= MOST_BARS or step == "month":
+        if len(every) <= MAX_BARS or step == "month":
             break
     # Periods without sessions too: a gap in the work shows as a gap in the chart.
     added = {moment: [Decimal(0), Decimal(0)] for moment in every}
@@ -173,7 +173,7 @@ def _columns(bars: Sequence[_Bar], *, in_dollars: bool) -> str:
             + _column("wasted", left, HEIGHT - wasted, wide, wasted)
             + "</g>"
         )
-    shown = min(len(bars), MOST_LABELS)
+    shown = min(len(bars), MAX_LABELS)
     labelled = (round(one * (len(bars) - 1) / max(1, shown - 1)) for one in range(shown))
     labels = [
         f'<span style="left:{100 * (place + 0.5) / len(bars):.1f}%">{bars[place].label}</span>'

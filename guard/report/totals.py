@@ -347,7 +347,7 @@ def dollars(amount: Decimal) -> str:
     # A loop of a cheap model costs less than a cent, but is not free.
     if not amount or amount >= Decimal("0.01"):
         return f"${amount:,.2f}"
-    return f"${amount:.4f}" if amount >= LEAST_SHOWN else f"under ${LEAST_SHOWN}"
+    return f"${amount:.4f}" if amount >= MIN_SHOWN_USD else f"under ${MIN_SHOWN_USD}"
 
 
-LEAST_SHOWN = Decimal("0.0001")
+MIN_SHOWN_USD = Decimal("0.0001")

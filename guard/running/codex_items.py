@@ -224,12 +224,12 @@ class UsageLedger:
 
     def flush(self) -> list[Turn]:
         """Return the turns that still wait; use without a turn gets turns of its own."""
-        unpaid, self._unmatched = self._unmatched, []
+        unmatched, self._unmatched = self._unmatched, []
         alone = (
             call_usage.add_to(
                 Turn(role=Role.ASSISTANT, key=f"use:{call_usage.call_id}", content=NO_TURN_TEXT)
             )
-            for call_usage in unpaid
+            for call_usage in unmatched
         )
         return [*self._flush(), *alone]
 

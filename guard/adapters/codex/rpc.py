@@ -133,9 +133,9 @@ class DaemonSession:
             link.settimeout(ANSWER_TIMEOUT_S)
             link.connect(str(self._path))
             with link.makefile("rwb") as stream:
-                conversation = _WebSocketClient(stream)
-                conversation.initialize()
-                yield conversation
+                client = _WebSocketClient(stream)
+                client.initialize()
+                yield client
 
 
 class _WebSocketClient(AppServerClient):
