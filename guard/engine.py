@@ -42,13 +42,12 @@ class Correction:
 class Engine:
     """Watches one run.
 
-    Feed it every turn in order of observation; it answers each with an
-    Assessment. An answer depends only on the last `WINDOW` turns and the resets
-    among them, so an engine can be rebuilt by feeding it those turns and resetting it
-    where it was reset. There are three exceptions: a budget's meter, which the caller may
-    pass; older complaints, and agents that worked side by side then, which a rebuilt
-    engine does not know; and how new the oldest steps were, if answers are turns of their
-    own or more than a third of the turns say nothing (blanks, routing lines).
+    Feed it every turn in order of observation; it answers each with an Assessment. An answer
+    depends only on the last `WINDOW` turns and the resets among them, so an engine can be rebuilt
+    by feeding it those turns and resetting it where it was reset. There are three exceptions: a
+    budget's meter, which the caller may pass; older complaints, and agents that worked side by side
+    then, which a rebuilt engine does not know; and how new the oldest steps were, if answers are
+    turns of their own or more than a third of the turns say nothing (blanks, routing lines).
     """
 
     WINDOW: int = SPAN + _NEWS_SPAN
@@ -209,10 +208,7 @@ class Engine:
         return Assessment(seq=seq, score=0.0, changed=is_person)
 
     def _record(self, turn: Turn, seq: int, place: int | None, refusals: int) -> tuple[Step, bool]:
-        """Read and remember a turn, in place of its proposal if it has one.
-
-        Returns the step and whether it changed something.
-        """
+        """Read and remember a turn; return its step and whether it changed something."""
         steps, is_call = self.history.steps, turn.tool is not None
         # Multi-line texts that the agent wrote are noted first: an echo of them is no news.
         texts = [*texts_in(turn.args), turn.content or ""] if is_call else texts_in(turn.args)

@@ -69,9 +69,8 @@ class PolicyDetectors:
     def examine(self, view: View, turn: Turn) -> Iterator[Signal]:
         """Let each detector look, and yield its signal with its severity.
 
-        The first signal of a streak is marked. Several detectors near their limits on the
-        same turns are one matter, so that the agent is told once. A trip belongs to each
-        detector alone.
+        The first signal of a streak is marked. Several detectors near their limits on the same
+        turns are one matter, so that the agent is told once. A trip belongs to each detector alone.
         """
         self._examined += 1
         for detector, escalation in self.rules_of(turn.tool, turn.agent):

@@ -15,7 +15,8 @@ from guard.policy import Policy
 from guard.reading.step import Step
 from guard.signals import Evidence, Kind, Severity, Signal
 
-_NEWCOMER_CALLS, _MIN_TRIES = 2, 3
+_NEWCOMER_CALLS = 2
+_MIN_TRIES = 3
 IDENTICAL = (1.0, 1.0)  # as alike as possible, and nothing less counts
 
 
@@ -242,11 +243,10 @@ def describe_answers(steps: Sequence[Step]) -> str:
 def have_own_targets(steps: Sequence[Step], *, in_words: bool = False) -> bool:
     """Return whether each call is for something that the others are not for.
 
-    Arguments are compared one by one, and equal ones skipped: three tables counted with one
-    long query are three questions, three wordings of one search are not. All words of a question
-    count. An action's target is in its short arguments (a path, an id): its text may be worded
-    in any way, and counts only with `in_words`. Of more than three calls, one may repeat the
-    target of another.
+    Arguments are compared one by one, and equal ones skipped: three tables counted with one long
+    query are three questions, three wordings of one search are not. All words of a question count.
+    An action's target is in its short arguments (a path, an id): its text may be worded in any way,
+    and counts only with `in_words`. Of more than three calls, one may repeat the target of another.
     """
     aims = [
         step.names if in_words or step.is_question or step.runs_code else step.arguments.targets

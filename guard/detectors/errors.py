@@ -13,7 +13,9 @@ from guard.reading.step import Step
 from guard.reading.terms import differ_in_quotes, words_in
 from guard.signals import Kind, Signal
 
-_PATIENCE_FACTOR, _MAX_REFUSALS, _MIN_SAME = 3, 3, 3
+_PATIENCE_FACTOR = 3
+_MAX_REFUSALS = 3
+_MIN_SAME = 3
 
 
 class Errors(Detector):

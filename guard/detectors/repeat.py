@@ -16,7 +16,9 @@ from guard.reading.terms import NEWS, SAME_WORDS, jaccard
 from guard.signals import Kind, Signal
 
 _PERIODS = range(2, 9)
-_SHORT_PERIOD, _WAITING_ROUNDS, _UNSEEN_ROUNDS = 3, 6, 3
+_SHORT_PERIOD = 3
+_WAITING_ROUNDS = 6
+_UNSEEN_ROUNDS = 3
 # Factor on `polls` where the outcome of a poll, a key or a click is never seen.
 _UNSEEN_POLLS = 4
 _BRISK_S = 60.0
@@ -33,16 +35,15 @@ _EXTRA_REFUSALS = 2  # this many more refusals than repeats, because something w
 class Repeat(Detector):
     """Trip when the last turns repeat the turns before them, and nothing came of them.
 
-    One measure serves periods of 1 to 8 turns: how far back each turn equals the turn one
-    period earlier, with the same outcome if it is known. It is applied to the newest call and
-    its repeats, ignoring steps in between that brought nothing, so that a third equal call
-    trips before it runs; to all calls; and to all turns, so that agents who pass a matter to
-    and fro are seen. A call that keeps coming back among others is a loop if little was gained
-    in between or it kept being refused. So is a tour: calls that were all made before, with
-    the same answers as then.
+    One measure serves periods of 1 to 8 turns: how far back each turn equals the turn one period
+    earlier, with the same outcome if it is known. It is applied to the newest call and its repeats,
+    ignoring steps in between that brought nothing, so that a third equal call trips before it runs;
+    to all calls; and to all turns, so that agents who pass a matter to and fro are seen. A call
+    that keeps coming back among others is a loop if little was gained in between or it kept being
+    refused. So is a tour: calls that were all made before, with the same answers as then.
 
-    Source: the identical calls of cline, opencode and goose; the alternating pattern
-    of OpenHands; the cycles of gemini-cli and stella.
+    Source: the identical calls of cline, opencode and goose; the alternating pattern of OpenHands;
+    the cycles of gemini-cli and stella.
     """
 
     name: ClassVar[str] = "repeat"

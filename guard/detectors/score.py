@@ -1,10 +1,9 @@
 """The stuck score: how sure the attempts of a run make it that nothing moves, in [0, 1).
 
-It is a sequential test over attempts, like a CUSUM chart (Page, 1954): an attempt that
-resembles an earlier one, in its request and its outcome, adds to the score; an attempt
-that brings something new reduces it. The weights in `score.json` are fitted to recorded
-runs of all sources; fits that leave out one source at a time show how they generalise
-(`guard fit` does both).
+It is a sequential test over attempts, like a CUSUM chart (Page, 1954): an attempt that resembles an
+earlier one, in its request and its outcome, adds to the score; an attempt that brings something new
+reduces it. The weights in `score.json` are fitted to recorded runs of all sources; fits that leave
+out one source at a time show how they generalise (`guard fit` does both).
 """
 
 from __future__ import annotations
@@ -38,7 +37,8 @@ _MIN_RELATED, _LOOSELY_SIMILAR = 0.3, 0.5
 _NEWCOMER_CALLS = 1
 # What each of `GAINS` counts as in that case.
 _NEWCOMER_GAINS = ("again", "near", "other_question", "near", "other_question", "")
-_MAX_ACKNOWLEDGEMENT, _MIN_LONG_NAME = 200, 8
+_MAX_ACKNOWLEDGEMENT = 200
+_MIN_LONG_NAME = 8
 
 
 class Weight(NamedTuple):

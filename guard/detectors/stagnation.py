@@ -16,7 +16,9 @@ from guard.reading.terms import NEWS, words_in
 from guard.reading.volatile import PLACEHOLDER
 from guard.signals import Kind, Signal
 
-_PATIENCE, _MIN_QUESTIONS, _HEAD = 2, 3, 400
+_PATIENCE = 2
+_MIN_QUESTIONS = 3
+_HEAD = 400
 _ID = re.compile(r"(?=\D*\d)\w{6,}")
 _FIGURE = re.compile(r"\d+")
 

@@ -23,7 +23,9 @@ from guard.signals import Kind, Signal
 # 15 questions in 1,000 healthy turns of recorded runs. `guard bench --oracle` fits it again without
 # each source and reports the result on that source.
 SUSPICION_SHARE = 0.4
-_MIN_SCORE, _LIMIT, _MAX_SHOWN = 0.5, 3, 12
+_MIN_SCORE = 0.5
+_LIMIT = 3
+_MAX_SHOWN = 12
 _ROUNDING = 1e-9
 _PROGRESS = frozenset({"news", "better"})
 

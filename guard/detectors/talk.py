@@ -18,20 +18,21 @@ from guard.signals import Kind, Signal
 Similarity = Callable[[str, str], float]
 # From this cosine on, two messages say the same in other words: LoopGuard's threshold.
 _MIN_SIMILARITY = 0.86
-_EXTRA_MESSAGES, _ANNOUNCING_FACTOR, _MIN_REWORDED = 3, 3, 3
+_EXTRA_MESSAGES = 3
+_ANNOUNCING_FACTOR = 3
+_MIN_REWORDED = 3
 _MIN_ROUND, _MAX_ROUND = 3, 8
 
 
 class Talk(Detector):
     """Trip when what is said tells nothing new, by one agent or round after round.
 
-    The content of a message counts, not the wording: names, numbers and things, without
-    function words. A call between the messages that brings something ends the talk. Three
-    messages in a row that are alike pair by pair are enough, and so is one message that
-    mostly repeats one sentence.
+    The content of a message counts, not the wording: names, numbers and things, without function
+    words. A call between the messages that brings something ends the talk. Three messages in a row
+    that are alike pair by pair are enough, and so is one message that mostly repeats one sentence.
 
-    Source: OpenHands' monologue rule (three messages in a row, whatever they say),
-    with new terms as a veto; LoopGuard's three alike; gemini-cli's chanting.
+    Source: OpenHands' monologue rule (three messages in a row, whatever they say), with new terms
+    as a veto; LoopGuard's three alike; gemini-cli's chanting.
     """
 
     name: ClassVar[str] = "talk"

@@ -1,11 +1,10 @@
 """Turns become attempts: who asked whom for what, and what the outcome was.
 
-Logs differ in form. The answer to a call may be in the call, in a tool's turn, in a
-user's, in another agent's message, in the same text or missing; between the two there
-may be a routing line, a banner or nothing at all. Agents that write their calls as text
-("Thought: … Action: … Observation: …", or JSON) are read as what they are, calls with a
-result. This module puts together what belongs together, so that detectors need not know
-the form.
+Logs differ in form. The answer to a call may be in the call, in a tool's turn, in a user's, in
+another agent's message, in the same text or missing; between the two there may be a routing line, a
+banner or nothing at all. Agents that write their calls as text ("Thought: … Action: … Observation:
+…", or JSON) are read as what they are, calls with a result. This module puts together what belongs
+together, so that detectors need not know the form.
 """
 
 from __future__ import annotations
@@ -28,9 +27,13 @@ SUBMISSION = "hand in"
 _MIN_BLANKS = 3
 # This many blank turns or routing lines in a row are read as attempts; two routers give three.
 _MIN_ROUTES = 5
-_MAX_NAMES, _MAX_CALL, _MAX_ROUTING, _MAX_REMEMBERED = 1000, 100_000, 160, 8
+_MAX_NAMES, _MAX_REMEMBERED = 1000, 8
+_MAX_CALL = 100_000
+_MAX_ROUTING = 160
 _MIN_REPEATS = 2  # this many repeated replies come from a machine
-_MAX_AGE, _MAX_READ, _MAX_SHORT, _MIN_TERMS = 1000, 4000, 200, 4
+_MAX_AGE = 1000
+_MAX_READ, _MAX_SHORT = 4000, 200
+_MIN_TERMS = 4
 _SAME_SUBJECT_SHARE = 0.5
 _ROUTING_WORDS = stems_of(" ".join(read_words("talk")["routes"]))
 _NOTICE = re.compile(rf"\s{{0,4}}{pattern_of('notices')}", re.IGNORECASE)
@@ -150,10 +153,7 @@ class TurnReader:
         return ReadTurn(TurnKind.ACTION, turn)
 
     def _note_promise(self, turn: Turn, seq: int) -> bool:
-        """Note a call whose result only promises one; return whether it was noted.
-
-        The promised result makes it an attempt when it comes.
-        """
+        """Note a call whose result only promises one; return whether it was noted."""
         if not turn.tool or not turn.result or not _PROMISES.occurs_in(turn.result):
             return False
         self._remember_call(replace(turn, result=None), seq)

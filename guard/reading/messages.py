@@ -20,7 +20,8 @@ from guard.reading import Phrase, compile_phrases, pattern_of, read_words
 if TYPE_CHECKING:
     from guard.reading.step import Step
 
-_STEM_LENGTH, _MIN_CHANT_LENGTH, _MIN_CHANT_LINES, _MIN_CHANT_WORDS = 5, 400, 8, 60
+_STEM_LENGTH = 5
+_MIN_CHANT_LENGTH, _MIN_CHANT_LINES, _MIN_CHANT_WORDS = 400, 8, 60
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _WORD = re.compile(r"[^\W_]{3,}|\d+")
 # The same as a table of bytes, at a third of the expression's cost, for texts with no letter beyond
@@ -36,7 +37,8 @@ _STAMP = re.compile(f"^{pattern_of('stamps')}", re.IGNORECASE | re.MULTILINE)
 _STAMP_BELOW = re.compile(f"\n{pattern_of('stamps')}", re.IGNORECASE | re.MULTILINE)
 # Distinguishes a message that announces an action.
 ANNOUNCES = Phrase("announces", head=400, lower=True, words=True)
-_ANNOUNCING_ONE_IN, _MOSTLY = 3, 0.85
+_ANNOUNCING_ONE_IN = 3
+_MOSTLY = 0.85
 _NUMBER = compile_phrases("counts")
 # The empty text is what remains of a short word without digits.
 _FILLER = frozenset(word[:_STEM_LENGTH] for word in (*read_words("talk")["filler"], ""))

@@ -1,10 +1,9 @@
 """The identity of a call, how similar it is to another, and how it is shown.
 
-Two calls are the same when they ask for the same: argument order, the model's
-remarks about its own call and values made for a single use do not count. Similarity is
-computed argument by argument: equal values are boilerplate and are skipped, different
-ones are compared. Page 2 and page 3 are different questions; the same body put at line
-29 and then at line 30 is the same action.
+Two calls are the same when they ask for the same: argument order, the model's remarks about its own
+call and values made for a single use do not count. Similarity is computed argument by argument:
+equal values are boilerplate and are skipped, different ones are compared. Page 2 and page 3 are
+different questions; the same body put at line 29 and then at line 30 is the same action.
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ from guard.reading.volatile import PLACEHOLDER, mask_failure
 from guard.turn import Turn
 
 _WORDS = read_words("answers")
-_MAX_COMPARED, _HEAD, _MAX_SORTED_LINES = 12_000, 4_000, 40
+_MAX_COMPARED = 12_000
+_HEAD = 4_000
+_MAX_SORTED_LINES = 40
 _AROUND_HOLE = " \t'\".,:;{}[]()"
 _SAMPLE, _SAMPLES = 512, 64
 _FAILURE_HEAD, _MAX_MESSAGE, _MAX_ACKNOWLEDGEMENT = 600, 300, 120

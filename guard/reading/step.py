@@ -136,10 +136,9 @@ class Step(Action):
     ) -> None:
         """Read a turn as a step, compared with the steps before it.
 
-        `action` is what it asks for, if that was read before. `nature` is what is declared
-        about the tool: which arguments distinguish its calls, what in its result is
-        progress, what asking again means. Without `keep_raw` the turn's own words are
-        not kept.
+        `action` is what it asks for, if that was read before. `nature` is what is declared about
+        the tool: which arguments distinguish its calls, what in its result is progress, what asking
+        again means. Without `keep_raw` the turn's own words are not kept.
         """
         action = action or read_action(turn)
         # Assigned one by one: a loop over the names takes ten times as long.

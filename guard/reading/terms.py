@@ -1,10 +1,9 @@
 """What a text says: its lines without volatile parts, and its terms.
 
-Terms are words, names and numbers, in any order. They are the only measure of whether an
-answer is the same as before and whether it brings something new: a reworded or reordered
-answer has new lines only, and no new term. In a stuck stretch, 0 to 12 % of an answer's
-terms are new, in a moving stretch 25 to 60 % (measured on recorded runs of 17 public
-sources).
+Terms are words, names and numbers, in any order. They are the only measure of whether an answer is
+the same as before and whether it brings something new: a reworded or reordered answer has new lines
+only, and no new term. In a stuck stretch, 0 to 12 % of an answer's terms are new, in a moving
+stretch 25 to 60 % (measured on recorded runs of 17 public sources).
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ from guard.raw_texts import head_and_tail
 from guard.reading.volatile import mask_lines
 
 _HEAD, _TAIL = 9_000, 3_000
-_MAX_LINE, _MAX_WORDS, _MAX_DEPTH, _BITS = 300, 600, 6, 1024
+_MAX_LINE, _MAX_WORDS, _MAX_DEPTH = 300, 600, 6
+_BITS = 1024
 _COMBINED = "\n"
 # It begins with the character itself: a lookbehind would be tried at every position.
 _LINE_BREAKS = re.compile(r"[,;}\].!?](?:\s+|(?<![.!?])(?=[\"'{\[]))")
@@ -121,10 +121,7 @@ def bitmap_of(terms: frozenset[str]) -> int:
 
 
 class TermMemory:
-    """Terms seen within the last `span` turns; old ones are forgotten, so that it stays small.
-
-    A memory can be rebuilt from these turns.
-    """
+    """Terms seen within the last `span` turns, from which it can be rebuilt."""
 
     def __init__(self, span: int) -> None:
         self._span = span

@@ -1,9 +1,8 @@
 r"""Mask what changes from run to run without meaning: times, ids, durations.
 
-Regular expressions dominate the cost of an engine like this. So words are judged by
-their shape, with each digit as 0, and each shape is judged once: a listing has hundreds
-of numbers and few shapes. Parts that depend on a neighbouring word are searched only
-where a hint occurs.
+Regular expressions dominate the cost of an engine like this. So words are judged by their shape,
+with each digit as 0, and each shape is judged once: a listing has hundreds of numbers and few
+shapes. Parts that depend on a neighbouring word are searched only where a hint occurs.
 """
 
 from __future__ import annotations
@@ -16,7 +15,8 @@ from guard.reading import TABLES, compile_phrases, pattern_of
 
 # Replaces a volatile part.
 PLACEHOLDER = "<~>"
-_MAX_WORD, _MIN_TIMESTAMP = 400, 10
+_MAX_WORD = 400
+_MIN_TIMESTAMP = 10
 _PUNCTUATION = ".,:;()[]{}'\""
 # Only a cache: what is masked does not depend on it.
 _plain_shapes: set[str] = set()
