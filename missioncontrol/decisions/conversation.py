@@ -67,10 +67,8 @@ _STOP_WORDS = frozenset(
 
 def show_conversation(run: Run) -> Conversation:
     """Return the newest part of what was said in a run."""
-    messages = Message.objects.filter(run=run)
-    newest = list(messages.select_related("intervention", "autofix").order_by("-id")[:MAX_ITEMS])[
-        ::-1
-    ]
+    messages = Message.objects.filter(run=run).select_related("intervention", "autofix")
+    newest = list(messages.order_by("-id")[:MAX_ITEMS])[::-1]
     answers = Turn.objects.filter(
         run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.meters.last_seq - SEARCHED_TURNS
     ).exclude(Q(content=None) | Q(content=""))
