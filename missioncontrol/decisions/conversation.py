@@ -126,14 +126,11 @@ def _message_rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]
         elif read is not None:
             state = "read" if acted is None else "acted_on"
         intervention = message.intervention
+        sender = "auto" if hasattr(message, "autofix") else "guard"
         yield row_of(
             MessageRow,
             message,
-            by=intervention.by
-            if intervention
-            else "auto"
-            if hasattr(message, "autofix")
-            else "guard",
+            by=intervention.by if intervention else sender,
             state=state,
             read_at=read.ts if read else None,
             read_seq=read.seq if read else None,

@@ -341,9 +341,8 @@ class Publication:
                 fresh = len(tape) - len(list(same))
                 shown = meters_row(run, new_points=fresh, at=self.at)
                 for group in groups:
-                    frames[group]["meters"][str(run.id)] = _meters_adapter.dump_python(
-                        shown, mode="json"
-                    )
+                    dumped = _meters_adapter.dump_python(shown, mode="json")
+                    frames[group]["meters"][str(run.id)] = dumped
         return dict(frames)
 
 
