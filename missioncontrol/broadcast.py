@@ -265,10 +265,8 @@ class Subscriber:
             del self._subscriptions[name]
         # Noted before it is sent: if sending fails,
         # a new connection subscribes to all of them.
-        new, self._subscribed = (
-            self._subscriptions.keys() - self._subscribed,
-            set(self._subscriptions),
-        )
+        new = self._subscriptions.keys() - self._subscribed
+        self._subscribed = set(self._subscriptions)
         if left:
             await self._pubsub.unsubscribe(*left)
         if new:

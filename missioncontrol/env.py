@@ -216,9 +216,8 @@ def database(
     if url.scheme not in {"postgres", "postgresql"}:
         raise SettingInvalid(name, url.scheme, "postgres://… or sqlite:///…")
     # libpq's own parameters, such as `sslmode`, are passed on; `options=` replaces ours.
-    options: dict[str, Any] = CONNECTION_TIMEOUTS | dict(
-        parse_qsl(url.query, keep_blank_values=True)
-    )
+    given = dict(parse_qsl(url.query, keep_blank_values=True))
+    options: dict[str, Any] = CONNECTION_TIMEOUTS | given
     # Our parameter, not libpq's: for a pooler that gives each transaction another connection.
     prepared = options.pop("prepared", "yes")
     if prepared.lower() not in _YES | _NO:

@@ -91,7 +91,7 @@ async def post_turns(request: Request) -> Response:
     is_read = not MINIMAL_PREFERENCE.search(preferred) and not request.key.reports_only
     messages: Messages = ()
     if is_read:
-        control, messages = await _send_queued_messages(request, run_id, control, asked_by=asked_by)
+        control, messages = await _take_queued_messages(request, run_id, control, asked_by=asked_by)
     reply = TurnsReply(
         accepted=stored.accepted,
         duplicates=stored.duplicates,
@@ -140,7 +140,7 @@ async def get_directive(request: Request) -> Response:
         return Response(204)
     # A caller that names no call may be any of the run's agents.
     asked_by = asked_seq if request.query("call") else None
-    control, messages = await _send_queued_messages(
+    control, messages = await _take_queued_messages(
         request, run_id, control, asked_by=asked_by, as_agent=as_agent
     )
     directive = await _directive(request, run_id, control, asked_seq=asked_seq, messages=messages)
@@ -161,7 +161,7 @@ async def post_presence(request: Request) -> Response:
     return Response(200, json.dumps({"again_within_s": sessions.HEARTBEAT_TIMEOUT_S}).encode())
 
 
-async def _send_queued_messages(
+async def _take_queued_messages(
     request: Request,
     run_id: UUID,
     control: ControlState,
@@ -169,7 +169,7 @@ async def _send_queued_messages(
     asked_by: int | None,
     as_agent: bool = True,
 ) -> tuple[ControlState, Messages]:
-    """Send the queued messages with an answer; return the state that it reports, and them.
+    """Return the state that an answer reports, and the queued messages that leave with it.
 
     A person's text is noted before it leaves: once the agent may have it, nobody can take it back.
     No text leaves with a hold; its agent reads the texts when it goes on.
@@ -179,12 +179,12 @@ async def _send_queued_messages(
             return control, await dispatcher.read(
                 lambda: directives.queued_messages(run_id, at=now())
             )
-        send = partial(
+        take = partial(
             sessions.take_texts, run_id, version=control.version, asked_by=asked_by, at=now()
         )
-        sent = await dispatcher.run(send)
-        if sent is not None:
-            return control, sent
+        taken = await dispatcher.run(take)
+        if taken is not None:
+            return control, taken
         control = ensure_found(await dispatcher.control_state(run_id), "The run")
     return control, ()
 
@@ -208,8 +208,8 @@ async def unreleased_seq(run_id: UUID, control: ControlState, asked_seq: int | N
     """Return the turn asked about; None if it was released while other turns are held."""
     if asked_seq is None or not directives.is_in_skipped_range(control, asked_seq):
         return asked_seq
-    is_let_go = await dispatcher.read(lambda: directives.still_runs(run_id, asked_seq))
-    return None if is_let_go else asked_seq
+    is_running = await dispatcher.read(lambda: directives.still_runs(run_id, asked_seq))
+    return None if is_running else asked_seq
 
 
 def delivery_callback(

@@ -427,9 +427,8 @@ def _membership(request: Request, project: UUID) -> Membership:
 def _memberships(
     request: Request, roles: frozenset[Role] = frozenset(Role), *, even_archived: bool = True
 ) -> list[UUID]:
-    found = credentials.open_memberships_of(person_of(request), token=request.auth).filter(
-        role__in=roles
-    )
+    mine = credentials.open_memberships_of(person_of(request), token=request.auth)
+    found = mine.filter(role__in=roles)
     if not even_archived:
         found = found.filter(project__archived_at=None)
     return list(found.values_list("project_id", flat=True))

@@ -148,7 +148,7 @@ ReleaseSlot = Callable[[], None]
 def apply_rate_limit(scope: Scope) -> Callable[[], ReleaseSlot]:
     """Count a request by its head alone, before its body is read.
 
-    Call the returned function once the body is there:  it takes a slot, and returns the function
+    Call the returned function once the body is there: it takes a slot, and returns the function
     that gives it back. It raises Unavailable if too many requests of its kind are being served. A
     request whose body is still arriving holds no slot: a stranger's body may never end.
 

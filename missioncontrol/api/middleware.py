@@ -136,6 +136,5 @@ def content_security_policy(request: Any) -> str:
         hosts.add(request.get_host())
     # A policy cannot express an IPv6 address: browsers would complain and ignore it.
     named = sorted(host for host in hosts if host and not host.startswith("["))
-    return CONTENT_SECURITY_POLICY.format(
-        sockets="".join(f" ws://{host} wss://{host}" for host in named)
-    )
+    sockets = "".join(f" ws://{host} wss://{host}" for host in named)
+    return CONTENT_SECURITY_POLICY.format(sockets=sockets)

@@ -121,13 +121,8 @@ def check_agent(tap: Tap, card: Decision | None, *, agent_exists: bool) -> None:
 def pause(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """Ask the agent to wait from its next turn on."""
     _check_available(run, "pause")
-    holding.hold(
-        tx,
-        run,
-        by=intervention.by,
-        reason=f"Paused by {intervention.by}.",
-        from_seq=run.meters.last_seq + 1,
-    )
+    by, first = intervention.by, run.meters.last_seq + 1
+    holding.hold(tx, run, by=by, reason=f"Paused by {by}.", from_seq=first)
     if run.open_decision is not None and run.hold:  # only flagged so far: now it must wait
         shown = run.decisions.filter(pk=run.open_decision)
         shown.update(holds=True, expires_at=run.hold.expires_at)
@@ -177,36 +172,27 @@ def allow_calls(tx: RunTransaction, run: Run, tap: Tap, intervention: Interventi
 def inject(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """Answer the held calls with a person's message; one to a single agent answers no call."""
     _check_available(run, "inject")
-    if not (tap.message or "").strip():
+    text, by, card = tap.message or "", intervention.by, intervention.decision
+    if not text.strip():
         raise InvalidRequest("inject needs a message for the agent.", field="message")
-    card = intervention.decision
     about, agent = (card.signal["turns"], card.agent) if card else ((), tap.agent or "")
-    messages.queue_message(
-        tx,
-        run,
-        tap.message or "",
-        by=intervention.by,
-        agent=agent or None,
-        intervention=intervention,
-    )
+    to = agent or None
+    messages.queue_message(tx, run, text, by=by, agent=to, intervention=intervention)
     # Otherwise a message to one agent would end a pause, or the last turns, for all of them.
     if tap.agent is None:
-        holding.release_with_correction(
-            tx, run, by=intervention.by, reason="inject", about=about, agent=agent
-        )
+        holding.release_with_correction(tx, run, by=by, reason="inject", about=about, agent=agent)
 
 
 def finish(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -> None:
     """Let the agent go on for its last turns, told to sum up."""
     _check_available(run, "finish")
-    agent = intervention.decision.agent or None if intervention.decision else None
+    by, card = intervention.by, intervention.decision
+    agent = card.agent or None if card else None
     text = (tap.message or "").strip() or FINISH_TEXT
-    messages.queue_message(
-        tx, run, text, by=intervention.by, agent=agent, intervention=intervention
-    )
+    messages.queue_message(tx, run, text, by=by, agent=agent, intervention=intervention)
     # Before the release, which ends the hold that tells which calls wait.
     holding.skip_held_calls(run)
-    holding.release_to_finish(tx, run, by=intervention.by)
+    holding.release_to_finish(tx, run, by=by)
 
 
 def allow_budget(
@@ -216,16 +202,17 @@ def allow_budget(
     more = {unit: value for unit, value in asdict(tap.amount or Amount()).items() if value}
     if not more:
         raise InvalidRequest("allow_budget needs an amount above zero.", field="amount")
+    by, card = intervention.by, intervention.decision
     # Otherwise the card would close and the call run although the ceiling is still reached.
-    unit = intervention.decision.evidence.get("unit") if intervention.decision else None
+    unit = card.evidence.get("unit") if card else None
     if unit and unit not in more:
         raise InvalidRequest(f"This card's ceiling counts {unit}.", field=f"amount.{unit}")
     # Otherwise allowing more would set a first ceiling, and hold a run that had none.
     if not unit and (absent := [one for one in more if ceilings_of(run).get(one) is None]):
         refusal = f"This run has no ceiling in {absent[0]} to raise."
         raise InvalidRequest(refusal, field=f"amount.{absent[0]}")
-    scope = ceiling_scope_of(intervention.decision)
-    whose = intervention.decision.evidence.get("whose") if intervention.decision else None
+    scope = ceiling_scope_of(card)
+    whose = card.evidence.get("whose") if card else None
     owner = tx.run(UUID(whose)) if scope == TREE else run
     # The tap keeps the ceilings before and after: `undo` refuses if they were changed since.
     before = _current_ceilings(owner, scope)
@@ -233,19 +220,17 @@ def allow_budget(
         # A card on one agent's ceiling in the run names that agent; a tree's card names a run.
         named = whose if scope == "run" else None
         raised = budgets.raise_run_ceilings(owner, more, whose=named, at=tx.at)
-        budgets.apply_new_ceilings(tx, by=intervention.by, of=owner)
+        budgets.apply_new_ceilings(tx, by=by, of=owner)
     elif scope == ORGANISATION:
         raised = None  # the projects' own journal rows tell it
-        organisation.raise_day_ceiling(tx, run, whose or "", more, by=intervention.by)
+        organisation.raise_day_ceiling(tx, run, whose or "", more, by=by)
     else:
         raised = None  # the project's own journal row tells it
-        budgets.raise_shared_ceilings(
-            run.project, scope, whose or "", more, by=intervention.by, at=tx.at
-        )
-        budgets.apply_new_ceilings(tx, by=intervention.by)
+        budgets.raise_shared_ceilings(run.project, scope, whose or "", more, by=by, at=tx.at)
+        budgets.apply_new_ceilings(tx, by=by)
     intervention.ceilings = {"before": before, "after": _current_ceilings(owner, scope)}
     intervention.save(update_fields=["ceilings"])
-    holding.release(tx, run, by=intervention.by, reason="allow_budget")
+    holding.release(tx, run, by=by, reason="allow_budget")
     return raised
 
 
@@ -267,6 +252,7 @@ def undo(
         ActionUnavailable: the action cannot be undone, it was undone already, the ceiling has
             changed since, or the text is on its way.
     """
+    by = intervention.by
     undone = run.interventions.select_related("decision").filter(key=tap.undoes or "").first()
     if undone is None:
         raise InvalidRequest("undo: this run has no such answer.", field="undoes")
@@ -282,19 +268,16 @@ def undo(
     if undone.action in TEXT_ACTIONS:
         messages.withdraw_text(tx, run, undone)
     if undone.action == "allowlist":
-        allowlist.remove_entries_of(
-            tx, run, made_by=undone.by, made_at=undone.at, by=intervention.by
-        )
+        allowlist.remove_entries_of(tx, run, made_by=undone.by, made_at=undone.at, by=by)
     moved = None
     if undone.ceilings:
-        moved = _restore_ceilings(
-            tx, run, undone.ceilings["before"], undone.ceilings["after"], by=intervention.by
-        )
+        before, after = undone.ceilings["before"], undone.ceilings["after"]
+        moved = _restore_ceilings(tx, run, before, after, by=by)
     # Suggestions count the calls that people let go, and this one was taken back.
     LetGo.objects.filter(decision=undone.decision_id, by=undone.by).delete()
     # A message to one agent ended no hold.
     if undone.decision_id is not None or not undone.queued.filter(agent__isnull=False).exists():
-        _reopen_hold(tx, run, undone, by=intervention.by)
+        _reopen_hold(tx, run, undone, by=by)
     if undone.status == "asked":  # it never reached the agent, and will not
         directives.mark_unreachable(tx, run, undone)
     return moved

@@ -67,10 +67,8 @@ _STOP_WORDS = frozenset(
 
 def show_conversation(run: Run) -> Conversation:
     """Return the newest part of what was said in a run."""
-    messages = Message.objects.filter(run=run)
-    newest = list(messages.select_related("intervention", "autofix").order_by("-id")[:MAX_ITEMS])[
-        ::-1
-    ]
+    messages = Message.objects.filter(run=run).select_related("intervention", "autofix")
+    newest = list(messages.order_by("-id")[:MAX_ITEMS])[::-1]
     answers = Turn.objects.filter(
         run=run, role=Role.ASSISTANT, tool=None, seq__gt=run.meters.last_seq - SEARCHED_TURNS
     ).exclude(Q(content=None) | Q(content=""))
@@ -128,14 +126,11 @@ def _message_rows(run: Run, messages: Sequence[Message]) -> Iterable[MessageRow]
         elif read is not None:
             state = "read" if acted is None else "acted_on"
         intervention = message.intervention
+        sender = "auto" if hasattr(message, "autofix") else "guard"
         yield row_of(
             MessageRow,
             message,
-            by=intervention.by
-            if intervention
-            else "auto"
-            if hasattr(message, "autofix")
-            else "guard",
+            by=intervention.by if intervention else sender,
             state=state,
             read_at=read.ts if read else None,
             read_seq=read.seq if read else None,
@@ -204,7 +199,7 @@ class MessageTerms:
 def extract_terms(text: str) -> MessageTerms:
     """Return what a message names.
 
-    >>> sorted(read_asked("Skip legacy plans, see docs/billing.md").names)
+    >>> sorted(extract_terms("Skip legacy plans, see docs/billing.md").names)
     ['docs/billing.md']
     """
     names = ["".join(found) for found in _PHRASE.findall(text)]

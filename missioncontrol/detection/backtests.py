@@ -113,9 +113,8 @@ def run_slice(backtest_id: UUID, *, at: datetime) -> bool:
             continue
         rows = list(Turn.objects.filter(run=run, seq__lt=MAX_TURNS).order_by("seq"))
         # Both replay the same recording: any difference comes from the policies.
-        proposed, today = (
-            _replay_flag(run, rows, rules) for rules in (backtest.policy, backtest.today)
-        )
+        proposed = _replay_flag(run, rows, backtest.policy)
+        today = _replay_flag(run, rows, backtest.today)
         # Not created twice: two workers may have taken the same slice.
         BacktestRun.objects.get_or_create(
             backtest=backtest,
@@ -149,9 +148,8 @@ def find_stalled(*, at: datetime) -> list[UUID]:
         # `beat_at` too, or the next sweep would queue it again before a worker takes it.
         Backtest.objects.filter(pk=backtest.pk).update(tries=backtest.tries + 1, beat_at=at)
         if backtest.tries + 1 >= MAX_TRIES:
-            _finish_backtest(
-                backtest, "failed", at=at, error="The worker was lost again and again."
-            )
+            lost = "The worker was lost again and again."
+            _finish_backtest(backtest, "failed", at=at, error=lost)
         else:
             again.append(backtest.id)
     return again
@@ -176,9 +174,8 @@ def _finish_backtest(backtest: Backtest, status: str, *, at: datetime, error: st
 
 def _replay_flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, Any] | None:
     """Replay one run in the order in which it was observed; None: the policy does not flag it."""
-    observations = sorted(
-        (one for row in rows for one in observations_of(row)), key=lambda one: one[0]
-    )
+    observations = [one for row in rows for one in observations_of(row)]
+    observations.sort(key=lambda one: one[0])
     turns = [turn for _, turn in observations]
     recording = Recording(
         run=run.name, turns=tuple(turns), workspace=tuple(run.workspace), goal=run.goal or None

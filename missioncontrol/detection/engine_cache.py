@@ -159,11 +159,8 @@ def unseen_observations(
     events = {run.id: run.meters.event_seq for run in runs if not lags[run.id]}
     known = [one for one in ahead if events.get(one.row.run_id) == cast(Any, one.row).event_seq]
     unread = lags.keys() - {observation.row.run_id for observation in known}
-    read = (
-        _to_observations(_read_unseen({run_id: lags[run_id] for run_id in unread}))
-        if unread
-        else ()
-    )
+    unread_lags = {run_id: lags[run_id] for run_id in unread}
+    read = _to_observations(_read_unseen(unread_lags)) if unread_lags else ()
     found: dict[UUID, list[Observation]] = {run.id: [] for run in runs}
     for observation in [*known, *read]:
         if observation.obs > ENGINES[observation.row.run_id].seen_obs:

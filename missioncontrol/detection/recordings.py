@@ -110,10 +110,10 @@ def import_recording(
             insert_rows(Turn, {row.id: row for _, row in numbered}.values())
             tx.flush()
     except IntegrityError:  # the same file was sent twice at once
-        earlier_id = find_imported(project.id, sha256)
-        if earlier_id is None:
+        imported = find_imported(project.id, sha256)
+        if imported is None:
             raise
-        return earlier_id, False
+        return imported, False
     return recording, True
 
 

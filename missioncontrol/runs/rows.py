@@ -271,7 +271,7 @@ _MAX_DEPTH = 5
 def _shorten(value: Any, depth: int = 0) -> Any:
     """Return a value with its long texts, long lists and deep levels cut.
 
-    >>> _brief({"command": "ls", "n": 1})
+    >>> _shorten({"command": "ls", "n": 1})
     {'command': 'ls', 'n': 1}
     """
     if isinstance(value, str):
@@ -341,9 +341,8 @@ class Publication:
                 fresh = len(tape) - len(list(same))
                 shown = meters_row(run, new_points=fresh, at=self.at)
                 for group in groups:
-                    frames[group]["meters"][str(run.id)] = _meters_adapter.dump_python(
-                        shown, mode="json"
-                    )
+                    dumped = _meters_adapter.dump_python(shown, mode="json")
+                    frames[group]["meters"][str(run.id)] = dumped
         return dict(frames)
 
 

@@ -28,9 +28,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def is_person_waiting(self) -> bool:
         """Tell whether a person waits for the write lock that this transaction holds."""
-        return not self.is_in_memory_db() and write_lock.is_person_waiting(
-            str(self.settings_dict["NAME"])
-        )
+        name = str(self.settings_dict["NAME"])
+        return not self.is_in_memory_db() and write_lock.is_person_waiting(name)
 
     def checkpoint(self) -> None:
         """Copy what was committed from the write-ahead log into the database.

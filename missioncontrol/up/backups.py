@@ -299,9 +299,8 @@ def load_database(path: Path, *, at: datetime) -> Path | None:
         RestoreRefused: somebody uses the database.
     """
     if connection.vendor == "postgresql":
-        _run_postgresql_program(
-            "pg_restore", "--list", str(path)
-        )  # before anything is dropped for it
+        # Before anything is dropped for it.
+        _run_postgresql_program("pg_restore", "--list", str(path))
         _drop_tables()
         # In one transaction: a dump that fails leaves an empty database, not half of one.
         connection.close()

@@ -91,9 +91,8 @@ class Start:
         # From here on: others may read the built front end, but not data and logs.
         os.umask(0o077)
         self._set_environment()
-        if extras.is_phone_requested(
-            self.data.path
-        ):  # it was open before this start, but is not yet
+        # It was open before this start, but is not yet.
+        if extras.is_phone_requested(self.data.path):
             extras.record_phone_status(self.data.path, extras.PhoneStatus())
         processes.raise_open_files_limit()
         supervisor = Supervisor(lock_fd=self.data.lock_fd, report=report)
@@ -245,7 +244,7 @@ def check_broker(url: str) -> None:
 
 
 def wait_until_serving(supervisor: Supervisor, url: str, *, limit_s: float = START_LIMIT_S) -> bool:
-    """Wait for the first answer; False if somebody request to stop meanwhile.
+    """Wait for the first answer; False if somebody asked to stop meanwhile.
 
     The listening socket is open already, so the first request waits in its queue
     and is answered the moment the web process takes over: no polling delay.

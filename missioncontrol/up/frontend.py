@@ -97,9 +97,8 @@ def install_packages(node: Node, *, log: Path, report: Callable[[str], None]) ->
     if _read_stamp(stamp) == wanted:
         return
     report("installing the front end's packages")
-    _run_step(
-        [*node.npm, "ci", "--include=dev", "--no-audit", "--no-fund"], node, log, step="npm ci"
-    )
+    install = [*node.npm, "ci", "--include=dev", "--no-audit", "--no-fund"]
+    _run_step(install, node, log, step="npm ci")
     # Only afterwards, so that an interrupted installation is repeated.
     stamp.write_text(wanted)
 

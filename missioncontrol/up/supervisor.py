@@ -153,10 +153,8 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for stop_signal in STOP_SIGNALS:
             # `nohup` sets a hang-up to be ignored.
-            if (
-                stop_signal is not signal.SIGHUP
-                or signal.getsignal(stop_signal) is not signal.SIG_IGN
-            ):
+            is_ignored = signal.getsignal(stop_signal) is signal.SIG_IGN
+            if not (is_ignored and stop_signal is signal.SIGHUP):
                 signal.signal(stop_signal, count_request)
 
     @property
@@ -221,12 +219,8 @@ class Supervisor:
             return
         self._has_ended = True
         for stops_last in (False, True):
-            group = [
-                c
-                for c in self._children.values()
-                if c.command.stops_last is stops_last and c.is_running
-            ]
-            self._terminate(group)
+            running = [child for child in self._children.values() if child.is_running]
+            self._terminate([one for one in running if one.command.stops_last is stops_last])
         # The watchdog waits for the end of this pipe.
         os.close(self._alive_w)
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -201,13 +201,10 @@ def _open_run(adapter: Adapter, event: HookEvent, key: KeyHolder) -> Run:
     # A later hook may know what the first did not: a task, a folder, how the session waits.
     capabilities, own = request.capabilities, key.redaction
     known = run.capabilities
-    learned = (
-        capabilities
-        if run.source == Source.TELEMETRY
-        else _changed_capabilities(capabilities, known)
-    )
-    if learned:
-        sessions.store_capabilities(run.id, learned, at=now())
+    if run.source != Source.TELEMETRY:
+        capabilities = _changed_capabilities(capabilities, known)
+    if capabilities:
+        sessions.store_capabilities(run.id, capabilities, at=now())
     if run.parked and not event.ends_session:
         sessions.unpark_session(run.id, at=now())
     if event.workspace and runs.masked_workspace(event.workspace, own) != run.workspace:

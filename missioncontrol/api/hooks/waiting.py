@@ -235,11 +235,8 @@ def _joined_texts(messages: Collection[Message]) -> str | None:
 def _message_callback(
     run_id: UUID, control: ControlState, messages: Collection[Message]
 ) -> AfterSend | None:
-    return (
-        delivery_callback(run_id, control, message_ids=[str(one.id) for one in messages])
-        if messages
-        else None
-    )
+    ids = [str(message.id) for message in messages]
+    return delivery_callback(run_id, control, message_ids=ids) if ids else None
 
 
 def _witness_response(

@@ -119,11 +119,10 @@ def _read_resource(group: dict[str, Any]) -> dict[str, Any] | str:
 
 
 def _read_span(given: dict[str, Any], index: int, resource: dict[str, Any]) -> Record:
-    since, until = (
-        _read_nanoseconds(given, "startTimeUnixNano"),
-        _read_nanoseconds(given, "endTimeUnixNano"),
-    )
+    since = _read_nanoseconds(given, "startTimeUnixNano")
+    until = _read_nanoseconds(given, "endTimeUnixNano")
     status = _object_or_empty(given.get("status"))
+    failed = status.get("code") in ERROR_STATUSES
     trace, span = _read_id(given, "traceId", 32), _read_id(given, "spanId", 16)
     if not trace or not span:
         # Both names, because protobuf uses the latter.
@@ -140,9 +139,7 @@ def _read_span(given: dict[str, Any], index: int, resource: dict[str, Any]) -> R
         time_ns=since,
         began_at=time_of(since),
         ended_at=time_of(until),
-        failure=_text_or_empty(status.get("message")) or "error"
-        if status.get("code") in ERROR_STATUSES
-        else None,
+        failure=_text_or_empty(status.get("message")) or "error" if failed else None,
         events=tuple(
             Event(name=_text_or_empty(event.get("name")), attributes=read_attributes(event))
             for event in _read_list(given, "events")
@@ -297,11 +294,9 @@ def _converter(field: Any) -> Callable[[Any], Any]:
     if field.name == "data_points":
         return lambda points: [None] * len(points)  # they are counted, and not read
     if field.message_type is not None:
-        return (
-            (lambda each: [_to_json_form(one) for one in each])
-            if field.is_repeated
-            else _to_json_form
-        )
+        if field.is_repeated:
+            return lambda each: [_to_json_form(one) for one in each]
+        return _to_json_form
     # Trace and span ids; OTLP's JSON writes other bytes in base64.
     if field.name.endswith("_id"):
         return bytes.hex

@@ -74,12 +74,9 @@ async def receive_telemetry(request: Request) -> Response:
     kind = read_media_type(_last_header(request, b"content-type"))
     encoding = _last_header(request, b"content-encoding")
     read = decoding.read_protobuf if kind == PROTOBUF else decoding.read_json
-    batch = await offload_large(
-        lambda: read(decompress(request.body, encoding), signal),
-        size=len(request.body)
-        if not encoding
-        else LARGE_BYTES,  # its unpacked size is not known yet
-    )
+    # The size of a compressed body is not known yet.
+    size = LARGE_BYTES if encoding else len(request.body)
+    batch = await offload_large(lambda: read(decompress(request.body, encoding), signal), size=size)
     try:
         await _store_batch(batch, request)
     except MissionControlError:

@@ -136,10 +136,7 @@ def finish_batches(run_batches: Iterable[RunBatch], *, at: datetime) -> None:
     Turns are matched with calls last, because that reads the records.
     """
     run_batches = list(run_batches)
-    calls = {
-        run_batch.run.id: calls_of(run_batch.session_records, agent=run_batch.run.agent)
-        for run_batch in run_batches
-    }
+    calls = {one.run.id: calls_of(one.session_records, agent=one.run.agent) for one in run_batches}
     telemetry.count_calls({run: made for run, made in calls.items() if made}, at=at)
     for run_batch in run_batches:
         # Only a run that nothing else reports: a hook knows better when its session ends.
@@ -262,13 +259,10 @@ def telemetry_row(
 
 def stored_attributes(attributes: Mapping[str, Any], own: Redaction) -> dict[str, Any]:
     """Return attributes as they are stored: without conversations and secrets, and shortened."""
-    named = (
-        (name, value)
-        for name, value in attributes.items()
-        if not name.startswith(DROPPED_ATTRIBUTES)
-    )
+    kept = (name for name in attributes if not name.startswith(DROPPED_ATTRIBUTES))
     chosen: dict[str, Any] = {}
-    for name, value in itertools.islice(named, MAX_ATTRIBUTES):
+    for name in itertools.islice(kept, MAX_ATTRIBUTES):
+        value = attributes[name]
         # Values that are far too long are cut before masking reads them.
         is_nested = isinstance(value, list | dict)
         text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else value

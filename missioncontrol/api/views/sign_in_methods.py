@@ -29,7 +29,7 @@ from missioncontrol.api.views import pages, sign_in_links
 from missioncontrol.env import IdentityProvider
 from missioncontrol.errors import Forbidden, MissionControlError, TooManyRequests
 from missioncontrol.projects import access
-from missioncontrol.projects import sign_in_methods as project_signing_in
+from missioncontrol.projects import sign_in_methods as project_methods
 
 logger = logging.getLogger(__name__)
 
@@ -210,7 +210,7 @@ def return_from_provider(request: HttpRequest) -> HttpResponse:
     if purpose:
         return _connect_or_prove(request, known, purpose, kept["to"])
     try:
-        user = project_signing_in.sign_in_by_identity(known, at=clock.now())
+        user = project_methods.sign_in_by_identity(known, at=clock.now())
     except Forbidden as error:
         logger.warning("a sign-in by OpenID Connect was refused: %s", error)
         problem = _texts(request).not_let_in.format(provider=_provider().name)
@@ -236,7 +236,7 @@ def _connect_or_prove(
     if credentials.methods_to_prove_again(request.user, request.session, at=clock.now()):
         return HttpResponseRedirect(to)
     try:
-        project_signing_in.connect_identity(request.user, known, at=clock.now())
+        project_methods.connect_identity(request.user, known, at=clock.now())
     except Forbidden:
         return _methods_page(request, problem, status=HTTPStatus.FORBIDDEN)
     request.session.cycle_key()
@@ -341,7 +341,7 @@ def _methods_page(
     }
     return pages.render_page(
         request,
-        "accounts/credentials.html",
+        "accounts/sign_in_methods.html",
         SIGN_IN_TEXTS,
         context,
         status=status,
