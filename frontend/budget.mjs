@@ -1,17 +1,17 @@
 /**
- * What a first load weighs, screen by screen; fails over the budget.
+ * Print the size of each screen's first load; fail if one is over the budget.
  *
- * The entry and what it imports (Vite's manifest), and what `vite.preloads.ts` lists of a screen:
- * its chunk, what that imports before it runs, its texts. Sizes are gzipped, as servers send them.
+ * A load is the entry and what it imports (Vite's manifest), and what `vite.preloads.ts` lists of a
+ * screen: its chunk, what that imports before it runs, its texts. Sizes are gzipped, as when sent.
  */
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
 const DIST = new URL("dist/", import.meta.url);
-const MOST = { js: 90_000, css: 15_000, files: 22 };
+const LIMITS = { js: 90_000, css: 15_000, files: 22 };
 
-const written = (name) => JSON.parse(readFileSync(new URL(`.vite/${name}.json`, DIST), "utf8"));
-const manifest = written("manifest");
+const readTable = (name) => JSON.parse(readFileSync(new URL(`.vite/${name}.json`, DIST), "utf8"));
+const manifest = readTable("manifest");
 const ENTRY = "index.html";
 
 function entryFiles(key = ENTRY, found = new Set()) {
@@ -32,7 +32,7 @@ function loadOf(more) {
   return load;
 }
 
-const loads = Object.entries(written("preloads")).flatMap(([language, screens]) =>
+const loads = Object.entries(readTable("preloads")).flatMap(([language, screens]) =>
   Object.entries(screens).map(([name, { files }]) => ({
     screen: `${name} ${language}`,
     ...loadOf(files),
@@ -44,9 +44,9 @@ for (const { screen, js, css, files } of loads) {
   console.log(`${screen.padEnd(20)} ${kB(js)}  ${kB(css)}  ${String(files).padStart(6)}`);
 }
 const over = loads.flatMap(({ screen, ...load }) =>
-  Object.entries(MOST)
-    .filter(([what, most]) => load[what] > most)
-    .map(([what, most]) => `${screen}: ${what} ${load[what]} > ${most}`),
+  Object.entries(LIMITS)
+    .filter(([what, limit]) => load[what] > limit)
+    .map(([what, limit]) => `${screen}: ${what} ${load[what]} > ${limit}`),
 );
 if (loads.length === 0) over.push("no screen is listed");
 if (over.length > 0) {

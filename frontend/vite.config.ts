@@ -1,8 +1,8 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
-import { BEGINNING, groups } from "./vite.chunks";
+import { ENTRY_FILES, groups } from "./vite.chunks";
 import { drawnIcons } from "./vite.icons";
-import { packedTwins } from "./vite.packed";
+import { compressedAssets } from "./vite.compress";
 import { preloads } from "./vite.preloads";
 import { inlinedRuntime } from "./vite.runtime";
 import { serviceWorker } from "./vite.sw";
@@ -16,7 +16,7 @@ export default defineConfig({
     inlinedRuntime(),
     preloads(),
     serviceWorker("src/sw/worker.ts"),
-    packedTwins(),
+    compressedAssets(),
   ],
   build: {
     target: "es2022",
@@ -24,9 +24,9 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: {
       polyfill: false,
-      // The page names its beginning itself: no list of what a screen needs repeats it.
+      // The page itself names the entry files, so lists of what a screen needs leave them out.
       resolveDependencies: (_, files, { hostType }) =>
-        hostType === "html" ? files : files.filter((file) => !BEGINNING.test(file)),
+        hostType === "html" ? files : files.filter((file) => !ENTRY_FILES.test(file)),
     },
     rolldownOptions: { output: { codeSplitting: { groups } } },
   },
@@ -38,7 +38,7 @@ export default defineConfig({
   },
   test: {
     environment: "node",
-    // Files share one module graph: reading every text anew for each took four fifths of the time.
+    // Files share one module graph: loading all texts again for each took four fifths of the time.
     isolate: false,
     include: ["src/**/*.test.ts"],
     setupFiles: ["src/messages/spoken.ts"],

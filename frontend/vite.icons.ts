@@ -25,16 +25,18 @@ export function drawnIcons(): Plugin {
   };
 }
 
-/** A component that takes what the app gives an icon: a class, and whether readers see it. */
+/** Return a component with what the app sets: a class, and whether screen readers see the icon. */
 export function drawn({ size, node }: IconData): string {
-  const shapes = node.map(([tag, attributes]) => `<${tag}${written(attributes)} />`).join("");
+  const shapes = node
+    .map(([tag, attributes]) => `<${tag}${attributesText(attributes)} />`)
+    .join("");
   const box = String(size);
   return `<script>let { class: name, "aria-hidden": hidden = true } = $props();</script>
 <svg class={name} aria-hidden={hidden} width="${box}" height="${box}" viewBox="0 0 ${box} ${box}" fill="none"
 stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round">${shapes}</svg>`;
 }
 
-function written(attributes: Record<string, string>): string {
+function attributesText(attributes: Record<string, string>): string {
   return Object.entries(attributes)
     .map(([name, value]) => ` ${name}="${value}"`)
     .join("");

@@ -1,11 +1,11 @@
 /**
- * Writes down what each screen needs first, so that the page can ask for it with its own code:
- * without, a browser learns of a screen's files when the code that names them has run, which on
- * a slow line is a third of a second later.
+ * Lists what each screen needs first, so that the page can request it together with its own code.
+ * Otherwise a browser learns of a screen's files only when the code that names them has run, which
+ * on a slow line is a third of a second later.
  *
- * `.vite/preloads.json`: language -> screen -> addresses beside those that the page names itself:
+ * `.vite/preloads.json`: language -> screen -> addresses besides those that the page names itself:
  * of its `files`, without which nothing of it is drawn, and of the `parts` at its top.
- * `.vite/answers.json`: screen -> what it asks the server first.
+ * `.vite/answers.json`: screen -> what it requests from the server first.
  */
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -17,16 +17,16 @@ const TOP = /^ {2}(\w+): \[([^\]]*)\],$/gm;
 const FIRST = /^ {2}(\w+): "([^"]+)",$/gm;
 const LANGUAGES = ["en", "de"];
 
-interface Listed {
+interface ListedScreen {
   name: string;
-  /** Of the texts that it says. */
+  /** The views whose texts it shows. */
   views: string[];
-  /** Its component. */
+  /** The file of its component. */
   path: string;
 }
 
-/** The screens or parts that a table of `screens.ts` lists. */
-function listedIn(table: string): Listed[] {
+/** Return the screens or parts that a table of `screens.ts` lists. */
+function listedIn(table: string): ListedScreen[] {
   return [...table.matchAll(SCREEN)].map(([, name = "", views = "", path = ""]) => ({
     name,
     views: wordsIn(views),
@@ -61,7 +61,7 @@ export function preloads(): Plugin {
       const partsAt = new Map(
         [...tops.matchAll(TOP)].map(([, name, list = ""]) => [name, wordsIn(list)]),
       );
-      const filesFor = (language: string, listed: Listed[], known: ReadonlySet<string>) => {
+      const filesFor = (language: string, listed: ListedScreen[], known: ReadonlySet<string>) => {
         const sources = listed.flatMap(({ views, path }) => [
           path,
           ...views.map((view) => `src/messages/${language}/${view}.ts`),
@@ -107,7 +107,7 @@ export function preloads(): Plugin {
   };
 }
 
-/** The largest first: a browser asks for six at a time, and the small ones come beside it. */
+/** Sort the largest first: a browser requests six at a time, and small ones arrive meanwhile. */
 function addressesOf(files: readonly string[], bundle: Rolldown.OutputBundle): string[] {
   const sizeOf = (name: string) => {
     const file = bundle[name];
@@ -116,7 +116,7 @@ function addressesOf(files: readonly string[], bundle: Rolldown.OutputBundle): s
   return files.toSorted((a, b) => sizeOf(b) - sizeOf(a)).map((file) => `/${file}`);
 }
 
-/** Chunks, all that they import before they run, and their styles. */
+/** Return the files of chunks, of all that they import before they run, and of their styles. */
 function filesOf(
   chunks: (Rolldown.OutputChunk | undefined)[],
   byFile: ReadonlyMap<string, Rolldown.OutputChunk>,

@@ -1,6 +1,6 @@
 /**
  * Writes the bundler's own helper, a hundred bytes, into each chunk that calls it: as a file of
- * its own it is the last one that a first visit asks for, and all of a screen waits for it.
+ * its own, it is the last one that a first visit requests, and the whole screen waits for it.
  */
 import type { Plugin } from "vite";
 

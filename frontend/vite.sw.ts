@@ -1,6 +1,6 @@
 /**
- * Builds the service worker beside the app: `/sw.js`, a classic script that carries
- * the list of what this very build made and a revision of it.
+ * Builds the service worker beside the app: `/sw.js`, a classic script that contains the list of
+ * this build's files and a revision of them.
  */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
@@ -48,7 +48,7 @@ async function filesOf(folder: string): Promise<string[]> {
     .sort();
 }
 
-/** The page stands at `/`; a hidden file is nobody's. */
+/** The page has the address `/`; hidden files have none. */
 function addressesOf(files: readonly string[]): string[] {
   const shown = files.filter((file) => !file.startsWith(".") && !file.endsWith(".map"));
   return shown.map((file) => (file === "index.html" ? "/" : `/${file.split(sep).join("/")}`));

@@ -63,4 +63,4 @@ function store(theme: Theme | null): void {
   }
 }
 
-export const look = new ThemeChoice();
+export const themeChoice = new ThemeChoice();

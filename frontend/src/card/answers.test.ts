@@ -121,8 +121,9 @@ describe("tapRequestOf", () => {
   });
 
   it("says what an end takes along", () => {
-    const second = (along: number) =>
-      answersOf(aDecision(), "", null, along).find(({ action }) => action === "terminate")?.second;
+    const second = (descendants: number) =>
+      answersOf(aDecision(), "", null, descendants).find(({ action }) => action === "terminate")
+        ?.second;
 
     expect([second(0), second(2)]).toEqual(["ends the run", "ends it and 2 runs it started"]);
   });

@@ -71,7 +71,7 @@ export function answersOf(
   decision: DecisionRow,
   fix: string,
   run: RunRow | null = null,
-  linked = 0,
+  descendants = 0,
 ): Answer[] {
   const offered = ORDER.filter(
     (action) => decision.actions.includes(action) || action in decision.unavailable,
@@ -79,8 +79,8 @@ export function answersOf(
   return offered.map((action) => ({
     action,
     label: labelOf(action, decision, fix),
-    second: effectOf(action, decision, run, linked),
-    brief: shortTextOf(action) ?? effectOf(action, decision, run, linked),
+    second: effectOf(action, decision, run, descendants),
+    brief: shortTextOf(action) ?? effectOf(action, decision, run, descendants),
     key: keyOfAction(action),
     promoted:
       action === "allow_once" ||
@@ -117,7 +117,7 @@ function effectOf(
   action: Action,
   decision: DecisionRow,
   run: RunRow | null,
-  linked: number,
+  descendants: number,
 ): string {
   switch (action) {
     case "inject":
@@ -128,7 +128,7 @@ function effectOf(
     case "allow_budget":
       return raiseText(decision.evidence);
     case "terminate":
-      return linked > 0 ? t.second.endsAlong(linked) : t.second.ends;
+      return descendants > 0 ? t.second.endsAlong(descendants) : t.second.ends;
     case "pause":
       return t.second.waits;
     case "continue":

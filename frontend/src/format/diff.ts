@@ -6,7 +6,7 @@ export interface Piece {
   differs: boolean;
 }
 
-const MAX_CELLS = 400;
+const MAX_WORDS = 400;
 
 export interface Op {
   side: "both" | "left" | "right";
@@ -16,13 +16,13 @@ export interface Op {
 /** Merge both texts: what they share, and what only one of them has. */
 export function merge(left: string, right: string): Op[] {
   const [a, b] = [words(left), words(right)];
-  if (a.length > MAX_CELLS || b.length > MAX_CELLS) return [{ side: "both", text: right }];
+  if (a.length > MAX_WORDS || b.length > MAX_WORDS) return [{ side: "both", text: right }];
   return joined(walk(a, b));
 }
 
 /** Return both texts in pieces, word by word, with what the other lacks marked. */
 export function compare(left: string, right: string): [Piece[], Piece[]] {
-  if (words(left).length > MAX_CELLS || words(right).length > MAX_CELLS)
+  if (words(left).length > MAX_WORDS || words(right).length > MAX_WORDS)
     return [plain(left), plain(right)];
   const ops = merge(left, right);
   return [side(ops, "left"), side(ops, "right")];

@@ -11,8 +11,8 @@ const forked = aRun({ id: "f", parent: "a", relation: "forked", root: "a" });
 const other = aRun({ id: "g" });
 const all = [other, forked, below, ended, grandchild, child, lead];
 
-describe("kin", () => {
-  it("names what an end takes along, a fork left out", () => {
+describe("linked runs", () => {
+  it("names the runs that end with a run, without forks", () => {
     expect(
       liveDescendantsOf(lead, all)
         .map(({ id }) => id)

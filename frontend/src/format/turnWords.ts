@@ -9,7 +9,7 @@ export function turnWords(turn: TurnRow): { tool: string; rest: string } {
   return { tool: turn.tool, rest: argsLine(turn.args) };
 }
 
-const TELLING = [
+const MAIN_ARGS = [
   "command",
   "file_path",
   "path",
@@ -22,8 +22,8 @@ const TELLING = [
 
 function argsLine(args: TurnRow["args"]): string {
   if (!args) return "";
-  const telling = TELLING.map((name) => args[name]).find((value) => typeof value === "string");
-  if (typeof telling === "string") return telling.split("\n")[0] ?? "";
+  const main = MAIN_ARGS.map((name) => args[name]).find((value) => typeof value === "string");
+  if (typeof main === "string") return main.split("\n")[0] ?? "";
   const [first, ...rest] = Object.values(args);
   if (first === undefined) return "";
   if (rest.length === 0 && typeof first !== "object") return String(first);

@@ -18,12 +18,12 @@ export type PushState =
   | "off"
   | "on";
 
-export function pushState(subscribeWith: boolean): PushState {
+export function pushState(isSubscribed: boolean): PushState {
   if (!isSecureContext) return "insecure";
   if (!("PushManager" in window)) return isApple() ? "home-screen" : "unsupported";
   if (serviceWorker.isRefused) return "no-worker";
   if (Notification.permission === "denied") return "denied";
-  return subscribeWith && Notification.permission === "granted" ? "on" : "off";
+  return isSubscribed && Notification.permission === "granted" ? "on" : "off";
 }
 
 /** Ask the person, subscribe with this installation's key, and tell the server. */

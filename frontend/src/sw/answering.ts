@@ -1,7 +1,7 @@
 /** Taps that the worker sends: from a notification's button, and kept ones. */
 import { storage } from "../sync/storage";
 import { bodyOf, isFresh, pathOfTap, TAP, type Sendable } from "../sync/tapBody";
-import { keeping, refusal, type NoticeSubject, type ParsedPush } from "./notices";
+import { keeping, refusal, type NoticeSubject, type Notice } from "./notices";
 
 /** The key under which the page stores the CSRF token. */
 export const CSRF = "csrf";
@@ -17,7 +17,7 @@ export async function sendAnswer(
   tap: Sendable,
   about: NoticeSubject,
   registration: ServiceWorkerRegistration & WithSync,
-): Promise<ParsedPush | null> {
+): Promise<Notice | null> {
   const answer = await post(pathOfTap(tap), bodyOf(tap));
   if (answer === null || answer.status >= 500) {
     await keep(tap, about);

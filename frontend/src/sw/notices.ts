@@ -25,7 +25,7 @@ export interface NoticeSubject {
   buttons: Button[];
 }
 
-export interface ParsedPush {
+export interface Notice {
   title: string;
   /** The number of open cards in all projects; null: the push does not say. */
   open: number | null;
@@ -42,10 +42,10 @@ export interface Options extends NotificationOptions {
   timestamp?: number;
 }
 
-const LONGEST = { title: 64, body: 300, path: 200 };
+const MAX_LENGTH = { title: 64, body: 300, path: 200 };
 
 /** Read a push; an unreadable one still gives a general notification. */
-export function readPush(data: unknown): ParsedPush {
+export function readPush(data: unknown): Notice {
   const push = recordOf(data);
   const type = push.type === "card" || push.type === "withdrawn" ? push.type : "announcement";
   const tag = textOf(push.tag) || "mission-control";
@@ -61,12 +61,12 @@ export function readPush(data: unknown): ParsedPush {
     version: typeof push.version === "number" ? push.version : null,
   };
   return {
-    title: textOf(push.title).slice(0, LONGEST.title) || "Mission Control",
+    title: textOf(push.title).slice(0, MAX_LENGTH.title) || "Mission Control",
     open: typeof push.open === "number" ? push.open : null,
     everything: push.everything === true,
     about,
     options: {
-      body: textOf(push.body).slice(0, LONGEST.body),
+      body: textOf(push.body).slice(0, MAX_LENGTH.body),
       tag,
       lang: about.language,
       icon: "/icons/icon-192.png",
@@ -97,7 +97,7 @@ export function tapOf(about: NoticeSubject, action: string, key: string): Sendab
 }
 
 /** Return the confirmation to show for an action that cannot be undone; null: not needed. */
-export function question(about: NoticeSubject, action: string): ParsedPush | null {
+export function question(about: NoticeSubject, action: string): Notice | null {
   const button = action === "" ? undefined : about.buttons[Number(action)];
   if (!button?.sure) return null;
   const { sure, ...rest } = button;
@@ -126,7 +126,7 @@ function shortName({ runName: name }: NoticeSubject): string {
 }
 
 /** Return the notification for a tap that was refused. */
-export function refusal(about: NoticeSubject, status: number, detail: string): ParsedPush {
+export function refusal(about: NoticeSubject, status: number, detail: string): Notice {
   const t = textsIn(about.language);
   const gone = status === 401 || status === 403;
   const why = gone ? t.signedOut : (status === 409 && t.stale) || detail || t.answered(status);
@@ -134,12 +134,12 @@ export function refusal(about: NoticeSubject, status: number, detail: string): P
 }
 
 /** Return the notification for a tap that was kept because the server could not be reached. */
-export function keeping(about: NoticeSubject): ParsedPush {
+export function keeping(about: NoticeSubject): Notice {
   const t = textsIn(about.language);
   return notice(about, t.kept(about.runName), t.keptWhy);
 }
 
-function notice(about: NoticeSubject, title: string, body: string): ParsedPush {
+function notice(about: NoticeSubject, title: string, body: string): Notice {
   const tag = about.decision ?? "mission-control";
   const shown = readPush({
     type: "withdrawn",
@@ -173,7 +173,7 @@ function isAmount(value: unknown): value is Record<string, string | number> {
 
 /** Return the path if it is one of our pages. */
 function pathOf(value: unknown): string {
-  const path = textOf(value).slice(0, LONGEST.path);
+  const path = textOf(value).slice(0, MAX_LENGTH.path);
   return /^\/(?![/\\])[^\t\r\n]*$/.test(path) ? path : "/";
 }
 

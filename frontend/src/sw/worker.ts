@@ -7,7 +7,7 @@
  */
 import { withNotificationLock } from "../push/notifications";
 import { sendAnswer, sendKeptTaps } from "./answering";
-import { question, readPush, tapOf, type NoticeSubject, type ParsedPush } from "./notices";
+import { question, readPush, tapOf, type NoticeSubject, type Notice } from "./notices";
 import { answerTo, outdated, PREFIX } from "./shell";
 import { renew } from "./subscribing";
 
@@ -32,7 +32,7 @@ self.addEventListener("message", (event) => {
   if (event.data === "take over") void self.skipWaiting();
 });
 
-self.addEventListener("push", (event) => event.waitUntil(hear(event.data)));
+self.addEventListener("push", (event) => event.waitUntil(receivePush(event.data)));
 
 self.addEventListener("notificationclick", (event) => {
   const about: NoticeSubject = event.notification.data;
@@ -69,7 +69,7 @@ async function fromShell(address: string, request: Request): Promise<Response> {
   return (await cache.match(address)) ?? fetch(request);
 }
 
-async function hear(data: PushMessageData | null): Promise<void> {
+async function receivePush(data: PushMessageData | null): Promise<void> {
   const shown = readPush(parsed(data));
   if (shown.open !== null) await count(shown.open);
   if (shown.everything) await close(undefined);
@@ -81,7 +81,7 @@ async function hear(data: PushMessageData | null): Promise<void> {
  * Browsers require that every push shows something. The notification of an answered card is
  * silently replaced by who answered; if the app itself is visible, it is removed.
  */
-async function show({ title, options }: ParsedPush): Promise<void> {
+async function show({ title, options }: Notice): Promise<void> {
   await withNotificationLock(() => self.registration.showNotification(title, options));
 }
 

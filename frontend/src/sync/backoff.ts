@@ -2,7 +2,7 @@
 
 const FIRST_MS = { min: 50, max: 500 };
 const PATIENT_MS = { min: 250, max: 1_000 };
-const LONGEST_MS = 15_000;
+const MAX_MS = 15_000;
 /** A restart takes seconds: for about a minute, attempts follow within a second. */
 const PATIENT_ATTEMPTS = 90;
 
@@ -15,7 +15,7 @@ const PATIENT_ATTEMPTS = 90;
 export function waitBefore(attempt: number, chance: number): number {
   if (attempt === 0) return spread(FIRST_MS, chance);
   if (attempt <= PATIENT_ATTEMPTS) return spread(PATIENT_MS, chance);
-  const max = Math.min(LONGEST_MS, PATIENT_MS.max * 2 ** (attempt - PATIENT_ATTEMPTS));
+  const max = Math.min(MAX_MS, PATIENT_MS.max * 2 ** (attempt - PATIENT_ATTEMPTS));
   return spread({ min: max / 2, max }, chance);
 }
 

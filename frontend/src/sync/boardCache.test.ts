@@ -61,11 +61,11 @@ describe("the last known state", () => {
 
   it("is written once while nothing changes", async () => {
     const { storage, writes } = aStorage();
-    const memory = new BoardCache(storage);
+    const cache = new BoardCache(storage);
     const state = stateOf([aRun()]);
 
-    await memory.save(PROJECT, state, new Date());
-    await memory.save(PROJECT, state, new Date());
+    await cache.save(PROJECT, state, new Date());
+    await cache.save(PROJECT, state, new Date());
 
     expect(writes()).toBe(1);
   });
@@ -97,34 +97,34 @@ describe("the last known state", () => {
 
   it("of a project that was left is gone", async () => {
     const { storage } = aStorage();
-    const memory = new BoardCache(storage);
-    await memory.save(PROJECT, stateOf([aRun()]), new Date());
+    const cache = new BoardCache(storage);
+    await cache.save(PROJECT, stateOf([aRun()]), new Date());
 
-    await memory.beginSession(person("ana", []));
+    await cache.beginSession(person("ana", []));
 
-    expect((await memory.load())?.boards.size).toBe(0);
+    expect((await cache.load())?.boards.size).toBe(0);
   });
 
   it("is erased for whoever signs in next", async () => {
     const { storage, kept } = aStorage();
-    const memory = new BoardCache(storage);
-    await memory.beginSession(person("ana"));
-    await memory.save(PROJECT, stateOf([aRun()]), new Date());
+    const cache = new BoardCache(storage);
+    await cache.beginSession(person("ana"));
+    await cache.save(PROJECT, stateOf([aRun()]), new Date());
     await storage.put("tap:1", {});
 
-    expect([await memory.beginSession(person("ana")), kept.size]).toEqual([false, 3]);
-    expect([await memory.beginSession(person("bo")), [...kept.keys()]]).toEqual([true, ["me"]]);
+    expect([await cache.beginSession(person("ana")), kept.size]).toEqual([false, 3]);
+    expect([await cache.beginSession(person("bo")), [...kept.keys()]]).toEqual([true, ["me"]]);
   });
 
-  it("is recalled with its person and the time it was true", async () => {
+  it("is loaded with its person and the time it was true", async () => {
     const { storage } = aStorage();
-    const memory = new BoardCache(storage);
-    await memory.beginSession(person("ana"));
-    await memory.save(PROJECT, stateOf([aRun()]), new Date(NOON));
+    const cache = new BoardCache(storage);
+    await cache.beginSession(person("ana"));
+    await cache.save(PROJECT, stateOf([aRun()]), new Date(NOON));
 
-    const recalled = await memory.load();
+    const loaded = await cache.load();
 
-    expect([recalled?.me.user.name, recalled?.boards.get(PROJECT)?.frame.runs[0]?.name]).toEqual([
+    expect([loaded?.me.user.name, loaded?.boards.get(PROJECT)?.frame.runs[0]?.name]).toEqual([
       "ana",
       "fix-auth-tests",
     ]);

@@ -69,7 +69,7 @@ export class BoardCache {
 
 /** Return the snapshot that would restore the state. */
 export function frameOf(state: LiveState): Snapshot {
-  const runs = newestFirst([...state.runs.values()]);
+  const runs = runsToCache([...state.runs.values()]);
   const known = new Set(runs.map(({ id }) => id));
   const decisions = [...state.decisions.values()];
   return {
@@ -83,7 +83,7 @@ export function frameOf(state: LiveState): Snapshot {
 }
 
 /** Return at most `MAX_RUNS` runs: running before ended, the most recently active first. */
-function newestFirst(runs: readonly RunRow[]): RunRow[] {
+function runsToCache(runs: readonly RunRow[]): RunRow[] {
   if (runs.length <= MAX_RUNS) return [...runs];
   const rank = (run: RunRow) => `${hasEnded(run) ? "0" : "1"}${run.last_turn_at ?? run.started_at}`;
   return [...runs].sort((a, b) => (rank(a) < rank(b) ? 1 : -1)).slice(0, MAX_RUNS);

@@ -38,7 +38,7 @@ class CostTodayStore {
       );
       if (about === this.#about) await this.#take(about, results);
     } catch {
-      if (this.#answer === null) await this.#recall(about);
+      if (this.#answer === null) await this.#showStored(about);
     }
   }
 
@@ -55,7 +55,7 @@ class CostTodayStore {
   }
 
   /** Without a server, show the last visit's figure as long as its day lasts. */
-  async #recall(about: string): Promise<void> {
+  async #showStored(about: string): Promise<void> {
     const rows = await storage.get<TodayRow[]>(KEPT + about);
     if (rows && this.#answer === null && about === this.#about)
       this.#answer = { rows, costs: costsOf(appState.runs) };

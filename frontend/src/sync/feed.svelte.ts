@@ -155,7 +155,7 @@ export class Feed {
     if (concernsProject(frame)) this.#on.projectChanged?.();
   }
 
-  /** Apply the gathered frames, in the order they arrived. */
+  /** Apply the batched frames, in the order they arrived. */
   #show(): void {
     clearTimeout(this.#batchTimer);
     this.#batchTimer = undefined;

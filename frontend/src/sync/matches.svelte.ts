@@ -69,7 +69,7 @@ export class Matches {
   }
 
   /** Take in new turns, and old ones that were completed or tripped since. */
-  hear(turns: readonly TurnRow[], test: Test): void {
+  receive(turns: readonly TurnRow[], test: Test): void {
     [this.#turns, this.#test] = [turns, test];
     if (this.#asked && this.#answered === questionOf(this.#asked)) this.#listen();
   }

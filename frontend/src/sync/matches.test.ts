@@ -133,7 +133,7 @@ describe("what is heard live", () => {
     const { made } = answering(found(0, 9, 3));
     await made.ask(FLAGGED);
 
-    made.hear([tripped(11), aTurn({ seq: 10, detector: null })], test);
+    made.receive([tripped(11), aTurn({ seq: 10, detector: null })], test);
 
     expect(seqsOf(made)).toEqual([3, 11]);
   });
@@ -142,8 +142,8 @@ describe("what is heard live", () => {
     const { made } = answering(found(0, 9, 3, 8));
     await made.ask(FLAGGED);
 
-    made.hear([aTurn({ seq: 10, detector: null }), tripped(12)], test);
-    made.hear([tripped(10), tripped(12), tripped(5)], test);
+    made.receive([aTurn({ seq: 10, detector: null }), tripped(12)], test);
+    made.receive([tripped(10), tripped(12), tripped(5)], test);
 
     expect(seqsOf(made)).toEqual([3, 5, 8, 10, 12]);
   });
@@ -152,7 +152,7 @@ describe("what is heard live", () => {
     const { made } = answering(found(0, 9, 3));
 
     const asking = made.ask(FLAGGED);
-    made.hear([tripped(9), tripped(10)], test);
+    made.receive([tripped(9), tripped(10)], test);
     await asking;
 
     expect(seqsOf(made)).toEqual([3, 9, 10]);
@@ -163,7 +163,7 @@ describe("what is heard live", () => {
     await made.ask(WORDS);
 
     const asking = made.ask(FLAGGED);
-    made.hear([tripped(10)], test);
+    made.receive([tripped(10)], test);
     expect(seqsOf(made)).toEqual([3]);
     await asking;
 

@@ -91,18 +91,18 @@ export class TapQueue {
   }
 
   /** Send at once, except that a terminate counts down first; a second one sends it now. */
-  tap(wish: TapRequest): Tap {
+  tap(request: TapRequest): Tap {
     const counting = this.#taps.find(
       ({ run, phase, action }) =>
-        run === wish.run && phase === "counting" && action === wish.action,
+        run === request.run && phase === "counting" && action === request.action,
     );
     if (counting) {
       const isSlip = this.#options.now() - counting.madeAt < DOUBLE_TAP_MS;
       return isSlip ? counting : this.sendNow(counting.key);
     }
-    if (wish.action !== "terminate") return this.#send(this.#add(wish, "sending", null));
+    if (request.action !== "terminate") return this.#send(this.#add(request, "sending", null));
     const leavesAt = this.#options.now() + COUNT_MS;
-    const tap = this.#add(wish, "counting", leavesAt);
+    const tap = this.#add(request, "counting", leavesAt);
     this.#later(tap.key, COUNT_MS, () => this.sendNow(tap.key));
     return tap;
   }
@@ -145,7 +145,7 @@ export class TapQueue {
   /** Add taps of an earlier visit, with their keys and versions; `retryKept` sends them. */
   restore(taps: readonly Tap[]): void {
     const known = new Set(this.#taps.map(({ key }) => key));
-    const back = taps.filter(({ key }) => !known.has(key)).map((tap) => this.#comeBack(tap));
+    const back = taps.filter(({ key }) => !known.has(key)).map((tap) => this.#restored(tap));
     this.#taps = [...back, ...this.#taps];
   }
 
@@ -154,17 +154,17 @@ export class TapQueue {
     for (const tap of this.#taps) this.#forget(tap.key);
   }
 
-  #comeBack(tap: Tap): Tap {
+  #restored(tap: Tap): Tap {
     if (isFresh(tap, this.#options.now())) return { ...tap, phase: "kept", tries: 0 };
     this.#options.drop?.(tap.key);
     const problem = new ProblemError(0, { detail: t.keptTooLong });
     return { ...tap, phase: "failed", problem };
   }
 
-  #add(wish: TapRequest, phase: Phase, leavesAt: number | null): Tap {
+  #add(request: TapRequest, phase: Phase, leavesAt: number | null): Tap {
     const now = this.#options.now();
     const key = this.#options.newKey();
-    const tap: Tap = { ...wish, key, phase, leavesAt, tries: 0, madeAt: now, problem: null };
+    const tap: Tap = { ...request, key, phase, leavesAt, tries: 0, madeAt: now, problem: null };
     const recent = this.#taps.filter(
       (one) =>
         one.phase === "kept" ||

@@ -5,7 +5,7 @@ import { bodyOf } from "./tapBody";
 import { KEPT_FOR_MS } from "./tapBody";
 import { COUNT_MS, DOUBLE_TAP_MS, TapQueue, type Tap, type TapRequest } from "./taps.svelte";
 
-const wish = (change: Partial<TapRequest> = {}): TapRequest => ({
+const request = (change: Partial<TapRequest> = {}): TapRequest => ({
   run: "run-1",
   runName: "fix-auth-tests",
   action: "continue",
@@ -60,17 +60,17 @@ afterEach(() => vi.useRealTimers());
 it("keeps and sends with an answer that it is for the whole run", async () => {
   const { queue, posts, storage } = queueAnswering(new UnreachableError("offline"), row());
 
-  const { key } = queue.tap(wish({ action: "allow_once", forRun: true }));
+  const { key } = queue.tap(request({ action: "allow_once", forRun: true }));
   await soon();
   expect(storage.get(key)).toMatchObject({ forRun: true });
   queue.retryKept();
 
   expect(posts.map(({ tap }) => bodyOf(tap).for_run)).toEqual([true, true]);
-  expect(bodyOf(queue.tap(wish())).for_run).toBeUndefined();
+  expect(bodyOf(queue.tap(request())).for_run).toBeUndefined();
 });
 
 it("sends a message to one agent under that agent's name", () => {
-  const tap = { ...wish({ action: "inject", decision: null, message: "Go on." }), key: "k" };
+  const tap = { ...request({ action: "inject", decision: null, message: "Go on." }), key: "k" };
 
   expect(bodyOf({ ...tap, agent: "api" })).toMatchObject({ message: "Go on.", agent: "api" });
   expect(bodyOf(tap).agent).toBeUndefined();
@@ -80,7 +80,7 @@ describe("a tap", () => {
   it("goes at once and is asked until the event comes", async () => {
     const { queue, posts } = queueAnswering(row());
 
-    queue.tap(wish());
+    queue.tap(request());
     expect(phases(queue)).toEqual(["sending"]);
     await soon();
 
@@ -93,7 +93,7 @@ describe("a tap", () => {
     const problem = new ProblemError(409, { code: "stale_run", detail: "Ana continued it." });
     const { queue, posts, stale } = queueAnswering(problem);
 
-    queue.tap(wish());
+    queue.tap(request());
     await vi.advanceTimersByTimeAsync(60_000);
 
     expect([phases(queue), posts.length, stale.length]).toEqual([["stale"], 1, 1]);
@@ -103,7 +103,7 @@ describe("a tap", () => {
   it("that the server refuses is not sent again", async () => {
     const { queue, posts } = queueAnswering(new ProblemError(422, {}));
 
-    queue.tap(wish());
+    queue.tap(request());
     await vi.advanceTimersByTimeAsync(60_000);
 
     expect([phases(queue), posts.length]).toEqual([["failed"], 1]);
@@ -112,7 +112,7 @@ describe("a tap", () => {
   it("fails plainly when our own code does", async () => {
     const { queue } = queueAnswering(new Error("a bug"));
 
-    queue.tap(wish());
+    queue.tap(request());
     await soon();
 
     expect(phases(queue)).toEqual(["failed"]);
@@ -125,7 +125,7 @@ describe("a tap", () => {
       row(),
     );
 
-    queue.tap(wish());
+    queue.tap(request());
     await soon();
     expect(phases(queue)).toEqual(["kept"]);
     queue.retryKept();
@@ -139,7 +139,7 @@ describe("a tap", () => {
   it("may be dismissed while its answer is on the way", async () => {
     const { queue } = queueAnswering(new UnreachableError());
 
-    const tap = queue.tap(wish());
+    const tap = queue.tap(request());
     queue.dismiss(tap.key);
     await vi.advanceTimersByTimeAsync(10_000);
 
@@ -149,16 +149,16 @@ describe("a tap", () => {
   it("is forgotten after a while", async () => {
     const { queue } = queueAnswering(row());
 
-    queue.tap(wish());
+    queue.tap(request());
     await vi.advanceTimersByTimeAsync(61_000);
-    queue.tap(wish({ decision: "d2" }));
+    queue.tap(request({ decision: "d2" }));
 
     expect(queue.all.map(({ decision }) => decision)).toEqual(["d2"]);
   });
 });
 
 describe("terminate", () => {
-  const terminate = wish({ action: "terminate" });
+  const terminate = request({ action: "terminate" });
 
   it("leaves after five seconds", async () => {
     const { queue, posts } = queueAnswering(row());
@@ -216,7 +216,7 @@ describe("terminate", () => {
     const { queue, posts } = queueAnswering(row(4));
 
     queue.tap(terminate);
-    queue.tap(wish({ action: "pause", version: null }));
+    queue.tap(request({ action: "pause", version: null }));
     await vi.advanceTimersByTimeAsync(COUNT_MS);
 
     expect(posts.map(({ tap }) => [tap.action, tap.version])).toEqual([
@@ -228,7 +228,7 @@ describe("terminate", () => {
   it("needs no version while the answer to our own hold is on its way", async () => {
     const { queue, posts } = queueAnswering(new Promise<never>(() => undefined), row(4));
 
-    queue.tap(wish({ action: "pause", version: null }));
+    queue.tap(request({ action: "pause", version: null }));
     queue.sendNow(queue.tap(terminate).key);
     await soon();
 
@@ -245,11 +245,11 @@ describe("terminate", () => {
 
   it("keeps the words of a message that was not taken until it is closed", async () => {
     const { queue } = queueAnswering(new ProblemError(400, { detail: "no" }));
-    const message = queue.tap(wish({ action: "inject", decision: null, message: "Go on." }));
-    queue.tap(wish({ decision: "d2" }));
+    const message = queue.tap(request({ action: "inject", decision: null, message: "Go on." }));
+    queue.tap(request({ decision: "d2" }));
     await vi.advanceTimersByTimeAsync(61_000);
 
-    queue.tap(wish({ decision: "d3" }));
+    queue.tap(request({ decision: "d3" }));
 
     expect(queue.all.map(({ decision }) => decision)).toEqual([null, "d3"]);
     queue.dismiss(message.key);
@@ -260,7 +260,7 @@ describe("terminate", () => {
     const { queue, posts } = queueAnswering(row(9));
 
     queue.tap(terminate);
-    queue.tap(wish({ action: "pause", version: null }));
+    queue.tap(request({ action: "pause", version: null }));
     await vi.advanceTimersByTimeAsync(COUNT_MS);
 
     expect(posts.at(-1)?.tap.version).toBe(3);
@@ -271,7 +271,7 @@ describe("a tap that outlives the page", () => {
   it("is stored from when it leaves until it has arrived", async () => {
     const { queue, storage } = queueAnswering(new UnreachableError(), row());
 
-    queue.tap(wish());
+    queue.tap(request());
     await soon();
     expect([...storage.values()].map(({ action, version }) => [action, version])).toEqual([
       ["continue", 3],
@@ -284,7 +284,7 @@ describe("a tap that outlives the page", () => {
 
   it("is sent by the next visit with its own key and version, once", async () => {
     const before = queueAnswering(new UnreachableError());
-    before.queue.tap(wish());
+    before.queue.tap(request());
     await soon();
     const { queue, posts, storage } = queueAnswering(row());
     const kept = [...before.storage.values()];
@@ -306,7 +306,7 @@ describe("a tap that outlives the page", () => {
 
     queue.restore([
       {
-        ...wish(),
+        ...request(),
         key: "k",
         phase: "kept",
         leavesAt: null,
@@ -330,7 +330,7 @@ describe("a tap that outlives the page", () => {
     const madeAt = Date.now() - KEPT_FOR_MS;
 
     queue.restore([
-      { ...wish(), key: "k", phase: "kept", leavesAt: null, tries: 1, madeAt, problem: null },
+      { ...request(), key: "k", phase: "kept", leavesAt: null, tries: 1, madeAt, problem: null },
     ]);
     queue.retryKept();
     await vi.advanceTimersByTimeAsync(60_000);
@@ -344,7 +344,7 @@ describe("a tap that outlives the page", () => {
 
   it("is nobody's once somebody else is here", async () => {
     const { queue, posts, storage } = queueAnswering(new UnreachableError());
-    queue.tap(wish());
+    queue.tap(request());
     await soon();
 
     queue.forgetAll();

@@ -6,7 +6,7 @@ import type { Feed } from "./feed.svelte";
 /** Turns per request; as many are kept on either side of the visible ones. */
 const PAGE = 100;
 /** The most turns kept in memory. */
-const MOST = 1_200;
+const MAX_TURNS = 1_200;
 /** The newest turns are always kept: they change, and one key jumps to the end. */
 const TAIL = 200;
 /** During fast scrolling nothing is fetched. */
@@ -98,7 +98,7 @@ export class TurnPages {
 
   #forgetFar(): void {
     const { turns, runs } = this.#feed.state;
-    if (turns.size <= MOST) return;
+    if (turns.size <= MAX_TURNS) return;
     const [first = 0, last = 0] = [this.#wanted[0], this.#wanted.at(-1)];
     const [low, high] = [Math.min(first, last) - PAGE, Math.max(first, last) + PAGE];
     const tail = (runs.get(this.#run)?.turns ?? 0) - TAIL;

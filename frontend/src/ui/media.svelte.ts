@@ -18,7 +18,7 @@ export const media = {
   get isPhone(): boolean {
     return phone.current;
   },
-  get hasFilters(): boolean {
+  get isNarrow(): boolean {
     return narrow.current;
   },
   get isTall(): boolean {

@@ -132,7 +132,7 @@ export function setLanguageHeader(language: string): void {
 }
 
 /** Asks a person to confirm their identity by one of these methods; returns whether they did. */
-export type Reauthenticate = (ways: readonly string[]) => Promise<boolean>;
+export type Reauthenticate = (methods: readonly string[]) => Promise<boolean>;
 let reauthenticate: Reauthenticate | null = null;
 
 /** Set the function that is called when the server requires an identity confirmation. */

@@ -173,10 +173,10 @@ export function paceLines(
   return { x, lines, tags };
 }
 
-/** Return the points of a polyline through the values, scaled from 0 to `most`. */
+/** Return the points of a polyline through the values, scaled from 0 to `max`. */
 export function sparkOf(
   values: readonly number[],
-  most: number,
+  max: number,
   width: number,
   height: number,
 ): string {
@@ -184,7 +184,7 @@ export function sparkOf(
   return values
     .map(
       (value, place) =>
-        `${(place * step).toFixed(1)},${(height - 2 - ((height - 4) * value) / most).toFixed(1)}`,
+        `${(place * step).toFixed(1)},${(height - 2 - ((height - 4) * value) / max).toFixed(1)}`,
     )
     .join(" ");
 }

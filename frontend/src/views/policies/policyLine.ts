@@ -4,8 +4,8 @@ import type { BacktestRow, PolicyLine, RunScore } from "../../wire/types";
 /** With fewer runs, the effect of a threshold is uncertain. */
 export const FEW_RUNS = 10;
 /** The range of a policy's `sensitivity`. */
-const LEAST = 0.5;
-const MOST = 0.99;
+const MIN_SENSITIVITY = 0.5;
+const MAX_SENSITIVITY = 0.99;
 
 export interface Tally {
   asked: number;
@@ -122,10 +122,10 @@ export function heightOf(sensitivity: number, patience: number): number {
 export function sensitivityAt(height: number, patience: number): number {
   const wanted = 1 - (1 - height) ** (1 / patience);
   const digits = Math.abs(patience - 1) < 0.005 ? 100 : 1000;
-  return Math.min(MOST, Math.max(LEAST, Math.round(wanted * digits) / digits));
+  return Math.min(MAX_SENSITIVITY, Math.max(MIN_SENSITIVITY, Math.round(wanted * digits) / digits));
 }
 
 /** Return the lowest and the highest position of the line. */
 export function reachOf(patience: number): readonly [number, number] {
-  return [heightOf(LEAST, patience), heightOf(MOST, patience)];
+  return [heightOf(MIN_SENSITIVITY, patience), heightOf(MAX_SENSITIVITY, patience)];
 }

@@ -10,7 +10,7 @@ export type Entry =
   | { kind: "sending"; key: string; at: string; row: Tap };
 
 /**
- * @param told the conversation as the server sent it
+ * @param conversation as the server sent it
  * @param asks open permission requests, placed where they were made
  * @param taps a person's own messages, which the server may not have confirmed yet
  */

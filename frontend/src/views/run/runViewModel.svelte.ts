@@ -67,13 +67,13 @@ export class RunViewModel {
     return this.#asks;
   }
   /** Whether the run has not ended, or has messages. */
-  get talks(): boolean {
+  get hasConversation(): boolean {
     const { run } = this;
     const hasMessages = [...this.feed.state.interventions.values()].some(({ message }) => message);
     return run !== null && (hasMessages || !hasEnded(run));
   }
   /** Whether a message can be sent to its agent now. */
-  get hears(): boolean {
+  get canMessage(): boolean {
     const { run } = this;
     return run !== null && run.status === "running" && !("inject" in run.unavailable);
   }
@@ -118,7 +118,7 @@ export class RunViewModel {
     return this.#filter.q.trim() !== "" && isIn(this.hits.ranges, seq);
   }
 
-  plan(newestFirst = false): TurnRows {
+  turnRows(newestFirst = false): TurnRows {
     const whole = this.#isWhole;
     return new TurnRows({
       ranges: this.#ranges,
@@ -140,7 +140,7 @@ export class RunViewModel {
   }
 
   /** Select the last turn if the address names one after it; null: it does not. */
-  comeBack(): number | null {
+  clampSelection(): number | null {
     if (this.chosen === null || this.chosen < this.#count) return null;
     const last = this.#count > 0 ? this.#count - 1 : null;
     this.choose(last);
@@ -204,11 +204,11 @@ export class RunViewModel {
     else this.hits.clear();
   }
 
-  hear(): void {
+  receive(): void {
     const { filter } = this;
     if (hasFilters(filter))
-      this.narrow.hear(this.#turns, (turn) => matches(turn, { ...filter, q: "" }));
-    if (filter.q.trim() !== "") this.hits.hear(this.#turns, (turn) => matches(turn, filter));
+      this.narrow.receive(this.#turns, (turn) => matches(turn, { ...filter, q: "" }));
+    if (filter.q.trim() !== "") this.hits.receive(this.#turns, (turn) => matches(turn, filter));
   }
 
   #showsOnly(): boolean {

@@ -27,7 +27,7 @@ export function withoutRepeats(
 }
 
 /** Return a few evenly spaced positions for labels of the axis, never at the edge. */
-export function evenPlaces(count: number, most = 6): number[] {
-  const steps = Math.min(most, count);
+export function evenPlaces(count: number, max = 6): number[] {
+  const steps = Math.min(max, count);
   return Array.from({ length: steps }, (_, i) => Math.floor(((i + 0.5) * count) / steps));
 }

@@ -29,9 +29,9 @@ const fix = {
 };
 const pin = (key: string): Pin => ({ kind: "fix", key, at: "", fix });
 const lines = (parts: TurnRowsInput) => {
-  const plan = new TurnRows(parts);
-  return Array.from({ length: plan.count }, (_, i) => {
-    const slot = plan.at(i);
+  const rows = new TurnRows(parts);
+  return Array.from({ length: rows.count }, (_, i) => {
+    const slot = rows.at(i);
     return slot?.kind === "turn" ? slot.seq : slot?.key;
   });
 };
@@ -74,18 +74,18 @@ describe("TurnRows", () => {
   });
 
   it("says to which loop a turn belongs", () => {
-    const plan = new TurnRows({ ranges: [[0, 4]], loops: [loop("a", 1, 3), loop("b", 3, 3)] });
+    const rows = new TurnRows({ ranges: [[0, 4]], loops: [loop("a", 1, 3), loop("b", 3, 3)] });
 
     expect(
       [0, 1, 3].map((seq) => {
-        const slot = plan.at(plan.indexOf(seq));
+        const slot = rows.at(rows.indexOf(seq));
         return slot?.kind === "turn" ? slot.loop?.decision : null;
       }),
     ).toEqual([undefined, "a", "b"]);
   });
 
   it("finds the line of each turn, or of the next that is here", () => {
-    const plan = new TurnRows({
+    const rows = new TurnRows({
       ranges: [
         [2, 3],
         [7, 8],
@@ -93,27 +93,27 @@ describe("TurnRows", () => {
       pins: [{ seq: 7, pin: pin("p") }],
     });
 
-    expect([0, 2, 3, 5, 7, 8].map((seq) => plan.indexOf(seq))).toEqual([0, 0, 1, 3, 3, 4]);
-    expect([plan.indexOf(9), plan.keyNear(5), plan.keyNear(9)]).toEqual([-1, "turn-7", "turn-9"]);
+    expect([0, 2, 3, 5, 7, 8].map((seq) => rows.indexOf(seq))).toEqual([0, 0, 1, 3, 3, 4]);
+    expect([rows.indexOf(9), rows.keyNear(5), rows.keyNear(9)]).toEqual([-1, "turn-7", "turn-9"]);
   });
 
   it("finds what has a key, in either order", () => {
     for (const newestFirst of [false, true]) {
-      const plan = new TurnRows({
+      const rows = new TurnRows({
         ranges: [[0, 5]],
         pins: [{ seq: 3, pin: pin("p") }],
         newestFirst,
       });
-      for (let i = 0; i < plan.count; i++) expect(plan.indexOfKey(plan.at(i)?.key ?? "")).toBe(i);
+      for (let i = 0; i < rows.count; i++) expect(rows.indexOfKey(rows.at(i)?.key ?? "")).toBe(i);
     }
     expect(new TurnRows({ ranges: [[0, 5]] }).indexOfKey("turn-9")).toBe(-1);
     expect(new TurnRows({ ranges: [[0, 5]] }).indexOfKey("gone")).toBe(-1);
   });
 
   it("has no line outside", () => {
-    const plan = new TurnRows({ ranges: [[0, 1]] });
+    const rows = new TurnRows({ ranges: [[0, 1]] });
 
-    expect([plan.at(-1), plan.at(2), new TurnRows({ ranges: [] }).at(0)]).toEqual([
+    expect([rows.at(-1), rows.at(2), new TurnRows({ ranges: [] }).at(0)]).toEqual([
       null,
       null,
       null,
@@ -121,16 +121,16 @@ describe("TurnRows", () => {
   });
 
   it("steps from turn to turn over what stands between", () => {
-    const plan = new TurnRows({ ranges: [[0, 1]], pins: [{ seq: 1, pin: pin("p") }] });
+    const rows = new TurnRows({ ranges: [[0, 1]], pins: [{ seq: 1, pin: pin("p") }] });
 
-    expect([plan.turnFrom(1, 1), plan.turnFrom(1, -1), plan.turnFrom(3, 1)]).toEqual([1, 0, null]);
+    expect([rows.turnFrom(1, 1), rows.turnFrom(1, -1), rows.turnFrom(3, 1)]).toEqual([1, 0, null]);
   });
 
   it("holds a hundred thousand turns in a few pieces", () => {
     const ranges = Array.from({ length: 20_000 }, (_, i) => [i * 5, i * 5] as const);
-    const plan = new TurnRows({ ranges });
+    const rows = new TurnRows({ ranges });
 
-    expect([plan.count, plan.indexOf(50_000), plan.at(10_000)]).toMatchObject([
+    expect([rows.count, rows.indexOf(50_000), rows.at(10_000)]).toMatchObject([
       20_000,
       10_000,
       { seq: 50_000 },
