@@ -270,7 +270,7 @@ def redeem_setup_code(code: str, *, machine: str, at: datetime) -> SetupCode | N
 def new_code() -> str:
     """Return twelve random characters (58 bits) in three groups.
 
-    >>> plain_code(new_code()).isalnum(), len(new_code())
+    >>> normalize_code(new_code()).isalnum(), len(new_code())
     (True, 14)
     """
     # In groups, because people read them off and type them.
@@ -284,7 +284,7 @@ def new_code() -> str:
 def normalize_code(code: str) -> str:
     """Return a code in the form that is compared, however it was typed.
 
-    >>> plain_code(" k7qm 42xd-9rtf")
+    >>> normalize_code(" k7qm 42xd-9rtf")
     'K7QM42XD9RTF'
     """
     # Cut before it is hashed: a megabyte of letters is no code.

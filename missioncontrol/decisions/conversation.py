@@ -204,7 +204,7 @@ class MessageTerms:
 def extract_terms(text: str) -> MessageTerms:
     """Return what a message names.
 
-    >>> sorted(read_asked("Skip legacy plans, see docs/billing.md").names)
+    >>> sorted(extract_terms("Skip legacy plans, see docs/billing.md").names)
     ['docs/billing.md']
     """
     names = ["".join(found) for found in _PHRASE.findall(text)]

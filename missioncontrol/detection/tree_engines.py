@@ -257,7 +257,7 @@ def drop_engines(run_ids: Collection[UUID]) -> None:
 def tree_policy(policy: Policy) -> Policy:
     """Return the policy for a tree: the rules that compare agents, a little more patient.
 
-    >>> across_runs(Policy()).repeat.rounds
+    >>> tree_policy(Policy()).repeat.rounds
     3
     """
     named = tuple(name for name in TREE_RULES if name in policy.detectors)

@@ -29,9 +29,9 @@ _NOT_WORD = re.compile(r"[\W_]+")
 def split_words(text: str) -> list[str]:
     r"""Return the words of a text, in order.
 
-    >>> words_of("Naïve app/auth.py")
+    >>> split_words("Naïve app/auth.py")
     ['naive', 'app', 'auth', 'py']
-    >>> words_of("\U0001d54a")
+    >>> split_words("\U0001d54a")
     ['s']
     """
     # Code and logs are nearly always ASCII: one regular expression, no characters to decompose.

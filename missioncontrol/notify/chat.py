@@ -79,7 +79,7 @@ def escape_markup(kind: str, text: str) -> str:
 
     Only our own link can be tapped there: an address in a run's name stays plain text.
 
-    >>> literal("discord", "[free](evil.example) *now*")
+    >>> escape_markup("discord", "[free](evil.example) *now*")
     '\\[free\\]\\(evil.example\\) \\*now\\*'
     """
     # Chats make a link of anything that looks like one; a zero-width character prevents that.

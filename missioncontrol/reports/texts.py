@@ -86,7 +86,7 @@ def csv_text(lines: Iterable[Iterable[object]]) -> str:
 def safe_cell(value: object) -> str:
     """Return a value that is safe in a spreadsheet: a quote before what looks like a formula.
 
-    >>> cell("=1+1")
+    >>> safe_cell("=1+1")
     "'=1+1"
     """
     if value is None:

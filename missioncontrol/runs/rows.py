@@ -271,7 +271,7 @@ _MAX_DEPTH = 5
 def _shorten(value: Any, depth: int = 0) -> Any:
     """Return a value with its long texts, long lists and deep levels cut.
 
-    >>> _brief({"command": "ls", "n": 1})
+    >>> _shorten({"command": "ls", "n": 1})
     {'command': 'ls', 'n': 1}
     """
     if isinstance(value, str):

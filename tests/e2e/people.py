@@ -33,7 +33,7 @@ import json, sys
 from django.contrib.auth.models import User
 from missioncontrol.accounts import services
 from missioncontrol.clock import now
-_, code = services.offer_pairing(user=User.objects.get(username=sys.argv[1]), at=now())
+_, code = services.create_pairing(user=User.objects.get(username=sys.argv[1]), at=now())
 print(json.dumps({"code": code}))
 """
 JOIN = (

@@ -66,7 +66,7 @@ PARK = """
 from uuid import UUID
 from django.utils import timezone
 from missioncontrol.decisions import sessions
-sessions.park(UUID("{run}"), at=timezone.now())
+sessions.park_session(UUID("{run}"), at=timezone.now())
 """
 
 

@@ -65,7 +65,7 @@ def come_in(open_page, installation, ours):
 from missioncontrol.accounts import people, services
 from missioncontrol.accounts.models import Membership, Project
 from missioncontrol.clock import now
-user = people.find({name!r}) or people.make_person({name!r})
+user = people.find_person({name!r}) or people.create_person({name!r})
 project = Project.objects.order_by("created_at").first()
 Membership.objects.get_or_create(project=project, user=user, defaults={{"role": "owner"}})
 print(services.mint_login_link(user=user, at=now()).secret)
@@ -220,7 +220,7 @@ def test_a_project_that_asks_for_a_second_factor_opens_once_there_is_one(
 from missioncontrol.accounts import people
 from missioncontrol.accounts.services import create_project
 from missioncontrol.clock import now
-project = create_project(name="vault", owner=people.find("Nia"), at=now())
+project = create_project(name="vault", owner=people.find_person("Nia"), at=now())
 project.second_factor = True
 project.save(update_fields=["second_factor"])
 """
