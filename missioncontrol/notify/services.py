@@ -238,7 +238,7 @@ def send_notice(
 def send_test(target: Device | Channel, *, project: UUID, by: str, at: datetime) -> Delivery:
     """Send a test to a channel or a device, even in quiet hours."""
     name = Project.objects.values_list("name", flat=True).get(pk=project)
-    names = {"by": content.head_and_tail(by, 100), "project": content.head_and_tail(name, 100)}
+    names = {"by": content.one_line(by, 100), "project": content.one_line(name, 100)}
     announcement = content.in_every_language(
         lambda t: content.Announcement(
             title=t.test_title, body=t.test_body.format(**names), path="/settings/channels"
