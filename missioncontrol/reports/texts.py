@@ -19,7 +19,7 @@ from django.utils import translation
 from django.utils.formats import date_format
 from pydantic import TypeAdapter
 
-from missioncontrol.notify.content import Announcement, one_line, in_every_language
+from missioncontrol.notify.content import Announcement, in_every_language, one_line
 from missioncontrol.notify.rendering import full_url
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.costs import CostAccount, CostGroup, CostSum, Report, Saving
