@@ -229,7 +229,7 @@ def describe_browser(agent: str) -> BrowserDescription:
 
     >>> agent = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit Chrome/142 Mobile Safari"
     >>> describe_browser(agent)
-    Described(name='Pixel 9', kind='phone', program='Android, Chrome')
+    BrowserDescription(name='Pixel 9', kind='phone', program='Android, Chrome')
     """
     system, kind = next(
         ((name, kind) for part, name, kind in _SYSTEMS if part in agent), ("", "desktop")
