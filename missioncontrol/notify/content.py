@@ -1,6 +1,6 @@
 """What a notice is about, as it is stored: a card, or an announcement. Pure.
 
-`rendering` turns it into text when it is sent, so that they say how long the card has waited.
+`rendering` turns it into text when it is sent, so that it says how long the card has waited.
 """
 
 from __future__ import annotations

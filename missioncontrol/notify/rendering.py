@@ -168,9 +168,8 @@ def _loop_title(kind: str, t: Texts) -> str:
 def _card_body(card: Card, t: Texts) -> str:
     if card.kind == PERMISSION:
         return one_line(t.may_it.format(tool=card.asks_tool, call=card.asks), MAX_BODY)
-    lead = (
-        "" if card.holds else t.still_running.format(rate=_hourly_rate(card.burn_usd_per_hour, t))
-    )
+    rate = _hourly_rate(card.burn_usd_per_hour, t)
+    lead = "" if card.holds else t.still_running.format(rate=rate)
     if card.kind == Kind.BUDGET and card.holds:
         lead = t.held_at[card.scope or "run"]
     lead = f"{lead} " if lead else ""

@@ -292,9 +292,7 @@ def new_delivery(
 def save_deliveries(deliveries: list[Delivery]) -> list[Delivery]:
     """Save new deliveries, and enqueue those that are due at once."""
     Delivery.objects.bulk_create(deliveries)
-    enqueue_on_commit(
-        [delivery for delivery in deliveries if delivery.due_at == delivery.created_at]
-    )
+    enqueue_on_commit([one for one in deliveries if one.due_at == one.created_at])
     return deliveries
 
 

@@ -90,9 +90,9 @@ def saving_of(stop: Stop, turns: float) -> Decimal:
     further = Decimal(str(max(0.0, turns - stop.turns)))
     amount = (further * stop.usd_per_turn).quantize(CENT)
     # The budget would have ended the loop by itself: beyond it nothing was saved.
-    return (
-        amount if stop.max_usd is None else min(amount, max(NOTHING, stop.max_usd.quantize(CENT)))
-    )
+    if stop.max_usd is None:
+        return amount
+    return min(amount, max(NOTHING, stop.max_usd.quantize(CENT)))
 
 
 def quantile(ordered: Sequence[int], part: float) -> float:
