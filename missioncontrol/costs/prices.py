@@ -24,7 +24,8 @@ def project_price(
 ) -> Decimal | None:
     """Price a call by a project's own table; None: it has no price for this model.
 
-    >>> project_price({"house": {"input": "2", "output": "10"}}, "house", Usage(input=500_000))
+    >>> prices = {"house": {"input": "2", "output": "10"}}
+    >>> project_price(prices, "house", Usage(input=500_000))
     Decimal('1')
     """
     table = prices.get(model or "")

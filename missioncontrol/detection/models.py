@@ -34,7 +34,7 @@ class Question(models.Model):
 
     class Meta:
         db_table = "oversight_question"
-        # The newest question of a run tells whether the next comes too soon (`create_question`).
+        # A run's newest question tells whether the next one comes too soon (`create_question`).
         indexes = [models.Index(fields=["run", "-turn_seq"], name="question_latest")]
 
 
