@@ -50,16 +50,16 @@ class Stop:
     max_usd: Decimal | None = None
 
 
-def estimate_savings(stops: Iterable[Stop], lasted: Iterable[UnstoppedLoop]) -> Saving:
+def estimate_savings(stops: Iterable[Stop], unstopped: Iterable[UnstoppedLoop]) -> Saving:
     """Estimate what stops saved; amounts are None where too little is known."""
-    stops, lasted = list(stops), list(lasted)
-    turns = sorted(one.turns for one in lasted)
+    stops, unstopped = list(stops), list(unstopped)
+    turns = sorted(one.turns for one in unstopped)
     priced = [stop for stop in stops if stop.usd_per_turn is not None]
     # No stops saved nothing, which needs no estimate.
     known = not stops or (len(turns) >= MIN_SAMPLES and bool(priced))
     # A loop of a kind with few samples is compared with all of them.
     grouped: dict[str, list[int]] = defaultdict(list)
-    for one in lasted:
+    for one in unstopped:
         grouped[one.kind].append(one.turns)
     enough = {kind: sorted(found) for kind, found in grouped.items() if len(found) >= MIN_SAMPLES}
     by_kind = defaultdict(lambda: turns, enough)
