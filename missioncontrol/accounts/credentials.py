@@ -223,10 +223,8 @@ def begin_passkey_setup(user: User) -> dict[str, Any]:
     # Not at the top: it imports FIDO2's libraries, which few processes need.
     from allauth.mfa.webauthn.internal import auth as webauthn
 
-    if (
-        Authenticator.objects.filter(user_id=user.pk, type=FactorKind.PASSKEY).count()
-        >= MAX_PASSKEYS
-    ):
+    passkeys = Authenticator.objects.filter(user_id=user.pk, type=FactorKind.PASSKEY)
+    if passkeys.count() >= MAX_PASSKEYS:
         raise InvalidRequest(f"At most {MAX_PASSKEYS} passkeys; remove one first.")
     # Passwordless: with user verification, so that it can be both factors at once.
     return dict(webauthn.begin_registration(user, passwordless=True))

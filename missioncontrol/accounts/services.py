@@ -228,12 +228,8 @@ def cancel_pairings(user: User) -> None:
 
 def find_link_by_code(*, code: str, at: datetime) -> LoginLink | None:
     """Return the link behind a typed code, without using it up."""
-    return (
-        usable_links(at)
-        .select_related("user")
-        .filter(code_digest=digest(normalize_code(code)))
-        .first()
-    )
+    usable = usable_links(at).select_related("user")
+    return usable.filter(code_digest=digest(normalize_code(code))).first()
 
 
 def find_pairing(*, pairing: UUID, user: User) -> LoginLink | None:
@@ -247,11 +243,9 @@ def create_setup_code(project: Project, *, by: str, at: datetime) -> MintedSecre
     # Done here, so that no task is needed for it: a code lives for ten minutes.
     SetupCode.objects.filter(expires_at__lte=at).delete()
     code = new_code()
+    hashed = digest(normalize_code(code))
     row = SetupCode.objects.create(
-        project=project,
-        digest=digest(normalize_code(code)),
-        created_by=by,
-        expires_at=at + LINK_LIFE,
+        project=project, digest=hashed, created_by=by, expires_at=at + LINK_LIFE
     )
     return MintedSecret(row=row, secret=code)
 

@@ -124,10 +124,8 @@ class SessionStore(db.SessionStore):
             super().save(must_create)
             return
         with transaction.atomic():  # and lock the row: it may become a former key meanwhile
-            mine = self.model.objects.select_for_update().filter(
-                pk=hash_key(self.session_key or "")
-            )
-            row = mine.first()
+            rows = self.model.objects.select_for_update()
+            row = rows.filter(pk=hash_key(self.session_key or "")).first()
             if row is None or EXPIRY in self or row.expire_date > now() + FORMER_KEY_LIFE:
                 super().save()
 

@@ -72,17 +72,17 @@ def anchor_heads(*, at: datetime, since: datetime | None = None) -> list[UUID]:
 
 def verify(*, projects: Collection[UUID]) -> Verification:
     """Verify every chain of these projects, and compare it with what is stored beside it."""
-    walk = checking.Verifier()
+    verifier = checking.Verifier()
     head = ""
     faults: list[Fault] = []
     for project in Project.objects.filter(pk__in=projects).order_by("id"):
         head = project.head
-        faults += itertools.islice(walk.faults_of(project), MAX_FAULTS - len(faults))
+        faults += itertools.islice(verifier.faults_of(project), MAX_FAULTS - len(faults))
     anchors = JournalRow.objects.filter(project_id__in=projects, type=ANCHOR_EVENT)
     last = anchors.order_by("-id").values_list("at", flat=True).first()
     return Verification(
         ok=not faults,
-        rows=walk.rows,
+        rows=verifier.rows,
         head=head,
         broken_at=next((fault.row for fault in faults if fault.row), "missing") if faults else None,
         anchored_at=last,
@@ -97,7 +97,7 @@ def verify(*, projects: Collection[UUID]) -> Verification:
             for fault in faults
         ),
         keys=signing.trusted_keys(),
-        compared_since=parse_datetime(walk.compared_since) if walk.compared_since else None,
+        compared_since=parse_datetime(verifier.compared_since) if verifier.compared_since else None,
     )
 
 

@@ -260,10 +260,8 @@ def _erase_words(run: Run) -> None:
     AllowlistEntry.objects.filter(run=run).delete()
     _delete_related_texts(run)
     for result in BacktestRun.objects.filter(run=run):
-        result.proposed, result.today = (
-            _without_words(result.proposed),
-            _without_words(result.today),
-        )
+        result.proposed = _without_words(result.proposed)
+        result.today = _without_words(result.today)
         result.save(update_fields=["proposed", "today"])
     for decision in run.decisions.all():
         wordless: dict[str, Any] = {"summary": "", "calls": [], "changed": None}

@@ -204,10 +204,9 @@ def shared_content(row: Share, *, at: datetime) -> SharedContent:
         return _run_content(row.run, t, row.language)
     if row.decision is not None:
         return _card_content(row.decision, t, row.language)
-    asked = AccountQuery(kind="week", day=row.week)
-    return _costs_content(
-        row.project, build_account([row.project_id], asked, at=at), t, row.language
-    )
+    query = AccountQuery(kind="week", day=row.week)
+    costs = build_account([row.project_id], query, at=at)
+    return _costs_content(row.project, costs, t, row.language)
 
 
 def _live(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:

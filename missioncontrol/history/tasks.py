@@ -65,30 +65,30 @@ class ChangedRuns:
     def __init__(self) -> None:
         self._after = UUID(int=0)
         # Long ago, so that a process compares all runs once when it starts.
-        self._looked_through_at = datetime.min.replace(tzinfo=UTC)
+        self._scanned_at = datetime.min.replace(tzinfo=UTC)
 
     def filter_changed(self, runs: QuerySet[Run], *, at: datetime) -> QuerySet[Run]:
-        """Return those of the runs that have news."""
+        """Return those of the runs that changed."""
         # Noted before the runs are read: what comes in between is read twice, never missed.
         rows = JournalRow.objects.order_by("-id").values_list("id", flat=True)
         self._newest = rows.first() or UUID(int=0)
         # After the clock was set back, new rows are older than those that were seen.
-        self._is_whole = abs(at - self._looked_through_at) >= self.FULL_SCAN_EVERY
+        self._is_whole = abs(at - self._scanned_at) >= self.FULL_SCAN_EVERY
         if self._is_whole:
             return runs
-        news = JournalRow.objects.filter(id__gt=self._after, run__isnull=False)
-        return runs.filter(pk__in=news.values("run_id"))
+        new_rows = JournalRow.objects.filter(id__gt=self._after, run__isnull=False)
+        return runs.filter(pk__in=new_rows.values("run_id"))
 
     def mark_caught_up(self, *, at: datetime) -> None:
         """Note that everything returned by `filter_changed` is indexed."""
         self._after = earlier_id(self._newest, by=self.OVERLAP)
         if self._is_whole:
-            self._looked_through_at = at
+            self._scanned_at = at
 
 
-def index_slice(*, at: datetime, news: ChangedRuns | None = None) -> bool:
+def index_slice(*, at: datetime, changed: ChangedRuns | None = None) -> bool:
     """Index some of the runs that are behind, longest waiting first; tell whether more are left."""
-    found = _runs_behind() if news is None else news.filter_changed(_runs_behind(), at=at)
+    found = _runs_behind() if changed is None else changed.filter_changed(_runs_behind(), at=at)
     # One more than is taken, to tell whether there are more.
     behind = list(found.select_related("meters").only(*RUN_COLUMNS)[: RUN_BATCH + 1])
     slices = _next_slices(behind[:RUN_BATCH])
@@ -97,8 +97,8 @@ def index_slice(*, at: datetime, news: ChangedRuns | None = None) -> bool:
         one.event_seq != run.meters.event_seq for one, run in zip(slices, behind, strict=False)
     )
     is_more = is_cut or len(behind) > len(slices)
-    if news is not None and not is_more:
-        news.mark_caught_up(at=at)
+    if changed is not None and not is_more:
+        changed.mark_caught_up(at=at)
     return is_more
 
 
@@ -178,7 +178,7 @@ BUSY_S = 0.25
 
 
 # Each worker process remembers how far it has looked.
-_news = ChangedRuns()
+_changed_runs = ChangedRuns()
 
 
 # Not `acks_late`: a lost task is made up for by the next one, a second later.
@@ -189,7 +189,7 @@ def index() -> None:
     While turns wait to be judged it is one slice a second: about 2 % of a process.
     """
     until = time.monotonic() + BUSY_S
-    while index_slice(at=now(), news=_news) and time.monotonic() < until:
+    while index_slice(at=now(), changed=_changed_runs) and time.monotonic() < until:
         # An agent waits for a verdict; nobody waits for words.
         if unjudged_runs(moved_before=now()):
             break

@@ -123,11 +123,9 @@ def apprise_service_of(kind: str, address: str, *, link: str | None = None) -> A
 
     `link`: what tapping a notice opens, if the kind supports it.
     """
-    extra = (
-        f"click={quote(link, safe='')}"
-        if kind == "ntfy" and link
-        else FIXED_PARAMETERS.get(kind, "")
-    )
+    extra = FIXED_PARAMETERS.get(kind, "")
+    if kind == "ntfy" and link:
+        extra = f"click={quote(link, safe='')}"
     joint = "&" if "?" in address else "?"
     # Import only this class of apprise; a hundred others are never loaded.
     module, name = CHAT_SERVICES[kind].plugin.split(":")

@@ -1,6 +1,6 @@
 """What a notice is about, as it is stored: a card, or an announcement. Pure.
 
-`rendering` turns it into text when it is sent, so that they say how long the card has waited.
+`rendering` turns it into text when it is sent, so that it says how long the card has waited.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
     asks, line = row.evidence.asks, ""
     is_whole = False
     if asks is not None:
-        line = head_and_tail(asks.text, MAX_CALL)
+        line = one_line(asks.text, MAX_CALL)
         # Nobody may allow on a lock screen what is not shown there: a missing detail could be
         # what makes the call harmful.
         is_complete = not asks.cut and asks.details.keys() <= HARMLESS_DETAILS
@@ -125,9 +125,9 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         row,
         form="card",
         decision=row.id,
-        run_name=head_and_tail(run.name, 100),
-        agent=head_and_tail(row.agent, 100),
-        what=head_and_tail(row.evidence.summary, MAX_TEXT),
+        run_name=one_line(run.name, 100),
+        agent=one_line(row.agent, 100),
+        what=one_line(row.evidence.summary, MAX_TEXT),
         loop_usd=row.evidence.cost_usd,
         cost_usd=meters.cost_usd + meters.judge_cost_usd,
         unpriced_calls=meters.unpriced_calls,
@@ -140,19 +140,19 @@ def card_of(row: DecisionRow, run: Run, *, at: datetime) -> Card:
         ceiling=row.evidence.ceiling,
         unit=row.evidence.unit,
         asks=line,
-        asks_tool=head_and_tail(asks.tool, 40) if asks else "",
+        asks_tool=one_line(asks.tool, 40) if asks else "",
         asks_whole=is_whole,
     )
 
 
-def head_and_tail(text: str, most: int) -> str:
+def one_line(text: str, max_length: int) -> str:
     """Return a text masked, on one line, and cut with an ellipsis.
 
     Characters that change the reading direction, or are invisible, are removed: they could make
     a name say something else on a lock screen.
     """
     line = " ".join(INVISIBLE.sub("", redact(text)).split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    return line if len(line) <= max_length else line[: max_length - 1].rstrip() + "…"
 
 
 def dump(content: Card | Announcement) -> dict[str, Any]:

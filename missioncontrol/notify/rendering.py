@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from guard.signals import Kind
-from missioncontrol.notify.content import MAX_TEXT, Announcement, Card, head_and_tail
+from missioncontrol.notify.content import MAX_TEXT, Announcement, Card, one_line
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.decisions import PERMISSION
 from missioncontrol.wire.rows import row_of
@@ -52,12 +52,12 @@ def render_notice(
             parts.append(body)
         else:
             parts += [_what_happens_next(content, t, at), card_cost(content, t)]
-        body = head_and_tail(" ".join(filter(None, parts)), MAX_BODY)
+        body = one_line(" ".join(filter(None, parts)), MAX_BODY)
     detail = [t.sentence(content.what), content.asks or card_cost(content, t)]
     if content.agent:
         detail.append(t.agent.format(agent=content.agent))
     if content.fix:
-        detail.append(t.suggested_fix.format(fix=head_and_tail(content.fix, MAX_TEXT)))
+        detail.append(t.suggested_fix.format(fix=one_line(content.fix, MAX_TEXT)))
     elif content.long_fix:
         detail.append(t.read_fix_there)
     detail.append(_what_happens_next(content, t, at))
@@ -102,7 +102,7 @@ def warning_announcement(
 ) -> Announcement:
     """Say what was seen of a run that has ended, or goes on because its mode only warns."""
     # The rest is room for the surrounding sentence and the cost.
-    what = head_and_tail(t.sentence(summary), MAX_BODY - 75)
+    what = one_line(t.sentence(summary), MAX_BODY - 75)
     title = t.is_over_budget if kind == Kind.BUDGET else _loop_title(kind, t)
     sentence = t.is_over if is_over else t.only_warns
     body = sentence.format(what=what, cost=cost)
@@ -111,7 +111,7 @@ def warning_announcement(
 
 def ended_announcement(t: Texts, summary: str, *, name: str, path: str, cost: str) -> Announcement:
     """Say why a policy ended a run: people are told, not asked."""
-    what = head_and_tail(t.sentence(summary), MAX_BODY - 75)
+    what = one_line(t.sentence(summary), MAX_BODY - 75)
     body = t.ended_by_policy.format(what=what, cost=cost)
     return Announcement(title=fill_title(t.was_ended, name), body=body, path=path)
 
@@ -119,7 +119,7 @@ def ended_announcement(t: Texts, summary: str, *, name: str, path: str, cost: st
 def fill_title(text: str, name: str, **values: str) -> str:
     """Fill in a title, with the name cut so that the whole fits on a lock screen."""
     used = len(text.format(name="", **values))
-    return text.format(name=head_and_tail(name, max(MAX_TITLE - used, MIN_NAME)), **values)
+    return text.format(name=one_line(name, max(MAX_TITLE - used, MIN_NAME)), **values)
 
 
 def inline_fix(card: Card, t: Texts) -> str:
@@ -167,10 +167,9 @@ def _loop_title(kind: str, t: Texts) -> str:
 
 def _card_body(card: Card, t: Texts) -> str:
     if card.kind == PERMISSION:
-        return head_and_tail(t.may_it.format(tool=card.asks_tool, call=card.asks), MAX_BODY)
-    lead = (
-        "" if card.holds else t.still_running.format(rate=_hourly_rate(card.burn_usd_per_hour, t))
-    )
+        return one_line(t.may_it.format(tool=card.asks_tool, call=card.asks), MAX_BODY)
+    rate = _hourly_rate(card.burn_usd_per_hour, t)
+    lead = "" if card.holds else t.still_running.format(rate=rate)
     if card.kind == Kind.BUDGET and card.holds:
         lead = t.held_at[card.scope or "run"]
     lead = f"{lead} " if lead else ""
@@ -179,7 +178,7 @@ def _card_body(card: Card, t: Texts) -> str:
     room = MAX_BODY - len(lead) - len(cost) - len(fix) - 1
     if room < len(what) and fix and room < 40:  # noqa: PLR2004 - less says nothing
         fix, room = "", room + len(fix)
-    return f"{lead}{head_and_tail(what, max(room, 20))} {cost}{fix}"
+    return f"{lead}{one_line(what, max(room, 20))} {cost}{fix}"
 
 
 def _what_happens_next(card: Card, t: Texts, at: datetime) -> str:

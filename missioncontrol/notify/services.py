@@ -238,7 +238,7 @@ def send_notice(
 def send_test(target: Device | Channel, *, project: UUID, by: str, at: datetime) -> Delivery:
     """Send a test to a channel or a device, even in quiet hours."""
     name = Project.objects.values_list("name", flat=True).get(pk=project)
-    names = {"by": content.head_and_tail(by, 100), "project": content.head_and_tail(name, 100)}
+    names = {"by": content.one_line(by, 100), "project": content.one_line(name, 100)}
     announcement = content.in_every_language(
         lambda t: content.Announcement(
             title=t.test_title, body=t.test_body.format(**names), path="/settings/channels"
@@ -292,9 +292,7 @@ def new_delivery(
 def save_deliveries(deliveries: list[Delivery]) -> list[Delivery]:
     """Save new deliveries, and enqueue those that are due at once."""
     Delivery.objects.bulk_create(deliveries)
-    enqueue_on_commit(
-        [delivery for delivery in deliveries if delivery.due_at == delivery.created_at]
-    )
+    enqueue_on_commit([one for one in deliveries if one.due_at == one.created_at])
     return deliveries
 
 

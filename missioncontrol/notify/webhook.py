@@ -23,7 +23,7 @@ from missioncontrol.outbound import Outcome, Reply, outcome_of_reply
 from missioncontrol.sealing import unseal
 
 # Fields that a program does not need.
-NO_TEXTS = frozenset({"html", "others"})
+OMITTED = frozenset({"html", "others"})
 # Not followed: only the address that a person entered has been checked.
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -74,7 +74,7 @@ def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
         "text": words.body,
         "url": rendering.full_url(words.path),
         "at": at.isoformat(),
-        "about": {name: value for name, value in asdict(message).items() if name not in NO_TEXTS},
+        "about": {name: value for name, value in asdict(message).items() if name not in OMITTED},
     }
 
 

@@ -176,6 +176,5 @@ def _find_demo_project(owner: User, name: str) -> Project | None:
 
 
 def _revoke_demo_keys(project: Project, at: datetime) -> None:
-    AgentKey.objects.filter(project=project, name=DEMO_KEY_NAME, revoked_at=None).update(
-        revoked_at=at
-    )
+    keys = AgentKey.objects.filter(project=project, name=DEMO_KEY_NAME, revoked_at=None)
+    keys.update(revoked_at=at)

@@ -62,17 +62,17 @@ class ProjectPart:
     models: dict[str, set[str]]
     loops: list[Loop]
     stops: list[Loop]
-    lasted: list[UnstoppedLoop]
+    unstopped: list[UnstoppedLoop]
     budget: CostBudget | None
     names: dict[str, str]
 
 
-def calls_of(project: Project, asked: AccountQuery) -> QuerySet[ModelCall]:
+def calls_of(project: Project, query: AccountQuery) -> QuerySet[ModelCall]:
     """Return the model calls that an account is about, of any time."""
     found = ModelCall.objects.filter(project=project)
     # None means any agent; an empty name means calls of agents without a name.
-    found = found if asked.agent is None else found.filter(agent=asked.agent)
-    return found if asked.model is None else found.filter(model=asked.model)
+    found = found if query.agent is None else found.filter(agent=query.agent)
+    return found if query.model is None else found.filter(model=query.model)
 
 
 def budget_of(project: Project, day: date, spent: Decimal) -> CostBudget | None:
@@ -123,14 +123,14 @@ def _usd_in(extra: dict[str, Any]) -> Decimal:
     return Decimal(str((extra.get("more") or {}).get("usd", "0")))
 
 
-def gather_part(project: Project, asked: AccountQuery, *, at: datetime) -> ProjectPart:
+def gather_part(project: Project, query: AccountQuery, *, at: datetime) -> ProjectPart:
     """Read everything of one project that an account consists of."""
     zone = zone_of(project.time_zone)
-    period = period_of(asked.kind, asked.day or today(zone, at=at), zone)
-    before = period_before(asked.kind, period)
+    period = period_of(query.kind, query.day or today(zone, at=at), zone)
+    before = period_before(query.kind, period)
     by_then = same_time_before(period, before, at=at)
-    calls = calls_of(project, asked)
-    key = F(COLUMNS[asked.group_by])
+    calls = calls_of(project, query)
+    key = F(COLUMNS[query.group_by])
     groups = group_calls(calls_between(calls, period.since, period.until), key)
     # Up to the same time of the earlier period: a morning is compared with a morning.
     earlier = calls_between(calls, before.since, by_then).annotate(key=key).values("key")
@@ -151,16 +151,16 @@ def gather_part(project: Project, asked: AccountQuery, *, at: datetime) -> Proje
         groups=groups,
         earlier={str(one["key"]): round_dollars(one["cost"]) for one in cast(Any, earlier)},
         models=models,
-        loops=matching_loops(loops.find_loops(project.id, since=since, until=period.until), asked),
+        loops=matching_loops(loops.find_loops(project.id, since=since, until=period.until), query),
         stops=matching_loops(
-            loops.stopped_loops(project.id, since=period.since, until=period.until), asked
+            loops.stopped_loops(project.id, since=period.since, until=period.until), query
         ),
-        lasted=loops.unstopped_loops(project.id, at=min(at, period.until)),
+        unstopped=loops.unstopped_loops(project.id, at=min(at, period.until)),
         budget=None,
-        names=group_names(project, asked.group_by, list(groups)),
+        names=group_names(project, query.group_by, list(groups)),
     )
     # A budget is for a day and all agents: beside one agent's costs it would mislead.
-    if asked.kind == "day" and asked.agent is None and asked.model is None:
+    if query.kind == "day" and query.agent is None and query.model is None:
         costs = (
             round_dollars(one["cost"]) + round_dollars(one["judge_cost"]) for one in groups.values()
         )
@@ -173,12 +173,12 @@ def trend_days(period: Period, *, at: datetime) -> list[date]:
     return days_until(min(period.last, today(period.zone, at=at)), count=TREND_DAYS)
 
 
-def matching_loops(found: Iterable[Loop], asked: AccountQuery) -> list[Loop]:
+def matching_loops(found: Iterable[Loop], query: AccountQuery) -> list[Loop]:
     """Keep the loops that an account is about, if it is about one agent or model."""
     return [
         loop
         for loop in found
-        if asked.agent in {None, loop.agent} and asked.model in {None, loop.model}
+        if query.agent in {None, loop.agent} and query.model in {None, loop.model}
     ]
 
 

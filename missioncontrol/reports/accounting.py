@@ -18,7 +18,7 @@ from django.db.models import Count, F, Q, Sum
 from guard.turn import Usage
 from missioncontrol.accounts.models import Project
 from missioncontrol.clock import zone_of
-from missioncontrol.reports import loops, savings
+from missioncontrol.reports import loops
 from missioncontrol.reports.account_parts import (
     NOTHING,
     TREND_DAYS,
@@ -37,6 +37,7 @@ from missioncontrol.reports.account_parts import (
 )
 from missioncontrol.reports.loops import Loop
 from missioncontrol.reports.periods import MINUTE, Period, PeriodKind, period_of, today
+from missioncontrol.reports.savings import UnstoppedLoop, estimate_savings
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, round_dollars
@@ -60,17 +61,17 @@ POINT_EVERY: dict[PeriodKind, timedelta] = {
 MAX_GROUPS = 200
 
 
-def build_account(projects: Collection[UUID], asked: AccountQuery, *, at: datetime) -> CostAccount:
+def build_account(projects: Collection[UUID], query: AccountQuery, *, at: datetime) -> CostAccount:
     """Return the account of these projects, each in its own days, added up."""
     listed = list(Project.objects.filter(pk__in=projects).order_by("id"))
-    parts = [gather_part(project, asked, at=at) for project in listed]
+    parts = [gather_part(project, query, at=at) for project in listed]
     # Days are named by the oldest project's calendar; those of others may be a day off.
     first = parts[0]
     # For projects in several time zones, the clock of one must not be shown as that of all.
     zones = {part.project.time_zone for part in parts}
     stops = [loop.stop for part in parts for loop in part.stops if loop.stop]
-    lasted = [one for part in parts for one in part.lasted]
-    groups = _groups(parts, asked, lasted, at=at)
+    unstopped = [one for part in parts for one in part.unstopped]
+    groups = _groups(parts, query, unstopped, at=at)
     earlier = sum((sum(part.earlier.values(), NOTHING) for part in parts), NOTHING)
     spent = _sum(
         [one for part in parts for one in part.groups.values()],
@@ -84,7 +85,7 @@ def build_account(projects: Collection[UUID], asked: AccountQuery, *, at: dateti
     budget = CostBudget(**sums) if ceilings and len(ceilings) == len(parts) else None
     return CostAccount(
         projects=tuple(part.project.id for part in parts),
-        range=asked.kind,
+        range=query.kind,
         first_day=first.period.first.isoformat(),
         last_day=first.period.last.isoformat(),
         time_zone=zones.pop() if len(zones) == 1 else "",
@@ -94,14 +95,14 @@ def build_account(projects: Collection[UUID], asked: AccountQuery, *, at: dateti
         minutes=max(part.period.minutes for part in parts),
         minute=max(_minute(part.period, at) for part in parts),
         spent=spent,
-        before=_sum_before(parts, asked),
+        before=_sum_before(parts, query),
         before_by_then_usd=earlier,
         before_day=first.before.first.isoformat(),
         budget=budget,
-        saved=savings.estimate_savings(stops, lasted),
-        points=tuple(_points(parts, asked, earlier, at=at)),
-        days=tuple(_days(parts, asked, at=at)),
-        group_by=asked.group_by,
+        saved=estimate_savings(stops, unstopped),
+        points=tuple(_points(parts, query, earlier, at=at)),
+        days=tuple(_days(parts, query, at=at)),
+        group_by=query.group_by,
         groups=groups[:MAX_GROUPS],
         groups_left_out=max(0, len(groups) - MAX_GROUPS),
     )
@@ -132,39 +133,38 @@ def _sum(rows: Sequence[dict[str, Any]], *, loops: int, stops: int) -> CostSum:
     )
 
 
-def _sum_before(parts: Sequence[ProjectPart], asked: AccountQuery) -> CostSum:
+def _sum_before(parts: Sequence[ProjectPart], query: AccountQuery) -> CostSum:
     rows: list[dict[str, Any]] = []
-    found: list[Loop] = []
-    ended: list[Loop] = []
+    found = stopped = 0
     for part in parts:
         project, period = part.project, part.before
         # The whole period, not only up to the same time: the page shows both.
-        calls = calls_between(calls_of(project, asked), period.since, period.until)
+        calls = calls_between(calls_of(project, query), period.since, period.until)
         rows += group_calls(calls, F("project_id")).values()
-        found += loops.find_loops(project.id, since=period.since, until=period.until)
-        ended += loops.stopped_loops(project.id, since=period.since, until=period.until)
-    return _sum(
-        rows, loops=len(matching_loops(found, asked)), stops=len(matching_loops(ended, asked))
-    )
+        begun = loops.find_loops(project.id, since=period.since, until=period.until)
+        ended = loops.stopped_loops(project.id, since=period.since, until=period.until)
+        found += len(matching_loops(begun, query))
+        stopped += len(matching_loops(ended, query))
+    return _sum(rows, loops=found, stops=stopped)
 
 
 def _groups(
     parts: Sequence[ProjectPart],
-    asked: AccountQuery,
-    lasted: list[savings.UnstoppedLoop],
+    query: AccountQuery,
+    unstopped: list[UnstoppedLoop],
     *,
     at: datetime,
 ) -> tuple[CostGroup, ...]:
     keys = {key for part in parts for key in part.groups}
     # An agent that spent before and nothing now gets a line; an earlier run has ended, and would
     # only fill the table.
-    keys |= {key for part in parts for key in part.earlier if asked.group_by != "run"}
+    keys |= {key for part in parts for key in part.earlier if query.group_by != "run"}
     keys |= {
-        _key_in(loop, asked.group_by)
+        _key_in(loop, query.group_by)
         for part, loop in _loops(parts)
         if part.period.since <= loop.at < part.period.until
     }
-    found = [_group(key, parts, asked, lasted, at=at) for key in keys]
+    found = [_group(key, parts, query, unstopped, at=at) for key in keys]
     # Most expensive first, so that what is cut off at the end is the least interesting.
     return tuple(sorted(found, key=lambda one: (-one.cost_usd - one.judge_cost_usd, one.name)))
 
@@ -176,18 +176,18 @@ def _key_in(loop: Loop, group_by: Group) -> str:
 def _group(
     key: str,
     parts: Sequence[ProjectPart],
-    asked: AccountQuery,
-    lasted: list[savings.UnstoppedLoop],
+    query: AccountQuery,
+    unstopped: list[UnstoppedLoop],
     *,
     at: datetime,
 ) -> CostGroup:
     rows = [part.groups[key] for part in parts if key in part.groups]
-    mine = [(part, loop) for part, loop in _loops(parts) if _key_in(loop, asked.group_by) == key]
+    mine = [(part, loop) for part, loop in _loops(parts) if _key_in(loop, query.group_by) == key]
     stops = [
         loop.stop
         for part in parts
         for loop in part.stops
-        if loop.stop and _key_in(loop, asked.group_by) == key
+        if loop.stop and _key_in(loop, query.group_by) == key
     ]
     now = [loop for part, loop in mine if part.period.since <= loop.at < part.period.until]
     # Loops per day, oldest first; each project's in its own days.
@@ -202,7 +202,7 @@ def _group(
     usage = {name: sum(one[f"sum_{name}"] or 0 for one in rows) for name in USAGE_COLUMNS}
     models = set().union(*(part.models.get(key, set()) for part in parts))
     name = next((name for part in parts if (name := part.names.get(key))), key)
-    if name == key and asked.group_by == "run":  # it only looped in this period, and cost nothing
+    if name == key and query.group_by == "run":  # it only looped in this period, and cost nothing
         name = Run.objects.filter(pk=key).values_list("name", flat=True).first() or key
     return row_of(
         CostGroup,
@@ -215,19 +215,19 @@ def _group(
         judge_cost_usd=total.judge_usd,
         before_usd=sum((part.earlier.get(key, NOTHING) for part in parts), NOTHING),
         trend=tuple(trend),
-        saved=savings.estimate_savings(stops, lasted),
+        saved=estimate_savings(stops, unstopped),
     )
 
 
 def _points(
-    parts: Sequence[ProjectPart], asked: AccountQuery, earlier: Decimal, *, at: datetime
+    parts: Sequence[ProjectPart], query: AccountQuery, earlier: Decimal, *, at: datetime
 ) -> Iterable[CostPoint]:
     """Yield cumulative costs: this period's, and at the same minute those of the one before."""
-    step = POINT_EVERY[asked.kind] // MINUTE
+    step = POINT_EVERY[query.kind] // MINUTE
     now: dict[int, Decimal] = defaultdict(Decimal)
     before: dict[int, Decimal] = defaultdict(Decimal)
     for part in parts:
-        calls = calls_of(part.project, asked)
+        calls = calls_of(part.project, query)
         for into, period in ((now, part.period), (before, part.before)):
             for moment, cost in minute_sums(calls, period):
                 into[(moment - period.since) // MINUTE // step] += cost
@@ -246,12 +246,12 @@ def _points(
         yield CostPoint(minute=minute, spent_usd=spent, before_usd=then)
 
 
-def _days(parts: Sequence[ProjectPart], asked: AccountQuery, *, at: datetime) -> Iterable[CostDay]:
+def _days(parts: Sequence[ProjectPart], query: AccountQuery, *, at: datetime) -> Iterable[CostDay]:
     """Yield what each agent cost on each of 14 days, the period's last one last."""
     spent: dict[int, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     for part in parts:
         days = trend_days(part.period, at=at)
-        for day, agent, cost in day_sums(calls_of(part.project, asked), days, part.period):
+        for day, agent, cost in day_sums(calls_of(part.project, query), days, part.period):
             spent[days.index(day)][agent] += cost
     # By position, not by date: projects in several time zones may be a day apart, and each one's
     # last day is the last.

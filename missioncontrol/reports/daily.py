@@ -59,9 +59,8 @@ def make_due_reports(*, at: datetime) -> int:
     live = Project.objects.filter(daily_report=True, archived_at=None)
     for project in live.order_by("id"):
         try:
-            made += sum(
-                make_report(project, day, at=at) is not None for day in due_days(project, at=at)
-            )
+            days = due_days(project, at=at)
+            made += sum(make_report(project, day, at=at) is not None for day in days)
         except Exception:  # one project's error must not keep back the others' reports
             logger.exception("the cost report of project %s failed", project.id)
     return made

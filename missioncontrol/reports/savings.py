@@ -50,16 +50,16 @@ class Stop:
     max_usd: Decimal | None = None
 
 
-def estimate_savings(stops: Iterable[Stop], lasted: Iterable[UnstoppedLoop]) -> Saving:
+def estimate_savings(stops: Iterable[Stop], unstopped: Iterable[UnstoppedLoop]) -> Saving:
     """Estimate what stops saved; amounts are None where too little is known."""
-    stops, lasted = list(stops), list(lasted)
-    turns = sorted(one.turns for one in lasted)
+    stops, unstopped = list(stops), list(unstopped)
+    turns = sorted(one.turns for one in unstopped)
     priced = [stop for stop in stops if stop.usd_per_turn is not None]
     # No stops saved nothing, which needs no estimate.
     known = not stops or (len(turns) >= MIN_SAMPLES and bool(priced))
     # A loop of a kind with few samples is compared with all of them.
     grouped: dict[str, list[int]] = defaultdict(list)
-    for one in lasted:
+    for one in unstopped:
         grouped[one.kind].append(one.turns)
     enough = {kind: sorted(found) for kind, found in grouped.items() if len(found) >= MIN_SAMPLES}
     by_kind = defaultdict(lambda: turns, enough)
@@ -90,9 +90,9 @@ def saving_of(stop: Stop, turns: float) -> Decimal:
     further = Decimal(str(max(0.0, turns - stop.turns)))
     amount = (further * stop.usd_per_turn).quantize(CENT)
     # The budget would have ended the loop by itself: beyond it nothing was saved.
-    return (
-        amount if stop.max_usd is None else min(amount, max(NOTHING, stop.max_usd.quantize(CENT)))
-    )
+    if stop.max_usd is None:
+        return amount
+    return min(amount, max(NOTHING, stop.max_usd.quantize(CENT)))
 
 
 def quantile(ordered: Sequence[int], part: float) -> float:

@@ -19,7 +19,7 @@ from django.utils import translation
 from django.utils.formats import date_format
 from pydantic import TypeAdapter
 
-from missioncontrol.notify.content import Announcement, head_and_tail, in_every_language
+from missioncontrol.notify.content import Announcement, in_every_language, one_line
 from missioncontrol.notify.rendering import full_url
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.costs import CostAccount, CostGroup, CostSum, Report, Saving
@@ -166,7 +166,7 @@ def title_of(report: Report, t: Texts) -> str:
 def body_of(report: Report, t: Texts) -> str:
     """Return a line on the budget, the loops, and what a correction corrects."""
     row, words = report.row, t.report
-    parts = [head_and_tail(row.project_name, 60) + ":"]
+    parts = [one_line(row.project_name, 60) + ":"]
     if row.was_usd is not None:
         parts.append(
             words.was_reported.format(usd=t.figures.money(row.was_usd), reason=_why(report, t))
@@ -188,7 +188,7 @@ def text_of(report: Report, t: Texts) -> str:
     """Return the whole report as plain lines."""
     row = report.row
     lines = [
-        f"{head_and_tail(row.project_name, 60)}, {_day_words(row.day, t)} ({row.time_zone})",
+        f"{one_line(row.project_name, 60)}, {_day_words(row.day, t)} ({row.time_zone})",
         "",
     ]
     if row.was_usd is not None:
@@ -283,13 +283,11 @@ def line_of(one: CostGroup, groups: Iterable[CostGroup], t: Texts) -> TableLine:
     most = max((other.cost_usd + other.judge_cost_usd for other in groups), default=Decimal(0))
     note = ""
     if one.unpriced_calls:
-        models = (
-            f" ({head_and_tail(', '.join(one.unpriced_models), 80)})" if one.unpriced_models else ""
-        )
+        models = f" ({one_line(', '.join(one.unpriced_models), 80)})" if one.unpriced_models else ""
         calls = t.report.count(one.unpriced_calls, "call")
         note = t.report.calls_unpriced.format(calls=calls, models=models)
     return TableLine(
-        name=head_and_tail(one.name, 60) or t.report.no_name,
+        name=one_line(one.name, 60) or t.report.no_name,
         # Never $0: what has no price may be the most expensive of all.
         cost=t.report.unpriced if known is None else t.figures.money(known),
         change=change_words(total, one.before_usd, t) or "—",

@@ -36,53 +36,53 @@ def test_while_turns_wait_to_be_judged_it_does_one_slice(project):
 
 
 @pytest.fixture
-def news(monkeypatch):
+def changed(monkeypatch):
     """Somebody who looked through all runs just now, and trusts the journal's order."""
     monkeypatch.setattr(ChangedRuns, "OVERLAP", timedelta(0))
     looking = ChangedRuns()
-    assert not index_slice(at=NOON, news=looking)
+    assert not index_slice(at=NOON, changed=looking)
     return looking
 
 
-def test_it_looks_at_all_runs_once_the_clock_was_set_back(project, news):
+def test_it_looks_at_all_runs_once_the_clock_was_set_back(project, changed):
     report(a_run(project), a_call("ls"))
-    assert not index_slice(at=after(1), news=news)
+    assert not index_slice(at=after(1), changed=changed)
     IndexedRun.objects.update(event_seq=0)
 
-    assert not index_slice(at=after(-3600), news=news)
+    assert not index_slice(at=after(-3600), changed=changed)
 
     assert tasks.count_unindexed_runs() == 0
 
 
-def test_it_looks_at_runs_with_news_alone(project, news):
+def test_it_looks_only_at_runs_that_changed(project, changed):
     run = report(a_run(project), a_call("ls"))
-    assert not index_slice(at=after(1), news=news)
+    assert not index_slice(at=after(1), changed=changed)
     assert tasks.count_unindexed_runs() == 0
 
     IndexedRun.objects.update(event_seq=0)
-    assert not index_slice(at=after(2), news=news)
+    assert not index_slice(at=after(2), changed=changed)
     assert tasks.count_unindexed_runs() == 1
 
     report(run, a_call("pwd"))
-    assert not index_slice(at=after(3), news=news)
+    assert not index_slice(at=after(3), changed=changed)
     assert tasks.count_unindexed_runs() == 0
 
 
-def test_what_was_committed_behind_its_look_is_found_within_a_minute(project, news):
+def test_what_was_committed_behind_its_look_is_found_within_a_minute(project, changed):
     report(a_run(project), a_call("ls"))
-    assert not index_slice(at=after(1), news=news)
+    assert not index_slice(at=after(1), changed=changed)
     IndexedRun.objects.update(event_seq=0)
 
-    assert not index_slice(at=after(60), news=news)
+    assert not index_slice(at=after(60), changed=changed)
 
     assert tasks.count_unindexed_runs() == 0
 
 
-def test_what_is_left_of_a_slice_still_counts_as_news(project, news):
+def test_what_is_left_of_a_slice_still_counts_as_changed(project, changed):
     report(a_run(project), *[a_call(f"cat {n}") for n in range(150)])
 
-    assert index_slice(at=after(1), news=news)
-    assert not index_slice(at=after(2), news=news)
+    assert index_slice(at=after(1), changed=changed)
+    assert not index_slice(at=after(2), changed=changed)
 
     assert tasks.count_unindexed_runs() == 0
 

@@ -65,11 +65,11 @@ def test_a_stop_whose_calls_have_no_price_is_counted_and_in_no_amount():
 
 
 def test_loops_of_its_kind_are_compared_where_there_are_enough():
-    lasted = [*some(10, 10, 10, 10, 10), *some(100, 100, 100, 100, 100, kind="ping_pong")]
+    unstopped = [*some(10, 10, 10, 10, 10), *some(100, 100, 100, 100, 100, kind="ping_pong")]
 
-    assert estimate_savings([a_stop()], lasted).likely_usd == Decimal("0.60")
-    assert estimate_savings([a_stop(kind="ping_pong")], lasted).likely_usd == Decimal("9.60")
-    assert estimate_savings([a_stop(kind="stall")], lasted).likely_usd == Decimal("5.10")
+    assert estimate_savings([a_stop()], unstopped).likely_usd == Decimal("0.60")
+    assert estimate_savings([a_stop(kind="ping_pong")], unstopped).likely_usd == Decimal("9.60")
+    assert estimate_savings([a_stop(kind="stall")], unstopped).likely_usd == Decimal("5.10")
 
 
 def test_no_more_is_saved_than_the_runs_ceiling_had_left():
@@ -77,17 +77,17 @@ def test_no_more_is_saved_than_the_runs_ceiling_had_left():
     assert saving_of(a_stop(max_usd=Decimal(-3)), 1000) == 0
 
 
-@given(stops=st.lists(STOPS, max_size=8), lasted=ENOUGH_OF_THEM)
-def test_the_range_is_in_order_and_never_below_nothing(stops, lasted):
-    made = estimate_savings(stops, lasted)
+@given(stops=st.lists(STOPS, max_size=8), unstopped=ENOUGH_OF_THEM)
+def test_the_range_is_in_order_and_never_below_nothing(stops, unstopped):
+    made = estimate_savings(stops, unstopped)
 
     assert made.low_usd is not None
     assert 0 <= made.low_usd <= made.likely_usd <= made.high_usd
 
 
-@given(stops=st.lists(STOPS, max_size=8), lasted=ENOUGH_OF_THEM)
-def test_the_longest_loop_and_the_ceilings_bound_what_is_saved(stops, lasted):
-    longest = max(one.turns for one in lasted)
+@given(stops=st.lists(STOPS, max_size=8), unstopped=ENOUGH_OF_THEM)
+def test_the_longest_loop_and_the_ceilings_bound_what_is_saved(stops, unstopped):
+    longest = max(one.turns for one in unstopped)
     most = sum(
         min(
             longest * stop.usd_per_turn,
@@ -97,7 +97,7 @@ def test_the_longest_loop_and_the_ceilings_bound_what_is_saved(stops, lasted):
         for stop in stops
     )
 
-    assert estimate_savings(stops, lasted).high_usd <= most
+    assert estimate_savings(stops, unstopped).high_usd <= most
 
 
 @given(stop=STOPS, turns=st.integers(0, 600), more=st.integers(0, 100))
@@ -112,11 +112,11 @@ def test_a_loop_stopped_sooner_saved_as_much_or_more(stop, turns, more):
     assert saving_of(later, turns) <= saving_of(stop, turns)
 
 
-@given(stops=st.lists(STOPS, max_size=8), lasted=ENOUGH_OF_THEM)
-def test_stops_add_up_in_whatever_order_they_are_told(stops, lasted):
-    one_by_one = sum((estimate_savings([stop], lasted).likely_usd for stop in stops), Decimal(0))
+@given(stops=st.lists(STOPS, max_size=8), unstopped=ENOUGH_OF_THEM)
+def test_stops_add_up_in_whatever_order_they_are_told(stops, unstopped):
+    one_by_one = sum((estimate_savings([stop], unstopped).likely_usd for stop in stops), Decimal(0))
 
-    assert estimate_savings(stops[::-1], lasted[::-1]).likely_usd == one_by_one
+    assert estimate_savings(stops[::-1], unstopped[::-1]).likely_usd == one_by_one
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1), st.floats(0, 1))
