@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.contract.conversation import Caller, an_agent_of, the_person_of
 from tests.e2e import axe
 from tests.e2e.chromium import FLAGS, chromium, why_not
-from tests.e2e.line import Line, link_of
+from tests.e2e.connection import Connection, link_of
 from tests.e2e.screens import screens
 from tests.e2e.stuck import StuckRun, answer_all, several_stuck
 
@@ -155,7 +155,7 @@ def on_line(open_page):
 
     def open_one(path, **options):
         page = open_page(BARE, **options)
-        line = Line(page)
+        line = Connection(page)
         page.goto(page.url.removesuffix(BARE) + path)
         expect(link_of(page)).to_have_text("Live")
         return page, line

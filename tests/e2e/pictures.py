@@ -25,7 +25,7 @@ from playwright.sync_api import Error as BrowserError
 from playwright.sync_api import TimeoutError as TookTooLong
 
 from tests.e2e.chromium import FLAGS, chromium
-from tests.e2e.line import Line
+from tests.e2e.connection import Connection
 from tests.e2e.screens import screens
 from tests.e2e.states import State, set_scene, states
 from tests.installations import ROOT, an_installation, wait_for
@@ -144,7 +144,7 @@ def photograph_state(
         context.clear_cookies()
     page = context.new_page()
     page.set_default_timeout(15_000)
-    line = Line(page)
+    line = Connection(page)
     with going_on(name, size):
         state.before(page)
         page.goto(state.path if "://" in state.path else running.url + state.path)

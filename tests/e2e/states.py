@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Page
 
 from tests.contract.conversation import Caller, a_turn, an_agent_of, the_person_of
-from tests.e2e.crew import start_others, work_together
 from tests.e2e.crowd import HOSTILE
+from tests.e2e.hand_offs import start_others, work_together
 from tests.e2e.stuck import StuckRun
 from tests.installations import wait_for
 

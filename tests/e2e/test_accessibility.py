@@ -1,7 +1,7 @@
 """No state of a screen breaks WCAG 2.2 AA, as far as axe can tell: any size, dark and light.
 
 The screens themselves are looked at in `test_every_screen.py`, empty and failing ones in
-`test_nothing.py`.
+`test_empty_screens.py`.
 """
 
 import pytest
@@ -39,7 +39,7 @@ def visit(page, installation, addresses):
     return visit_one
 
 
-def test_whoever_is_signed_out_reads_what_to_do(browser, installation, size):
+def test_a_signed_out_person_reads_what_to_do(browser, installation, size):
     context = browser.new_context(viewport=SIZES[size])
     context.add_init_script(path=axe.SCRIPT)
     page = context.new_page()
@@ -50,7 +50,7 @@ def test_whoever_is_signed_out_reads_what_to_do(browser, installation, size):
     context.close()
 
 
-def test_the_keys_break_no_rule(visit, size):
+def test_the_keyboard_sheet_breaks_no_accessibility_rule(visit, size):
     page = visit("now")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
@@ -59,7 +59,7 @@ def test_the_keys_break_no_rule(visit, size):
     page.keyboard.press("Escape")
 
 
-def test_an_open_menu_breaks_no_rule(visit, size):
+def test_an_open_menu_breaks_no_accessibility_rule(visit, size):
     if size == "desktop":
         return  # the rail stands open
     page = visit("now")
@@ -69,7 +69,7 @@ def test_an_open_menu_breaks_no_rule(visit, size):
     assert in_both_themes(page, "menu", size) == []
 
 
-def test_a_fix_being_written_breaks_no_rule(visit, size):
+def test_a_fix_being_written_breaks_no_accessibility_rule(visit, size):
     page = visit("decision")
     if size == "phone":
         page.get_by_role("button", name="Edit").click()
@@ -78,7 +78,7 @@ def test_a_fix_being_written_breaks_no_rule(visit, size):
     assert in_both_themes(page, "fix", size) == []
 
 
-def test_a_terminate_that_counts_down_breaks_no_rule(visit, size):
+def test_a_terminate_countdown_breaks_no_accessibility_rule(visit, size):
     page = visit("decision")
     page.get_by_role("button", name="Terminate").click()
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
@@ -89,7 +89,7 @@ def test_a_terminate_that_counts_down_breaks_no_rule(visit, size):
     assert found == []
 
 
-def test_a_server_that_is_away_is_said_without_breaking_a_rule(browser, installation, size):
+def test_an_unreachable_server_is_reported_accessibly(browser, installation, size):
     context = browser.new_context(viewport=SIZES[size], service_workers="block")
     context.add_init_script(path=axe.SCRIPT)
     page = context.new_page()

@@ -127,7 +127,7 @@ def test_a_password_is_set_and_signs_in(come_in, ours):
     expect(page.get_by_role("main")).to_be_visible()
 
 
-def test_whose_session_ended_comes_back_by_password_to_where_they_were(come_in, ours):
+def test_signing_in_again_by_password_returns_to_the_same_page(come_in, ours):
     page = come_in("Mia")
     set_password(page)
     page.goto("about:blank")
@@ -140,7 +140,7 @@ def test_whose_session_ended_comes_back_by_password_to_where_they_were(come_in, 
     expect(page).to_have_url(f"{ours}/costs")
 
 
-def test_a_passkey_is_made_and_signs_in(come_in, ours):
+def test_a_passkey_is_created_and_signs_in(come_in, ours):
     page = come_in("Kim")
     with_authenticator(page)
     page.get_by_label("Name of the passkey").fill("Laptop")
@@ -157,7 +157,7 @@ def test_a_passkey_is_made_and_signs_in(come_in, ours):
     expect(page.get_by_text("last used")).to_be_visible()
 
 
-def test_a_passkeys_button_says_that_its_second_tap_removes(come_in):
+def test_the_remove_button_of_a_passkey_asks_for_a_second_tap(come_in):
     page = come_in("Noor")
     with_authenticator(page)
     page.get_by_label("Name of the passkey").fill("Laptop")
@@ -212,7 +212,7 @@ def test_an_app_is_set_up_and_its_code_or_a_recovery_code_signs_in(come_in, ours
     expect(page.get_by_role("alert")).to_have_text("This code is wrong, or was used already.")
 
 
-def test_a_project_that_asks_for_a_second_factor_opens_once_there_is_one(
+def test_a_project_that_requires_a_second_factor_opens_once_one_is_set_up(
     come_in, ours, installation
 ):
     page = come_in("Nia")
@@ -241,7 +241,7 @@ def at_the_provider(page, subject):
     page.get_by_role("button", name="Authorize").click()
 
 
-def test_an_account_elsewhere_is_connected_and_signs_in(come_in, ours, provider):
+def test_an_account_at_a_provider_is_connected_and_signs_in(come_in, ours, provider):
     provider.knows("ole-there", name="Ole", email="ole@example.org", email_verified=True)
     page = come_in("Ole")
     page.get_by_role("link", name="Connect").click()
@@ -257,7 +257,9 @@ def test_an_account_elsewhere_is_connected_and_signs_in(come_in, ours, provider)
     expect(page.get_by_text("Connected as ole@example.org.")).to_be_visible()
 
 
-def test_who_the_provider_knows_and_nobody_here_is_told_to_ask(open_page, ours, provider):
+def test_a_person_known_only_to_the_provider_is_told_to_ask_for_an_invitation(
+    open_page, ours, provider
+):
     provider.knows("una-there", name="Una", email="una@example.org", email_verified=True)
     page = open_page("/login/", signed_in=False)
     page.goto(f"{ours}/login/")

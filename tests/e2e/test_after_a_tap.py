@@ -25,7 +25,7 @@ def line_of(page):
     return page.get_by_role("list", name=LINE)
 
 
-def test_a_phone_shows_the_answer_until_it_was_delivered_and_acted_on(open_page, stuck):
+def test_a_phone_shows_the_answer_until_the_agent_has_acted_on_it(open_page, stuck):
     run, _other = stuck("first"), stuck("second")
     page = open_page(f"/decisions/{run.card['id']}", phone=True)
 
@@ -71,9 +71,7 @@ def test_a_phone_names_the_next_card_within_its_button_however_long(open_page, s
 
 
 @pytest.mark.parametrize("path", ["/decisions", "/decisions/{card}"])
-def test_what_stands_after_a_tap_on_a_phone_covers_no_button_of_the_next_card(
-    open_page, stuck, path
-):
+def test_the_result_of_a_tap_on_a_phone_covers_no_button_of_the_next_card(open_page, stuck, path):
     run, other = stuck("first"), stuck("second")
     page = open_page(path.format(card=run.card["id"]), phone=True)
     expect(run.on(page)).to_be_visible()
@@ -86,7 +84,7 @@ def test_what_stands_after_a_tap_on_a_phone_covers_no_button_of_the_next_card(
 
 
 @pytest.mark.parametrize("path", ["/", "/decisions", "/runs/{run}"])
-def test_the_bar_at_a_desk_covers_no_answer_however_low_the_window(open_page, stuck, path):
+def test_the_bar_on_a_desktop_covers_no_answer_in_a_low_window(open_page, stuck, path):
     run, other = stuck("first"), stuck("second")
     page = open_page(path.format(run=other.id))
     page.set_viewport_size({"width": 1280, "height": 640})
@@ -125,7 +123,7 @@ def covered(page):
 # --- the way back ----------------------------------------------------------------------
 
 
-def test_undo_takes_an_allowlist_entry_back_and_the_card_is_there_again(desktop, stuck, person):
+def test_undo_removes_an_allowlist_entry_and_reopens_the_card(desktop, stuck, person):
     run: StuckRun = stuck()
     card = run.on(desktop)
     card.get_by_role("button", name="Allowlist").click()
@@ -154,7 +152,7 @@ def test_undo_lowers_a_raised_budget_again_and_holds_the_run(desktop, spent, per
     assert (row["budget"], row["status"]) == ({"usd": "1"}, "holding")
 
 
-def test_undo_withdraws_a_fix_that_has_not_left_and_its_card_is_there_again(desktop, stuck, person):
+def test_undo_withdraws_an_undelivered_fix_and_reopens_its_card(desktop, stuck, person):
     run: StuckRun = stuck()
     card = run.on(desktop)
     card.get_by_role("button", name="Inject fix").click()
@@ -167,7 +165,7 @@ def test_undo_withdraws_a_fix_that_has_not_left_and_its_card_is_there_again(desk
     assert run.agent.poll(run.id, run.directive["version"]).json["messages"] == []
 
 
-def test_a_fix_that_the_agent_has_offers_no_undo(open_page, stuck):
+def test_a_delivered_fix_offers_no_undo(open_page, stuck):
     run = stuck()
     page = open_page(f"/runs/{run.id}", phone=True)
     run.on(page).get_by_role("button", name="Inject fix").tap()
@@ -223,7 +221,7 @@ def test_a_hold_that_outlived_its_session_is_lifted_from_the_run_page(
     assert response["directive"]["action"] == "proceed"
 
 
-def test_z_takes_the_last_answer_back(desktop, stuck):
+def test_z_undoes_the_last_answer(desktop, stuck):
     run = stuck()
     # A card that has just come takes no key yet.
     expect(run.on(desktop).get_by_role("button", name="Continue")).to_be_enabled()

@@ -22,7 +22,7 @@ def reads_until_corrected(conversation):
     return Reply(calls=LOOP)
 
 
-def test_one_tap_on_a_phone_frees_a_real_claude_code(
+def test_one_tap_on_a_phone_releases_a_real_claude_code(
     installation,
     open_page,
     person,

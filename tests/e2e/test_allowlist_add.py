@@ -21,7 +21,7 @@ def command(agent):
 
 @pytest.mark.screens
 @pytest.mark.parametrize("phone", [False, True])
-def test_a_pattern_is_seen_first_then_added_then_undone(open_page, command, phone):
+def test_a_pattern_is_previewed_then_added_then_undone(open_page, command, phone):
     page = open_page("/allowlist", phone=phone)
     page.get_by_role("button", name="Add a pattern").click()
     call = page.get_by_label("Call", exact=True)

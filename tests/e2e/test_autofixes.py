@@ -36,7 +36,7 @@ def corrected(agent, person):
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
-def test_a_fix_is_shown_between_what_came_before_it_and_after(open_page, corrected, phone, locale):
+def test_a_fix_is_shown_between_the_turns_before_and_after_it(open_page, corrected, phone, locale):
     page = open_page("/autofixes", phone=phone, locale=locale, reduced_motion="reduce")
     before, after, both = {
         "en-GB": ("Before the fix", "After the fix", "Before and after"),

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.contract.conversation import a_turn
 
 
-def test_under_the_pointer_the_order_rests_and_says_so(open_page, agent):
+def test_the_order_is_frozen_under_the_pointer_and_says_so(open_page, agent):
     agent.open_run(name="second")  # a lone run has a screen of its own
     agent.post_turns(agent.open_run(name="pointed at"), a_turn())
     page = open_page("/")
@@ -20,7 +20,7 @@ def test_under_the_pointer_the_order_rests_and_says_so(open_page, agent):
     expect(page.get_by_text("order fixed")).to_have_count(0)
 
 
-def test_the_runs_stay_where_they_are_while_the_card_is_on_its_way(open_page, agent, stuck):
+def test_the_runs_do_not_move_while_the_card_is_loading(open_page, agent, stuck):
     agent.post_turns(agent.open_run(name="beside it"), a_turn())
     run = stuck()
     page = open_page("/history")

@@ -81,7 +81,7 @@ def test_a_card_says_on_both_screens_that_the_agent_gave_up_waiting(open_page, s
     expect(row.get_by_title("Agent gave up waiting")).to_be_visible()
 
 
-def test_what_is_told_to_a_run_without_a_card_is_in_its_next_directive(open_page, agent):
+def test_a_message_to_a_run_without_a_card_is_in_its_next_directive(open_page, agent):
     run = agent.open_run(name="tide tables", capabilities={"inject": ["at_next_tool"]})
     page = open_page(f"/runs/{run}")
 
@@ -107,7 +107,7 @@ def test_a_tap_on_a_phone_reaches_the_agent(open_page, stuck):
     assert [message["text"] for message in directive["messages"]] == [run.card["verdict"]["fix"]]
 
 
-def test_what_a_person_writes_on_a_phone_is_what_the_agent_reads(open_page, stuck):
+def test_the_agent_reads_exactly_what_a_person_writes_on_a_phone(open_page, stuck):
     run = stuck()
     page = open_page(f"/decisions/{run.card['id']}", phone=True)
 
@@ -120,7 +120,7 @@ def test_what_a_person_writes_on_a_phone_is_what_the_agent_reads(open_page, stuc
 
 
 @pytest.mark.screens
-def test_a_fix_that_can_be_injected_from_a_phones_run_page_stands_there_in_full(open_page, stuck):
+def test_the_run_page_on_a_phone_shows_an_injectable_fix_in_full(open_page, stuck):
     run = stuck()
     page = open_page(f"/runs/{run.id}", phone=True)
 
@@ -184,7 +184,7 @@ def test_i_injects_what_the_judge_proposed(on_board):
 
 
 @pytest.mark.screens
-def test_t_counts_down_before_it_ends_the_run(on_board):
+def test_t_counts_down_before_it_terminates_the_run(on_board):
     run, page, card = on_board()
 
     page.keyboard.press("t")
@@ -193,7 +193,7 @@ def test_t_counts_down_before_it_ends_the_run(on_board):
     assert run.person.card_of(run.id)["status"] == "open"
 
 
-def test_undo_takes_a_terminate_back(on_board):
+def test_undo_cancels_a_terminate(on_board):
     run, page, card = on_board()
     page.keyboard.press("t")
 
@@ -261,7 +261,7 @@ def test_i_spends_nothing_and_the_dollar_key_allows_more(desktop, agent, person)
 # --- somebody was faster ---------------------------------------------------------------
 
 
-def test_a_tap_on_a_card_that_moved_on_is_refused_and_says_who_answered(on_run):
+def test_a_tap_on_an_answered_card_is_refused_and_says_who_answered(on_run):
     run, page, card = on_run()
 
     def answer_first(route):
@@ -310,7 +310,7 @@ def test_the_mode_switch_changes_the_runs_mode(on_run, person):
 
 
 @pytest.mark.screens
-def test_the_judges_reason_stands_before_what_allowlist_would_add(on_run):
+def test_the_judges_reason_is_shown_before_what_allowlist_would_add(on_run):
     _, _, card = on_run()
 
     reason = card.get_by_text("Local judge: a loop").bounding_box()

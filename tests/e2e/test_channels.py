@@ -95,7 +95,7 @@ def ask_until_refused(person):
     return next(response.json for response in asked if response.status == 429)
 
 
-def test_a_card_is_told_and_its_later_step_is_withdrawn_when_it_is_answered(
+def test_a_card_is_notified_and_its_later_step_is_withdrawn_when_it_is_answered(
     open_page, installation, receiver
 ):
     page = open_page("/settings/channels")

@@ -68,7 +68,7 @@ def test_an_agents_row_leads_to_its_models_and_back(open_page):
     expect(page).not_to_have_url(re.compile("agent="))
 
 
-def test_the_figures_of_a_chart_stand_in_a_table(open_page):
+def test_the_figures_of_a_chart_are_also_in_a_table(open_page):
     page = open_page("/costs")
 
     page.get_by_text("As a table").first.click()
@@ -78,7 +78,7 @@ def test_the_figures_of_a_chart_stand_in_a_table(open_page):
     expect(region).to_contain_text("$")
 
 
-def test_a_price_that_is_set_prices_what_had_none(open_page, installation):
+def test_setting_a_price_prices_calls_without_one(open_page, installation):
     page = open_page("/costs?by=model")
     row = page.get_by_role("row", name=re.compile("^qwen3"))
 
@@ -104,7 +104,7 @@ def test_the_reports_have_a_list_and_a_page_on_both_sizes(open_page, phone):
     expect(page.get_by_text("No day has been completed yet.")).to_be_visible()
 
 
-def test_the_phone_says_the_figure_first(open_page):
+def test_the_phone_shows_the_total_first(open_page):
     page = open_page("/costs", phone=True)
 
     expect(page.get_by_text("Saved by stops")).to_be_visible()

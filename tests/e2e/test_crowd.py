@@ -30,7 +30,7 @@ def rows(page, *, phone):
 
 
 @pytest.mark.parametrize("phone", [False, True])
-def test_of_a_thousand_runs_only_those_in_sight_are_drawn(open_page, thousand, phone):
+def test_only_the_visible_of_a_thousand_runs_are_drawn(open_page, thousand, phone):
     page = open_page("/", phone=phone)
     expect(rows(page, phone=phone).first).to_be_visible()
     drawn = rows(page, phone=phone).count()
@@ -81,7 +81,7 @@ def test_the_board_is_searched_by_a_key_and_points_to_history(open_page, thousan
 
 
 @pytest.mark.parametrize("phone", [False, True])
-def test_the_search_stays_when_fewer_runs_are_left(open_page, installation, phone):
+def test_the_search_field_stays_when_few_runs_are_left(open_page, installation, phone):
     name = f"Octavia {uuid4().hex[:6]}"
     cookies = an_owner(installation, name)
     page = open_page("/login/", phone=phone, signed_in=False)
@@ -102,7 +102,7 @@ def test_the_search_stays_when_fewer_runs_are_left(open_page, installation, phon
     expect(search).to_be_focused()
 
 
-def test_the_scrollbar_knows_of_all_thousand(open_page, thousand):
+def test_the_scrollbar_covers_all_thousand_runs(open_page, thousand):
     page = open_page("/")
     expect(rows(page, phone=False).first).to_be_visible()
 

@@ -20,13 +20,13 @@ STRAY = """() => {
 
 
 @pytest.mark.parametrize("path", ["/login/", "/pair/", "/"])
-def test_a_page_for_the_signed_out_does_nothing_that_is_forbidden(open_page, path):
+def test_a_signed_out_page_violates_no_content_security_policy(open_page, path):
     page = open_page(path, signed_in=False)
 
     page.locator("h1").first.wait_for()
 
 
-def test_what_is_forbidden_is_noticed(browser, installation):
+def test_a_policy_violation_is_detected(browser, installation):
     page = browser.new_page(service_workers="block")
     complaints = complaints_of(page)
     page.goto(installation.url)

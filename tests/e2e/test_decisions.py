@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.line import link_of
+from tests.e2e.connection import link_of
 from tests.e2e.people import a_member
 from tests.installations import wait_for
 
@@ -63,7 +63,7 @@ def test_a_swipe_to_the_right_continues_on_release(open_page, stuck):
 
 
 @pytest.mark.screens
-def test_a_swipe_that_is_taken_back_sends_nothing(open_page, stuck):
+def test_a_swipe_that_is_reversed_sends_nothing(open_page, stuck):
     run = stuck()
     page = open_page("/decisions", phone=True)
     expect(item(page, run)).to_be_visible()
@@ -102,7 +102,7 @@ def test_keys_reach_both_answers_of_a_swipe(open_page, stuck):
     assert run.next_directive()["action"] == "proceed"
 
 
-def test_a_held_press_terminates_without_counting(open_page, stuck):
+def test_a_long_press_terminates_without_a_countdown(open_page, stuck):
     run = stuck()
     page = open_page(f"/decisions/{run.card['id']}", phone=True)
     button = run.on(page).get_by_role("button", name="Terminate")
@@ -131,7 +131,7 @@ def test_select_on_a_phone_continues_two_at_once(open_page, stuck):
     assert second.person.card_of(second.id)["status"] == "open"
 
 
-def test_several_cards_on_a_phone_leave_search_and_line_in_sight(open_page, stuck):
+def test_several_cards_on_a_phone_leave_the_search_visible(open_page, stuck):
     stuck("one"), stuck("two")
     page = open_page("/decisions", phone=True)
 
@@ -171,7 +171,7 @@ def test_x_selects_and_t_twice_ends_both(open_page, stuck):
     assert {run.next_directive()["action"] for run in runs} == {"stop"}
 
 
-def test_who_only_looks_is_offered_no_selection(open_as, stuck):
+def test_a_viewer_is_offered_no_selection(open_as, stuck):
     runs = [stuck("one"), stuck("two")]
     page = open_as("Vera", "viewer", "/decisions")
     queue = page.get_by_role("region", name="Queue")
@@ -187,7 +187,7 @@ def test_who_only_looks_is_offered_no_selection(open_as, stuck):
     expect(runs[1].on(page).get_by_text("Only owners and operators answer.")).to_be_visible()
 
 
-def test_of_several_the_one_that_moved_on_is_told_by_name(on_line, stuck):
+def test_of_several_selected_cards_the_outdated_one_is_named(on_line, stuck):
     first, second = stuck("one"), stuck("two")
     page, line = on_line("/decisions")
     for run in (first, second):
@@ -233,7 +233,7 @@ def test_two_people_tap_one_card_and_one_of_them_wins(open_page, ana, stuck, per
     assert [row["by"] for row in made] == ["Ana"]
 
 
-def test_who_only_watched_sees_who_answered_and_what(open_page, ana, stuck):
+def test_a_watching_person_sees_who_answered_and_what(open_page, ana, stuck):
     run = stuck()
     mine, hers = open_page("/decisions"), ana(f"/decisions/{run.card['id']}", phone=True)
     expect(run.on(mine)).to_be_visible()

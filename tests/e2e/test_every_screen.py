@@ -77,7 +77,7 @@ LOOKS = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_screen_is_in_nobodys_way(page, complaints, installation, addresses, where, name):
+def test_a_screen_is_accessible_and_fits(page, complaints, installation, addresses, where, name):
     complaints.clear()
     page.goto(installation.url + addresses[name])
     stands(page, name, loading="Wird geladen" if "German" in where else "Loading")

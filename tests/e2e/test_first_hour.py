@@ -56,7 +56,7 @@ def test_the_demo_is_one_click_away_and_one_click_removes_it(open_page, phone):
     expect(page.get_by_role("button", name="Start the demo")).to_be_visible()
 
 
-def test_a_phone_is_let_in_without_a_restart_and_kept_out_again(open_page):
+def test_access_for_phones_opens_and_closes_without_a_restart(open_page):
     page = open_page("/settings/devices")
     expect(page.get_by_text("opens HTTPS on a free port")).to_be_visible()
 

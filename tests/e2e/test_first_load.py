@@ -99,7 +99,7 @@ ASKED = """() => performance.getEntriesByType("resource")
 
 
 @pytest.mark.parametrize("path", ["/", "/decisions", "/runs/{run}", "/costs"])
-def test_what_the_page_asks_ahead_is_what_its_screen_reads(browser, installation, path):
+def test_the_page_prefetches_exactly_what_its_screen_reads(browser, installation, path):
     with several_stuck(installation, "ahead", count=1) as run:
         context = browser.new_context(service_workers="block")
         cookies = installation.cookies().items()

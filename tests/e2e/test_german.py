@@ -69,7 +69,7 @@ def test_cards_are_selected_on_a_german_phone_without_overflow(visit):
 
 
 @pytest.mark.parametrize("name", ["now", "decisions", "settings keys", "settings members"])
-def test_the_smallest_phone_has_room_for_it(visit, name):
+def test_german_texts_fit_the_smallest_phone(visit, name):
     page = visit(name)
     as_ever = page.locator("header.head").bounding_box()["height"]
     page.set_viewport_size({"width": 320, "height": 700})
@@ -120,7 +120,7 @@ def test_a_language_is_chosen_for_this_device_and_kept(open_page):
     expect(page.get_by_role("link", name="Entscheidungen").first).to_be_visible()
 
 
-def test_what_the_server_refuses_is_said_in_german(open_page):
+def test_a_refusal_of_the_server_is_shown_in_german(open_page):
     page = open_page("/settings/channels", locale="de-DE")
     page.get_by_role("button", name="Kanal hinzufügen").click()
     page.get_by_role("radiogroup", name="Art").get_by_text("Webhook").click()
@@ -131,7 +131,7 @@ def test_what_the_server_refuses_is_said_in_german(open_page):
     expect(page.get_by_role("alert")).to_have_text("Die Adresse muss mit https:// beginnen.")
 
 
-def test_an_answer_that_the_server_refuses_is_told_of_in_german(open_page, stuck_run):
+def test_a_refused_answer_is_reported_in_german(open_page, stuck_run):
     page = open_page(f"/runs/{stuck_run.id}", locale="de-DE")
     page.route(
         "**/interventions/",

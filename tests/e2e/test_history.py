@@ -71,13 +71,13 @@ def test_a_token_becomes_a_pill_and_is_dropped_again(open_page, talkative):
 
 
 @pytest.mark.screens
-def test_a_line_that_cannot_be_read_says_what_was_expected(open_page):
+def test_an_unreadable_search_says_what_was_expected(open_page):
     page = open_page("/history?q=cost:much")
 
     expect(page.get_by_text("cost: expected")).to_be_visible()
 
 
-def test_a_view_is_kept_shared_by_its_link_and_forgotten(open_page, talkative):
+def test_a_view_is_saved_shared_by_link_and_deleted(open_page, talkative):
     page = open_page(f"/history?q=agent:x{talkative}")
     page.get_by_role("button", name="Save this view").click()
     page.get_by_label("Name of the view").fill(f"View {talkative[:5]}")
@@ -121,7 +121,7 @@ def test_a_journal_row_opens_to_before_and_after(open_page, person, installation
 
 
 @pytest.mark.screens
-def test_the_journals_filters_stand_in_the_address(open_page, person, installation):
+def test_the_audit_filters_are_in_the_address(open_page, person, installation):
     person.ask("PATCH", f"/api/v1/projects/{installation.project}/", {"hold_limit": 3600})
     page = open_page("/audit")
 
@@ -134,7 +134,7 @@ def test_the_journals_filters_stand_in_the_address(open_page, person, installati
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
-def test_a_keys_reach_is_chosen_where_it_is_made_and_shown(open_page, installation, phone):
+def test_the_scope_of_a_key_is_chosen_at_creation_and_shown(open_page, installation, phone):
     name = f"key {uuid4().hex[:6]}"
     page = open_page("/settings/keys", phone=phone)
     expect(page.get_by_role("radio", name="its own runs")).to_be_checked()

@@ -42,14 +42,14 @@ def trusting(house):
     return ask
 
 
-def test_who_trusts_the_authority_is_served_without_a_warning(trusting):
+def test_a_client_that_trusts_the_authority_sees_no_warning(trusting):
     response, _ = trusting("GET", "/healthz")
 
     assert response.status == 200
     assert response.getheader("Strict-Transport-Security") is None
 
 
-def test_who_does_not_is_warned(house):
+def test_a_client_that_does_not_trust_it_is_warned(house):
     where = urlsplit(house.line["https_url"])
     wire = http.client.HTTPSConnection(where.hostname, where.port, timeout=30)
 
@@ -57,7 +57,7 @@ def test_who_does_not_is_warned(house):
         wire.request("GET", "/healthz")
 
 
-def test_cookies_over_https_go_nowhere_else(house, trusting):
+def test_cookies_set_over_https_are_sent_over_https_only(house, trusting):
     path = urlsplit(house.login_link()).path
 
     response, _ = trusting("POST", path)

@@ -100,7 +100,7 @@ def test_a_price_is_set_by_keyboard_and_its_dialog_gives_the_focus_back(visit):
     expect(opener).to_be_focused()
 
 
-def test_g_and_a_letter_go_to_each_place_that_the_sheet_tells_of(visit):
+def test_g_and_a_letter_go_to_each_screen_on_the_sheet(visit):
     page = visit("settings")
 
     for letter, path in zip(

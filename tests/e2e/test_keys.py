@@ -22,7 +22,7 @@ def picture(page, name):
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
-def test_a_leaked_key_is_looked_into_and_rotated(open_page, installation, phone):
+def test_a_leaked_key_is_investigated_and_rotated(open_page, installation, phone):
     name, run = f"night {uuid4().hex[:6]}", f"a run {uuid4().hex[:6]}"
     page = open_page("/settings/keys", phone=phone)
     keys = page.get_by_role("region", name="Agent keys").first

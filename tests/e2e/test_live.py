@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
 from tests.e2e.conftest import BARE
-from tests.e2e.line import link_of
+from tests.e2e.connection import link_of
 from tests.e2e.reach import LARGE_TEXT, text_of
 from tests.e2e.screens import FITS
 from tests.installations import wait_for
@@ -55,7 +55,7 @@ def test_a_device_whose_clock_is_wrong_goes_by_the_servers(open_page, stuck):
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
-def test_a_lost_line_is_said_and_moves_nothing(on_line, stuck, phone):
+def test_a_lost_connection_is_shown_without_moving_anything(on_line, stuck, phone):
     run = stuck()
     page, line = on_line("/", phone=phone, reduced_motion="reduce")
     answer = run.on(page).locator("a, button").last
@@ -69,7 +69,7 @@ def test_a_lost_line_is_said_and_moves_nothing(on_line, stuck, phone):
     assert page.evaluate(FITS)
 
 
-def test_a_lost_line_is_told_where_a_phone_decides(on_line, stuck):
+def test_a_lost_connection_is_shown_on_a_phones_decision(on_line, stuck):
     run = stuck()
     page, line = on_line("/", phone=True)
     page.get_by_role("link", name="Read fix").tap()
@@ -86,7 +86,7 @@ def test_a_lost_line_is_told_where_a_phone_decides(on_line, stuck):
     expect(page.get_by_role("status").filter(has_text="Offline")).to_have_count(0)
 
 
-def test_a_lost_line_is_told_with_its_time_beside_a_long_name(on_line, stuck):
+def test_a_lost_connection_is_shown_with_its_time_beside_a_long_name(on_line, stuck):
     run = stuck("reconcile-invoices-of-the-third-quarter")
     page, line = on_line(f"/runs/{run.id}")
     line.cut()
@@ -98,7 +98,7 @@ def test_a_lost_line_is_told_with_its_time_beside_a_long_name(on_line, stuck):
     assert since.evaluate("(words) => words.scrollWidth <= words.clientWidth")
 
 
-def test_a_lost_line_is_told_over_nothing_else_in_large_text(on_line):
+def test_a_lost_connection_covers_nothing_in_large_text(on_line):
     page, line = on_line("/", phone=True)
     since = page.get_by_text("Offline since")
     with text_of(page, LARGE_TEXT):
@@ -111,7 +111,7 @@ def test_a_lost_line_is_told_over_nothing_else_in_large_text(on_line):
     assert told["y"] + told["height"] <= search["y"]
 
 
-def test_turns_that_came_while_the_line_was_lost_are_there_once(on_line, agent, person):
+def test_turns_from_while_the_connection_was_lost_appear_once(on_line, agent, person):
     run = agent.open_run(name="away")
     agent.post_turns(run, a_turn("ls"))
     page, line = on_line(f"/runs/{run}")
@@ -126,7 +126,7 @@ def test_turns_that_came_while_the_line_was_lost_are_there_once(on_line, agent, 
     expect(_turns(page)).to_have_text([str(turn["seq"] + 1) for turn in kept])
 
 
-def test_a_card_that_opened_while_the_line_was_lost_is_there_once(on_line, stuck, person):
+def test_a_card_opened_while_the_connection_was_lost_appears_once(on_line, stuck, person):
     page, line = on_line("/decisions")
 
     line.cut()
@@ -139,7 +139,7 @@ def test_a_card_that_opened_while_the_line_was_lost_is_there_once(on_line, stuck
     assert [card["run_name"] for card in opened] == [run.name]
 
 
-def test_a_card_answered_while_the_line_was_lost_is_closed(on_line, stuck):
+def test_a_card_answered_while_the_connection_was_lost_is_closed(on_line, stuck):
     run = stuck()
     page, line = on_line("/")
     expect(run.on(page)).to_be_visible()
@@ -151,7 +151,7 @@ def test_a_card_answered_while_the_line_was_lost_is_closed(on_line, stuck):
     expect(run.on(page)).to_have_count(0)
 
 
-def test_turns_of_many_runs_reach_a_board_without_reading_it_anew(open_page, agent, person):
+def test_turns_of_many_runs_reach_a_board_without_refetching_it(open_page, agent, person):
     page, snapshots = open_page("/"), []
     # The board is drawn before its socket stands, which is not to be counted.
     expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()

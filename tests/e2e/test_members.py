@@ -169,7 +169,9 @@ def look_and_not_answer(phone, installation, run):
     return go_on
 
 
-def test_one_is_invited_promoted_and_removed_while_looking(installation, open_page, open_as, named):
+def test_a_member_is_invited_promoted_and_removed_while_online(
+    installation, open_page, open_as, named
+):
     ana, bea, nights = named("Ana"), named("Bea"), named("nights")
     desk = open_as(ana, "/settings/projects")
     make_project(desk, nights)
@@ -220,7 +222,7 @@ def test_one_is_invited_promoted_and_removed_while_looking(installation, open_pa
     picture(phone, "no-project-phone")
 
 
-def test_a_viewer_reads_who_was_told_of_a_card_and_when(installation, open_as, named):
+def test_a_viewer_sees_who_was_notified_of_a_card_and_when(installation, open_as, named):
     ana, vic, nights = named("Ana"), named("Vic"), named("nights")
     desk, link = a_desk_that_invites(open_as, ana, nights, "Vic", "Viewer")
     theirs = open_as(vic)
@@ -241,7 +243,7 @@ def test_a_viewer_reads_who_was_told_of_a_card_and_when(installation, open_as, n
     expect(theirs.get_by_text("Who may answer could not be loaded.")).to_be_visible()
 
 
-def test_a_phone_that_a_viewer_pairs_can_look_and_not_tap(installation, open_page, open_as, named):
+def test_a_phone_paired_by_a_viewer_cannot_answer(installation, open_page, open_as, named):
     ana, vic, nights = named("Ana"), named("Vic"), named("nights")
     desk, link = a_desk_that_invites(open_as, ana, nights, "Vic", "Viewer")
     theirs = open_as(vic)
@@ -282,7 +284,7 @@ def test_a_phone_that_a_viewer_pairs_can_look_and_not_tap(installation, open_pag
     assert them.tap(elsewhere.id, "terminate").status == 404
 
 
-def test_who_has_an_account_joins_with_it_and_an_archived_project_leaves_the_switch(
+def test_an_existing_account_joins_and_an_archived_project_leaves_the_switch(
     installation, open_as, named
 ):
     ana, cem, days = named("Ana"), named("Cem"), named("days")
@@ -327,7 +329,7 @@ def test_who_has_an_account_joins_with_it_and_an_archived_project_leaves_the_swi
 @pytest.mark.screens
 @pytest.mark.parametrize("phone", [False, True], ids=["desk", "phone"])
 @pytest.mark.parametrize("locale", ["en", "de"])
-def test_the_invitations_page_breaks_no_rule(
+def test_the_invitations_page_breaks_no_accessibility_rule(
     locale, phone, installation, open_page, open_as, named
 ):
     desk = open_as(named("Ana"), "/settings/members", locale="en")
@@ -358,9 +360,7 @@ def test_the_invitations_page_breaks_no_rule(
 
 
 @pytest.mark.screens
-def test_who_is_removed_from_one_project_goes_on_in_their_own(
-    installation, open_page, open_as, named
-):
+def test_a_person_removed_from_one_project_keeps_their_own(installation, open_page, open_as, named):
     ana, bea, nights = named("Ana"), named("Bea"), named("nights")
     desk, link = a_desk_that_invites(open_as, ana, nights, "Bea", "Viewer")
     place, agent, owner = agent_of(desk, installation, nights)
@@ -407,7 +407,7 @@ def test_who_is_removed_from_one_project_goes_on_in_their_own(
 
 
 @pytest.mark.parametrize("path", ["/history", "/audit", "/compare?a={run}"])
-def test_what_a_screen_read_by_itself_leaves_it_with_the_membership(
+def test_data_fetched_by_a_screen_is_dropped_with_the_membership(
     installation, open_page, open_as, named, path
 ):
     ana, bea, nights = named("Ana"), named("Bea"), named("nights")
@@ -428,7 +428,7 @@ def test_what_a_screen_read_by_itself_leaves_it_with_the_membership(
     picture(theirs, f"withdrawn-{path.split('?')[0].strip('/')}")
 
 
-def test_what_is_typed_stays_where_another_project_is_lost(installation, open_as, named):
+def test_typed_input_stays_when_another_project_is_lost(installation, open_as, named):
     ana, bea, nights = named("Ana"), named("Bea"), named("nights")
     desk, link = a_desk_that_invites(open_as, ana, nights, "Bea", "Viewer")
     theirs = open_as(bea)

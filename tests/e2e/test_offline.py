@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.line import Relay
+from tests.e2e.connection import Relay
 from tests.installations import wait_for
 
 READY = "navigator.serviceWorker.ready.then(() => !!navigator.serviceWorker.controller)"
@@ -65,7 +65,7 @@ def test_the_app_can_be_installed(open_page, installation):
     assert {fault["errorId"] for fault in report["installabilityErrors"]} <= {"in-incognito"}
 
 
-def test_the_worker_is_asked_for_anew_and_runs_under_a_strict_policy(page_headers):
+def test_the_worker_is_always_revalidated_and_has_a_strict_policy(page_headers):
     headers = page_headers("/sw.js")
 
     assert headers["cache-control"] == "no-cache"
@@ -79,7 +79,7 @@ def page_headers(open_page, installation):
     return lambda path: page.request.get(installation.url + path).headers
 
 
-def test_a_start_without_a_connection_shows_the_last_known_state_as_such(relay, installed, stuck):
+def test_starting_offline_shows_the_last_known_state_as_such(relay, installed, stuck):
     run = stuck()
     page = installed()
     expect(run.on(page)).to_be_visible()
@@ -114,7 +114,7 @@ def test_a_tap_made_offline_is_sent_once_by_the_next_visit(relay, installed, stu
     assert taps == [("inject", run.card["version"])]
 
 
-def test_a_kept_tap_is_dropped_with_a_sentence_where_the_card_moved_on(relay, installed, stuck):
+def test_a_stored_tap_is_dropped_with_a_notice_if_the_card_changed(relay, installed, stuck):
     run = stuck()
     page = installed(f"/decisions/{run.card['id']}")
     expect(run.on(page)).to_be_visible()

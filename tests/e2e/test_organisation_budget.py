@@ -44,7 +44,7 @@ def test_an_owner_sets_and_removes_it(settings):
     expect(settings.get_by_text("None set.")).to_be_visible()
 
 
-def test_what_is_no_budget_is_refused_in_words(settings):
+def test_an_invalid_budget_is_refused_with_a_reason(settings):
     set_to(settings, "0")
 
     expect(settings.get_by_role("alert")).to_be_visible()

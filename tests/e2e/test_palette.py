@@ -92,7 +92,7 @@ def test_the_button_and_its_key_stand_within_the_rail(desktop):
 
 
 @pytest.mark.parametrize("name", ["Keep turn contents", "Your devices"])
-def test_a_single_setting_is_found_and_brought_into_sight(name, desktop):
+def test_a_single_setting_is_found_and_scrolled_into_view(name, desktop):
     page = desktop
     page.set_viewport_size({"width": 1280, "height": 320})
 
@@ -140,7 +140,7 @@ def test_enter_on_the_name_of_a_held_run_goes_to_it(open_page, stuck):
     assert run.person.card_of(run.id)["status"] == "open"
 
 
-def test_what_is_typed_before_it_has_come_is_its_own_and_answers_no_card(open_page, stuck):
+def test_keys_typed_before_the_palette_loads_are_its_own_and_answer_no_card(open_page, stuck):
     run = stuck()
     page = open_page("/decisions")
     expect(run.on(page)).to_be_visible()
@@ -157,7 +157,7 @@ def test_what_is_typed_before_it_has_come_is_its_own_and_answers_no_card(open_pa
     assert run.person.card_of(run.id)["status"] == "open"
 
 
-def test_other_keys_are_the_browsers_until_it_comes_and_escape_wants_it_no_more(desktop):
+def test_while_it_loads_other_keys_are_the_browsers_and_escape_cancels_it(desktop):
     page = desktop
     expect(page.locator("h1").first).to_be_visible()
     held = []
@@ -224,7 +224,7 @@ def test_what_ends_a_run_is_listed_when_typed_last_and_waits(open_page, agent):
     page.get_by_role("button", name=re.compile("^Undo")).first.click()
 
 
-def test_what_nothing_matches_is_searched_for_in_all_turns(desktop):
+def test_a_search_without_a_match_is_offered_for_all_turns(desktop):
     page = desktop
     expect(page.locator("h1").first).to_be_visible()
     page.keyboard.press("Control+k")

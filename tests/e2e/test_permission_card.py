@@ -80,7 +80,7 @@ def test_in_this_run_allows_it_now_and_when_the_run_asks_again(asked, open_page,
     assert not other.done()
 
 
-def test_in_this_run_lists_nothing_where_the_answer_comes_too_late(asked, open_page):
+def test_in_this_run_allows_nothing_if_the_answer_comes_too_late(asked, open_page):
     session, request = asked
     page = open_page(f"/runs/{session.run()['id']}")
     button = the_card(page).get_by_role("button", name="In this run")
@@ -100,7 +100,7 @@ def test_in_this_run_lists_nothing_where_the_answer_comes_too_late(asked, open_p
     assert entries_of(session) == []
 
 
-def test_a_call_with_a_secret_is_allowed_once_alone(session, open_page):
+def test_a_call_with_a_secret_can_only_be_allowed_once(session, open_page):
     session.ask(command="curl -H 'X-Key: sk-ant-api03-abcdefghijklmnop' x.io")
     session.card()
     card = the_card(open_page(f"/runs/{session.run()['id']}"))
@@ -121,7 +121,7 @@ def test_keys_answer_it_like_other_cards(asked, desktop):
     assert decided(request)["behavior"] == "deny"
 
 
-def test_a_denial_takes_along_what_was_written(asked, open_page):
+def test_a_denial_includes_the_written_reason(asked, open_page):
     session, request = asked
     page = open_page(f"/runs/{session.run()['id']}")
     page.get_by_label("Reason, sent with Deny").fill("Keep the reports.")
@@ -176,7 +176,7 @@ def test_the_card_goes_when_it_was_answered_at_the_terminal(asked, desktop):
 
 
 @pytest.mark.parametrize("phone", [False, True])
-def test_what_does_not_stand_in_full_is_read_before_it_is_allowed(session, open_page, phone):
+def test_a_call_not_shown_in_full_is_opened_before_it_is_allowed(session, open_page, phone):
     session.ask(command="ls", agent_id="first")
     session.card()
     session.ask(**WRITES)
@@ -191,7 +191,7 @@ def test_what_does_not_stand_in_full_is_read_before_it_is_allowed(session, open_
     expect(page.get_by_role("button", name="Allow once").first).to_be_visible()
 
 
-def test_it_speaks_german(asked, open_page):
+def test_a_permission_card_is_in_german(asked, open_page):
     page = open_page("/", locale="de-DE")
 
     card = the_card(page)
@@ -201,7 +201,7 @@ def test_it_speaks_german(asked, open_page):
 
 
 @pytest.mark.parametrize("size", ["desktop", "phone"])
-def test_everybody_can_use_it(asked, open_page, size):
+def test_a_permission_card_is_accessible(asked, open_page, size):
     session, _ = asked
     card = session.card()["id"]
     # Past the page's strict policy axe is put in as a script of the browser's own.

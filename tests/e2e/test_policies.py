@@ -103,7 +103,7 @@ def test_a_limit_is_changed_replayed_and_saved(clean, stuck, at_policies):
     assert run.card["evidence"]["limit"] == 3
 
 
-def test_a_value_that_cannot_hold_is_named_where_it_stands(clean, at_policies):
+def test_an_invalid_value_is_reported_at_its_field(clean, at_policies):
     page = at_policies()
 
     limit(page, CALLS).fill("1")
@@ -114,7 +114,7 @@ def test_a_value_that_cannot_hold_is_named_where_it_stands(clean, at_policies):
     expect(limits(page)).not_to_contain_text("Fix 1 value")
 
 
-def test_what_a_typed_limit_would_ask_is_said_once_it_was_replayed(over_a_month):
+def test_the_effect_of_a_typed_limit_is_shown_once_it_was_replayed(over_a_month):
     page = over_a_month()
 
     limit(page, CALLS).fill("1")
@@ -128,7 +128,7 @@ def test_what_a_typed_limit_would_ask_is_said_once_it_was_replayed(over_a_month)
     expect(limit(page, CALLS)).to_be_focused()
 
 
-def test_the_line_is_moved_by_key_and_says_at_once_what_it_would_have_asked(over_a_month):
+def test_moving_the_line_by_key_shows_at_once_what_it_would_have_asked(over_a_month):
     page = over_a_month()
     before = sentence(page).text_content()
 
@@ -147,7 +147,7 @@ def test_the_line_is_moved_by_key_and_says_at_once_what_it_would_have_asked(over
     expect(line(page)).to_have_attribute("aria-valuenow", "0.8")
 
 
-def test_the_line_is_dragged_by_hand_and_stays_where_it_may(over_a_month):
+def test_the_line_is_dragged_within_its_range(over_a_month):
     page = over_a_month()
     box = line(page).bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -194,7 +194,7 @@ def test_on_a_phone_the_handle_is_as_high_as_a_thumb(over_a_month):
 
 
 @pytest.mark.screens
-def test_few_runs_say_so(open_on, installation):
+def test_few_runs_are_reported_as_few(open_on, installation):
     page = open_on(an_owner(installation, "Newman"))
 
     expect(page.get_by_text(re.compile("the presets are based on others"))).to_be_visible()
@@ -212,7 +212,7 @@ def test_what_happens_when_it_asks_is_saved_with_it(clean, at_policies, person, 
     assert person.get(path)["mode"] == "flag"
 
 
-def test_of_two_who_edit_at_once_the_second_is_told_and_nothing_is_lost(
+def test_the_second_of_two_editors_is_told_and_nothing_is_lost(
     clean, at_policies, person, installation
 ):
     page = at_policies()
@@ -237,7 +237,7 @@ def test_of_two_who_edit_at_once_the_second_is_told_and_nothing_is_lost(
 
 
 @pytest.mark.screens
-def test_twelve_settings_at_most_stand_outside_advanced(over_a_month):
+def test_at_most_twelve_settings_are_outside_advanced(over_a_month):
     page = over_a_month()
 
     outside = page.locator(".page").locator("input:visible, select:visible, [role=slider]:visible")
@@ -267,7 +267,7 @@ def test_the_text_of_a_file_and_the_form_are_one_draft(clean, at_policies):
 
 
 @pytest.mark.screens
-def test_an_earlier_version_that_is_taken_up_is_replayed(clean, at_policies, person, installation):
+def test_a_restored_earlier_version_is_replayed(clean, at_policies, person, installation):
     path = f"/api/v1/projects/{installation.project}/"
     for calls in (6, 7):
         person.ask("PATCH", path, {"policy": {"repeat": {"calls": calls}}})
@@ -316,7 +316,7 @@ def test_what_is_written_in_the_plot_is_apart_and_no_link_at_320_pixels(over_a_m
     assert page.locator(".frame .days").evaluate(STANDS_APART)
 
 
-def test_a_draft_is_still_there_after_a_look_at_another_screen(over_a_month):
+def test_a_draft_survives_a_visit_to_another_screen(over_a_month):
     page = over_a_month()
     limit(page, CALLS).fill("9")
     limits(page).get_by_label("Reason, for the audit log").fill("the suite is slow")
@@ -334,7 +334,7 @@ def test_a_draft_is_still_there_after_a_look_at_another_screen(over_a_month):
     expect(limits(page)).not_to_contain_text("1 change")
 
 
-def test_a_draft_outlives_a_reload_and_says_that_it_is_back(over_a_month):
+def test_a_draft_survives_a_reload_and_says_that_it_was_restored(over_a_month):
     page = over_a_month()
     limit(page, CALLS).fill("9")
     expect(limits(page)).to_contain_text("1 change")
@@ -349,7 +349,7 @@ def test_a_draft_outlives_a_reload_and_says_that_it_is_back(over_a_month):
     expect(limits(page)).not_to_contain_text("1 change")
 
 
-def test_a_draft_does_not_stay_in_the_tab_for_somebody_else(over_a_month, installation):
+def test_a_draft_is_not_kept_for_the_next_person(over_a_month, installation):
     page = over_a_month()
     limit(page, CALLS).fill("9")
     expect(limits(page)).to_contain_text("1 change")
@@ -363,7 +363,7 @@ def test_a_draft_does_not_stay_in_the_tab_for_somebody_else(over_a_month, instal
     assert "unfinished" not in page.evaluate(KEPT)
 
 
-def test_a_draft_that_is_back_still_says_what_is_wrong_with_it(over_a_month):
+def test_a_restored_draft_still_shows_its_problems(over_a_month):
     page = over_a_month()
     limit(page, CALLS).fill("a few")
     expect(limits(page)).to_contain_text("Fix 1 value to save.")
@@ -374,7 +374,7 @@ def test_a_draft_that_is_back_still_says_what_is_wrong_with_it(over_a_month):
     limits(page).get_by_role("button", name="Discard").click()
 
 
-def test_a_comma_is_a_point_and_thousands_are_asked_for_again(at_policies):
+def test_a_decimal_comma_is_accepted_and_thousands_separators_are_refused(at_policies):
     page = at_policies(locale="de-DE", name="Gleicher Aufruf, identische Ausgabe")
     budget = limit(page, "Budget je Lauf")
 

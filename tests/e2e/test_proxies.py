@@ -92,7 +92,7 @@ def test_a_page_writes_and_pages_on_under_the_public_name(person, agent):
     assert person.ask("GET", listed["next"].removeprefix(PUBLIC)).status == 200
 
 
-def test_the_board_is_live_for_our_own_page_only(person, house):
+def test_the_board_socket_accepts_only_our_own_origin(person, house):
     def listen(origin):
         return connect(
             f"wss://{NAME}/ws/projects/{house.project}/",
@@ -142,7 +142,7 @@ def test_a_large_batch_of_telemetry_passes(proxy, house):
     assert theirs.ask("POST", "/v1/logs", large).status == 200
 
 
-def test_no_log_of_the_proxy_holds_a_link(proxy, person, house):
+def test_no_sign_in_link_is_in_the_proxys_log(proxy, person, house):
     used = urlsplit(house.login_link()).path
     person.ask("GET", used)
     person.ask("GET", "/api/v1/me/")

@@ -108,7 +108,7 @@ def test_a_card_is_one_notification_that_says_why_and_what_it_costs(pocket, stuc
 
 
 @pytest.mark.screens
-def test_a_name_of_any_kind_is_text_there(pocket, stuck):
+def test_a_hostile_name_is_plain_text_in_a_notification(pocket, stuck):
     run = stuck(HOSTILE)
 
     pocket.receive("card")
@@ -137,7 +137,7 @@ def test_a_german_phone_reads_german_on_its_lock_screen(german_pocket, stuck):
 
 
 @pytest.mark.screens
-def test_a_push_that_nobody_can_read_still_shows_something(pocket):
+def test_an_unreadable_push_still_shows_a_notification(pocket):
     pocket.deliver("not json")
 
     assert pocket.wait_for_shown(title="Mission Control")["data"]["path"] == "/"
@@ -148,7 +148,7 @@ LOOK_ON = """() => { const look = () => navigator.locks.request(
   look(), look(), look(); }"""
 
 
-def test_two_open_tabs_are_told_of_a_card_once(pocket, stuck):
+def test_two_open_tabs_get_one_notification_for_a_card(pocket, stuck):
     others = [pocket.page.context.new_page() for _ in range(2)]
     for other in others:
         other.goto(pocket.installation.url)
@@ -166,7 +166,7 @@ def test_two_open_tabs_are_told_of_a_card_once(pocket, stuck):
 
 
 @pytest.mark.screens
-def test_what_is_pushed_while_notifications_are_looked_at_is_not_lost(pocket):
+def test_a_push_that_arrives_while_notifications_are_listed_is_not_lost(pocket):
     pocket.page.context.service_workers[0].evaluate(LOOK_ON)
     tags = [f"card-{number}" for number in range(10)]
 
@@ -201,7 +201,7 @@ def test_a_click_opens_the_card(pocket, stuck):
     assert pocket.shown() == []
 
 
-def test_continue_on_the_lock_screen_frees_the_waiting_agent(pocket, waiting):
+def test_continue_on_the_lock_screen_releases_the_waiting_agent(pocket, waiting):
     call, card = waiting
     pushed = pocket.receive("card")
     shown = pocket.wait_for_shown(tag=card["id"])
@@ -237,7 +237,7 @@ def test_a_long_fix_is_read_on_the_card_first(pocket, stuck):
     expect(run.on(pocket.page).get_by_role("button", name="Inject fix")).to_be_visible()
 
 
-def test_a_tap_on_a_card_that_moved_on_says_so_and_sends_nothing(pocket, stuck):
+def test_a_tap_on_an_outdated_notification_says_so_and_sends_nothing(pocket, stuck):
     run = stuck()
     pocket.put_away()
     pocket.receive("card")
@@ -334,7 +334,7 @@ def test_an_answer_elsewhere_replaces_the_notification_silently(pocket, stuck):
 
 
 @pytest.mark.screens
-def test_an_answer_elsewhere_takes_the_notification_away_while_the_app_is_in_sight(pocket, stuck):
+def test_an_answer_elsewhere_removes_the_notification_while_the_app_is_visible(pocket, stuck):
     run = stuck()
     pocket.receive("card")
     pocket.wait_for_shown(tag=run.card["id"])
@@ -345,7 +345,7 @@ def test_an_answer_elsewhere_takes_the_notification_away_while_the_app_is_in_sig
     wait_for(lambda: pocket.shown() == [])
 
 
-def test_who_signs_out_leaves_nothing_on_the_lock_screen(pocket, stuck):
+def test_signing_out_clears_the_lock_screen(pocket, stuck):
     page = pocket.page
     page.context.clear_cookies()
     page.goto(pocket.installation.login_link())
@@ -386,7 +386,7 @@ def sign_out_the_other(desk):
 
 
 @pytest.mark.screens
-def test_who_is_signed_out_from_afar_shows_nothing_of_its_runs(lost, stuck, open_page):
+def test_a_remotely_signed_out_device_shows_nothing_of_its_runs(lost, stuck, open_page):
     runs = [stuck("first"), stuck("second")]
     lost.put_away()
     for run in runs:
@@ -405,7 +405,7 @@ def test_who_is_signed_out_from_afar_shows_nothing_of_its_runs(lost, stuck, open
 
 
 @pytest.mark.screens
-def test_who_is_signed_out_in_sight_of_the_app_shows_nothing_at_all(lost, stuck, open_page):
+def test_a_device_signed_out_while_the_app_is_visible_shows_nothing(lost, stuck, open_page):
     run = stuck()
     lost.receive("card")
     lost.wait_for_shown(tag=run.card["id"])
@@ -417,7 +417,7 @@ def test_who_is_signed_out_in_sight_of_the_app_shows_nothing_at_all(lost, stuck,
 
 
 @pytest.mark.screens
-def test_the_icon_counts_what_is_open(pocket, stuck, service):
+def test_the_icon_shows_the_number_of_open_cards(pocket, stuck, service):
     pocket.page.add_init_script("navigator.setAppBadge = async (n) => { window.onIcon = n; }")
     pocket.open("/")
 

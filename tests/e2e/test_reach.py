@@ -65,7 +65,7 @@ def test_a_card_at_twice_its_size_is_read_whole_above_its_answers(visit):
     assert read["y"] + read["height"] <= answers["y"]
 
 
-def test_what_a_verification_names_is_large_enough_for_a_thumb(visit, person, stuck_run):
+def test_the_links_of_a_verification_are_large_enough_for_a_thumb(visit, person, stuck_run):
     page = visit("audit", phone=True)
     fault = {"kind": "changed", "project": "", "run": stuck_run.id, "row": None, "seq": 1}
     verdict = person.get("/api/v1/audit/verify/") | {"ok": False, "faults": [fault]}
@@ -123,7 +123,7 @@ def test_the_phones_menu_is_left_by_escape_and_gives_the_focus_back(visit):
     expect(opener).to_be_focused()
 
 
-def test_what_has_the_focus_is_seen(visit):
+def test_the_focused_element_is_visible(visit):
     page = visit("now")
 
     for _ in range(12):
@@ -136,7 +136,7 @@ def test_what_has_the_focus_is_seen(visit):
 # --- what is read out, what moves --------------------------------------------------------
 
 
-def test_a_screen_reader_hears_of_a_new_hold_once(visit, stuck_run):
+def test_a_new_hold_is_announced_once_to_screen_readers(visit, stuck_run):
     page = visit("history")
     expect(page.get_by_role("status").filter(has_text="Live")).to_be_visible()
 

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.contract.conversation import a_turn
-from tests.e2e.line import link_of
+from tests.e2e.connection import link_of
 from tests.e2e.stuck import go_in_circles
 
 SELECTED = "(field) => [field.selectionStart, field.selectionEnd]"

@@ -11,7 +11,7 @@ from tests.contract.conversation import a_turn, an_agent_of, the_person_of
 from tests.e2e import axe
 from tests.e2e.axe import in_both_themes
 from tests.e2e.conftest import BARE, sign_in
-from tests.e2e.line import Line
+from tests.e2e.connection import Connection
 from tests.e2e.stuck import StuckRun
 from tests.installations import an_installation
 
@@ -67,7 +67,7 @@ def visit(open_page, size):
         if meanwhile:
             page.route("**/api/v1/**", meanwhile)
         if cut:
-            Line(page).sever()
+            Connection(page).sever()
         if at:
             sign_in(page.context, at)
         page.goto((at.url if at else page.url.removesuffix(BARE)) + path)
@@ -92,7 +92,7 @@ def refusing(status):
 
 
 @pytest.mark.parametrize("path", EMPTY)
-def test_a_screen_with_nothing_on_it_says_what_will_be(visit, size, path):
+def test_an_empty_screen_says_what_will_appear(visit, size, path):
     page = visit(path)
     expect(page.get_by_role("main")).to_contain_text(re.compile(EMPTY[path]))
 
@@ -157,7 +157,7 @@ def test_the_copied_lines_for_python_bring_guard_and_give_a_shell_a_key(
 
 
 @pytest.mark.parametrize("path", FAILING)
-def test_whatever_the_error_is_it_is_said(visit, size, path):
+def test_every_error_is_shown(visit, size, path):
     page = visit(path, refusing(403))
     for status in (404, None, 500):
         expect(page.get_by_text(NOT_FETCHED).first).to_be_visible()
@@ -197,7 +197,7 @@ def test_filters_that_no_row_of_the_journal_matches_are_dropped_by_a_link(visit,
 
 
 @pytest.mark.parametrize("path", ["/", "/decisions", "/decisions/none", "/runs/none"])
-def test_offline_without_any_last_state_says_that_nothing_is_known(visit, size, path):
+def test_offline_without_a_cached_state_says_that_nothing_is_known(visit, size, path):
     page = visit(path, nothing_ahead, cut=True)
     expect(page.get_by_text("Nothing loaded yet.")).to_be_visible()
     expect(page.get_by_role("status", name="Loading")).to_have_count(0)

@@ -37,7 +37,9 @@ def drawn(usd):
 
 
 @pytest.mark.parametrize("phone", [False, True])
-def test_today_stands_against_the_days_budget(open_page, installation, agent, budget, phone):
+def test_todays_cost_is_shown_against_the_days_budget(
+    open_page, installation, agent, budget, phone
+):
     budget("900000")
     agent.post_turns(agent.open_run(name="spender"), a_turn("ls", cost_usd="1.25"))
 
@@ -49,7 +51,7 @@ def test_today_stands_against_the_days_budget(open_page, installation, agent, bu
     expect(page.get_by_role("meter", name=USED)).to_be_visible()
 
 
-def test_what_is_spent_now_is_not_said_to_be_nothing_before_it_is_known(open_page):
+def test_unknown_spending_is_not_shown_as_zero(open_page):
     page = open_page(BARE)
     page.route("**/api/v1/boards/**", lambda route: route.abort())
     page.route_web_socket("**/ws/**", lambda _: None)
@@ -59,7 +61,7 @@ def test_what_is_spent_now_is_not_said_to_be_nothing_before_it_is_known(open_pag
 
 
 @pytest.mark.screens
-def test_without_a_budget_today_stands_alone(open_page, agent, installation):
+def test_without_a_budget_todays_cost_is_shown_alone(open_page, agent, installation):
     agent.post_turns(agent.open_run(name="spender"), a_turn("ls", cost_usd="1.25"))
 
     page = open_page("/history")
@@ -69,7 +71,7 @@ def test_without_a_budget_today_stands_alone(open_page, agent, installation):
     expect(page.get_by_role("meter", name=USED)).to_have_count(0)
 
 
-def test_what_is_spent_meanwhile_shows_without_a_reload(open_page, agent, installation):
+def test_new_spending_appears_without_a_reload(open_page, agent, installation):
     run = agent.open_run(name="spender")
     agent.post_turns(run, a_turn("ls", cost_usd="1.25"))
     page = open_page("/")
@@ -81,7 +83,7 @@ def test_what_is_spent_meanwhile_shows_without_a_reload(open_page, agent, instal
 
 
 @pytest.mark.screens
-def test_what_has_no_price_is_said_and_in_no_amount(open_page, agent, installation):
+def test_unpriced_calls_are_named_and_in_no_amount(open_page, agent, installation):
     usage = {"input": 900, "output": 20}
     agent.post_turns(agent.open_run(name="house"), a_turn("ls", model="house-model", usage=usage))
 
@@ -92,7 +94,7 @@ def test_what_has_no_price_is_said_and_in_no_amount(open_page, agent, installati
     expect(figure).to_have_attribute("title", re.compile(r"\d+ calls? without a known price"))
 
 
-def test_the_bar_says_what_the_costs_page_says(open_page, installation, agent):
+def test_the_bar_and_the_costs_page_agree(open_page, installation, agent):
     agent.post_turns(agent.open_run(name="spender"), a_turn("ls", cost_usd="1.25"))
 
     page = open_page("/costs")
@@ -103,7 +105,7 @@ def test_the_bar_says_what_the_costs_page_says(open_page, installation, agent):
 
 
 @pytest.mark.screens
-def test_a_stop_of_today_is_told_on_now_and_leads_to_how_it_is_estimated(open_page, stuck):
+def test_a_stop_today_is_shown_on_now_and_links_to_its_estimate(open_page, stuck):
     run = stuck()
     run.answer("terminate")
     page = open_page("/")

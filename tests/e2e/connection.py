@@ -1,4 +1,4 @@
-"""A page's line to the server, which can be cut and let through again."""
+"""A page's connection to the server, which can be cut and restored."""
 
 import json
 import re
@@ -17,8 +17,8 @@ def link_of(page):
     )
 
 
-class Line:
-    """The websockets of one page, which can be cut and let through again."""
+class Connection:
+    """The websockets of one page, which can be cut and restored."""
 
     def __init__(self, page):
         self._page, self._open, self._is_cut = page, [], False

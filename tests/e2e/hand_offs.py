@@ -1,4 +1,4 @@
-"""A crew at work in one run, and a run that started others: for pictures of who works with whom."""
+"""Agents that hand work on in one run, and a run that started others: for pictures of both."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ CUT = """() => [...document.querySelectorAll("main, main .page")].filter(
 ).length"""
 
 
-def test_a_long_page_is_printed_whole_and_dark_on_white(open_page):
+def test_a_long_page_is_printed_completely_and_dark_on_white(open_page):
     page = open_page("/settings/instance", color_scheme="dark")
     expect(page.get_by_text("Celery")).to_be_visible()
     page.set_viewport_size({"width": 794, "height": 400})

@@ -27,14 +27,14 @@ def measure(page, text, face):
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_figures_are_as_wide_as_each_other(open_page, face):
+def test_digits_have_equal_widths(open_page, face):
     page = open_page("/costs")
     page.evaluate(ALL_COME)
 
     assert measure(page, "1111", face) == measure(page, "8888", face)
 
 
-def test_both_faces_come_from_us(open_page):
+def test_both_fonts_are_served_from_our_origin(open_page):
     page = open_page("/costs")
 
     page.evaluate(ALL_COME)
@@ -45,7 +45,7 @@ def test_both_faces_come_from_us(open_page):
     assert all(font.startswith(page.evaluate("location.origin")) for font in fonts)
 
 
-def test_a_face_is_asked_for_after_all_that_draws_the_screen(open_page):
+def test_fonts_are_requested_after_everything_that_draws_the_screen(open_page):
     page = open_page("/")
     # What is drawn asks for its face, and may not be drawn yet. Asked from here: in the page
     # `wait_for_function` evaluates a text again and again, which our policy forbids.
@@ -59,7 +59,7 @@ def test_a_face_is_asked_for_after_all_that_draws_the_screen(open_page):
     assert min(fonts) > max(scripts)
 
 
-def test_the_pages_of_who_is_not_signed_in_have_both_faces_too(open_page):
+def test_signed_out_pages_have_both_fonts_too(open_page):
     page = open_page("/login/", signed_in=False)
     page.evaluate("document.fonts.ready")
 
@@ -68,7 +68,7 @@ def test_the_pages_of_who_is_not_signed_in_have_both_faces_too(open_page):
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_what_stands_in_for_a_face_takes_its_room(open_page, face):
+def test_the_fallback_font_takes_the_same_space(open_page, face):
     page = open_page("/costs")
     page.evaluate(ALL_COME)
     own = measure(page, SAID, face)

@@ -99,7 +99,7 @@ def test_costs_that_cannot_be_fetched_have_no_day_to_step_from(failing):
     expect(page.get_by_role("button", name="Earlier")).to_be_visible()
 
 
-def test_it_is_said_in_german_and_tapped_on_a_phone(failing):
+def test_a_failure_is_shown_in_german_and_retried_on_a_phone(failing):
     page, breakdown = failing("/audit", phone=True, locale="de-DE")
     again = page.get_by_role("button", name="Erneut versuchen")
     expect(page.get_by_role("alert")).to_contain_text("konnte nicht geladen werden")
@@ -111,7 +111,7 @@ def test_it_is_said_in_german_and_tapped_on_a_phone(failing):
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-def test_rows_that_were_fetched_stay_while_more_of_them_cannot_be(open_page, agent):
+def test_fetched_rows_stay_when_fetching_more_fails(open_page, agent):
     for number in range(3):
         agent.open_run(name=f"listed {number}")
     page = open_page(BARE)
@@ -134,7 +134,7 @@ def one_row_a_page(route):
     route.continue_(url=f"{route.request.url}&limit=1")
 
 
-def test_another_question_leaves_no_rows_of_the_first_when_it_fails(open_page, agent):
+def test_a_failed_new_query_leaves_no_rows_of_the_last_one(open_page, agent):
     agent.open_run(name="answered before")
     page = open_page("/history")
     expect(page.get_by_role("link", name="answered before")).to_be_visible()
@@ -153,7 +153,7 @@ def without_code(page, name):
     return page.get_by_role("alert")
 
 
-def test_a_screen_whose_code_is_gone_tells_of_the_build_that_replaced_it(open_page):
+def test_a_screen_whose_code_is_gone_names_the_build_that_replaced_it(open_page):
     page = open_page("/no/such/page")
     newer = '<script type="module" crossorigin src="/assets/index-newer.js"></script>'
     page.route("**/decisions", lambda route: route.fulfill(body=newer, content_type="text/html"))
@@ -164,7 +164,7 @@ def test_a_screen_whose_code_is_gone_tells_of_the_build_that_replaced_it(open_pa
     expect(said.get_by_role("button", name="Reload")).to_be_visible()
 
 
-def test_a_screen_whose_code_could_not_be_fetched_tells_of_no_new_version(open_page):
+def test_a_screen_whose_code_could_not_be_fetched_reports_no_new_version(open_page):
     page = open_page("/no/such/page")
 
     said = without_code(page, "History")
@@ -174,7 +174,7 @@ def test_a_screen_whose_code_could_not_be_fetched_tells_of_no_new_version(open_p
     expect(said.get_by_role("button", name="Try again")).to_be_visible()
 
 
-def test_a_screen_whose_code_is_gone_says_so_though_no_build_is_told(open_page):
+def test_a_screen_whose_code_is_gone_says_so_without_a_known_build(open_page):
     page = open_page("/no/such/page")
     page.route("**/decisions", lambda _: None)  # asked, and never answered
 
@@ -183,7 +183,7 @@ def test_a_screen_whose_code_is_gone_says_so_though_no_build_is_told(open_page):
     expect(said.get_by_role("button", name="Try again")).to_be_visible()
 
 
-def test_a_server_that_is_away_is_asked_at_once(open_page):
+def test_an_unreachable_server_can_be_retried_at_once(open_page):
     page = open_page(BARE, signed_in=False)
     breakdown = Breakdown(page, "**/api/v1/me/")
     page.goto(page.url.replace(BARE, "/no/such/page"))
@@ -195,7 +195,7 @@ def test_a_server_that_is_away_is_asked_at_once(open_page):
     expect(page.get_by_role("heading", level=1)).to_contain_text("sign-in link")
 
 
-def test_what_a_turn_was_is_read_again(open_page, agent):
+def test_the_details_of_a_turn_are_fetched_again(open_page, agent):
     run = agent.open_run(name="read twice")
     agent.post_turns(run, a_turn("ls"))
     page = open_page(f"/runs/{run}/turns/0")
@@ -209,7 +209,7 @@ def test_what_a_turn_was_is_read_again(open_page, agent):
     expect(page.get_by_role("region", name="JSON")).to_contain_text('"seq": 0')
 
 
-def test_how_a_run_went_is_asked_again_without_another_turn(open_page, agent):
+def test_the_summary_of_a_run_is_fetched_again_without_another_turn(open_page, agent):
     run = agent.open_run(name="its story")
     agent.post_turns(run, a_turn("ls"))
     page = open_page(BARE)

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.axe import SCRIPT, in_both_themes
-from tests.e2e.crew import work_together
+from tests.e2e.hand_offs import work_together
 from tests.e2e.screens import FITS
 
 pytestmark = pytest.mark.screens
@@ -37,7 +37,7 @@ def test_a_message_goes_to_the_agent_at_the_end_of_the_chain_alone(open_page, ag
     expect(page.get_by_role("button", name="To all agents of the run")).to_have_count(0)
 
 
-def test_whom_a_message_is_for_is_kept_with_what_is_written(open_page, agent):
+def test_the_draft_of_a_message_keeps_its_recipient(open_page, agent):
     page = open_page(f"/runs/{work_together(agent)}")
     page.get_by_text("Hand-offs").first.click()
     lanes_on(page).get_by_role("button", name="Message writer").click()
@@ -55,7 +55,7 @@ def test_whom_a_message_is_for_is_kept_with_what_is_written(open_page, agent):
     expect(page.get_by_role("button", name="To all agents of the run")).to_be_visible()
 
 
-def test_whoever_is_named_by_mistake_is_taken_back(open_page, agent):
+def test_a_recipient_named_by_mistake_is_removed(open_page, agent):
     page = open_page(f"/runs/{work_together(agent)}")
     page.get_by_text("Hand-offs").first.click()
     lanes_on(page).get_by_role("button", name="Message writer").click()
@@ -65,7 +65,7 @@ def test_whoever_is_named_by_mistake_is_taken_back(open_page, agent):
     expect(page.get_by_text("to writer", exact=True)).to_have_count(0)
 
 
-def test_a_long_wait_says_in_words_whom_it_is_for(open_page, agent):
+def test_a_long_wait_names_the_agent_it_is_for(open_page, agent):
     page = open_page(f"/runs/{work_together(agent)}")
     page.get_by_text("Hand-offs").first.click()
 
@@ -75,7 +75,7 @@ def test_a_long_wait_says_in_words_whom_it_is_for(open_page, agent):
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
-def test_of_more_than_eight_agents_the_quiet_ones_are_folded(open_page, agent, phone):
+def test_quiet_agents_are_folded_when_there_are_more_than_eight(open_page, agent, phone):
     run = agent.open_run(name="many hands")
     agent.post_turns(
         run,
