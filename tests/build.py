@@ -81,7 +81,9 @@ def judged(run: Run, usd: str | None, *, at: datetime = NOON, **fields: Any) -> 
         counting.charge_judge(tx, tx.run(run.id), cost=cost, **charge)
 
 
-def carry(run: Run, *, at: datetime = NOON, agents: Collection[str] | None = None) -> list[str]:
+def deliver_messages(
+    run: Run, *, at: datetime = NOON, agents: Collection[str] | None = None
+) -> list[str]:
     """Have an answer take what is queued for the model, and leave; return the texts."""
     taken = sessions.claim_messages(run.id, at=at, agents=agents) or []
     sessions.record_answer_sent(run.id, None, texts=[text.id for text in taken], at=at)

@@ -94,7 +94,7 @@ def pytest_configure(config):
     """
     # What a shell begins in the background ignores Ctrl-C, and so does all that it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    django_settings.PASSWORD_HASHERS = ["tests.hashing.QuickArgon2"]
+    django_settings.PASSWORD_HASHERS = ["tests.hashing.FastArgon2Hasher"]
     django_settings.WHITENOISE_AUTOREFRESH = True
     if config.args_source is config.ArgsSource.ARGS:
         config.option.markexpr = config.option.markexpr.removeprefix(NOT_SLOW)
@@ -118,16 +118,16 @@ OWN_PASS = {"faults", "agents", "bench", "long", "screens", "https"}
 def pytest_itemcollected(item):
     """Mark as slow what starts a whole server or a browser, and has no pass of its own."""
     whole = "installation" in item.fixturenames or "e2e" in item.path.parts
-    if whole and not marks(item) & OWN_PASS:
+    if whole and not marks_of(item) & OWN_PASS:
         item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    return TriedOnce(config, log)
+    return NoRetryScheduling(config, log)
 
 
-class TriedOnce(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
+class NoRetryScheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
     """xdist's own, but a test that ended its process has failed: xdist begins with it again.
 
     What hangs is ended so (.ci/run).
@@ -151,17 +151,17 @@ def pytest_deselected(items):
     """Tell .ci/skips.py what this pass leaves to the others; each process leaves the same."""
     results = os.environ.get("CI_RESULTS")
     if results and os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
-        left = {reported(item) for item in items if not marks(item) & NO_PASS}
+        left = {junit_name(item) for item in items if not marks_of(item) & NO_PASS}
         with (Path(results) / "deselected.txt").open("a") as file:
             # At once: another pass may write there at the same time.
             file.write("".join(f"{name}\n" for name in sorted(left)))
 
 
-def marks(item):
+def marks_of(item):
     return {mark.name for mark in item.iter_markers()}
 
 
-def reported(item):
+def junit_name(item):
     """Return its name as a JUnit report has it, without parameters."""
     path, *names = item.nodeid.partition("[")[0].split("::")
     return ".".join([path.removesuffix(".py").replace("/", "."), *names[:-1]]) + f"::{names[-1]}"
@@ -174,7 +174,7 @@ def pytest_addoption(parser):
 
 
 USES_A_SERVER = {"db", "transactional_db", "installation", "broker"}
-REACHES_ONE = {"a_database", "an_installation", "Installation", "broadcast"}
+SERVER_NAMES = {"a_database", "an_installation", "Installation", "broadcast"}
 """Fixtures, and names a file imports, by which its tests reach the database or the broker."""
 
 
@@ -193,9 +193,9 @@ def pytest_collection_modifyitems(config, items):
 
 def uses_a_server(item):
     return (
-        "django_db" in marks(item)
+        "django_db" in marks_of(item)
         or not USES_A_SERVER.isdisjoint(item.fixturenames)
-        or not REACHES_ONE.isdisjoint(vars(item.module))
+        or not SERVER_NAMES.isdisjoint(vars(item.module))
     )
 
 
@@ -207,7 +207,7 @@ LONG = {"attack", "e2e", "contract", "sdk", "property", "otlp", "test_up.py"}
 def django_db_setup(django_db_setup, django_db_blocker):
     """Close the connections of threads: a database that somebody reads is not dropped."""
     if connection.vendor == "postgresql":
-        connection.ops.sql_flush = deletes
+        connection.ops.sql_flush = delete_statements
     yield
     SyncToAsync.single_thread_executor.submit(connections.close_all).result()
     if connection.vendor == "postgresql":
@@ -218,7 +218,7 @@ def django_db_setup(django_db_setup, django_db_blocker):
             )
 
 
-def deletes(style, tables, **_):
+def delete_statements(style, tables, **_):
     """Empty tables by deleting: to truncate makes files anew of each, full or not."""
     names = map(connection.ops.quote_name, tables)
     return [f"DELETE FROM {name}" for name in names]  # noqa: S608 - our own tables

@@ -9,6 +9,6 @@ settings.register_profile(
 settings.register_profile("suite", settings.get_profile("ci"), max_examples=20)
 
 
-def tried(in_ci: int) -> int:
+def examples_for(in_ci: int) -> int:
     """Return how many examples the profile tries of a test that has so many in CI."""
     return in_ci * settings().max_examples // settings.get_profile("ci").max_examples

@@ -3,7 +3,7 @@
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
 
-class QuickArgon2(Argon2PasswordHasher):
+class FastArgon2Hasher(Argon2PasswordHasher):
     """Whole servers of tests keep the real cost; what is hashed in a test's own process is not
     there to withstand anybody.
     """

@@ -42,7 +42,7 @@ for line in sys.stdin:
 """Runs one piece of code after another; ends at the first that fails."""
 
 
-class DidNotStart(Exception):
+class StartFailed(Exception):
     """`up` ended before it served; the text is its standard error."""
 
     def __init__(self, code, words):
@@ -99,7 +99,7 @@ class Installation:
         )
         first = self.process.stdout.readline()
         if not first:
-            raise DidNotStart(self.stop(), self.output())
+            raise StartFailed(self.stop(), self.output())
         self.line = json.loads(first)
         self._opener = None
         return self

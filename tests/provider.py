@@ -95,11 +95,11 @@ def a_key(_which: int = 0) -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
-class Liar(ThreadingHTTPServer):
+class ForgingProvider(ThreadingHTTPServer):
     """Answers as a provider does; a test changes what its tokens and its answers say."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Lying)
+        super().__init__(("127.0.0.1", 0), _ForgingHandler)
         self.issuer = f"http://127.0.0.1:{self.server_address[1]}"
         self.key = a_key()
         self.overrides: dict[str, Any] = {}
@@ -145,8 +145,8 @@ class Liar(ThreadingHTTPServer):
         return {"access_token": "a", "token_type": "Bearer", "id_token": self.sign(self.claims())}
 
 
-class _Lying(BaseHTTPRequestHandler):
-    server: Liar
+class _ForgingHandler(BaseHTTPRequestHandler):
+    server: ForgingProvider
 
     def do_GET(self) -> None:
         body = json.dumps(self.server.answer(self.path)).encode()
@@ -166,9 +166,9 @@ class _Lying(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def a_liar() -> Iterator[Liar]:
+def a_forging_provider() -> Iterator[ForgingProvider]:
     """Let one listen for as long as the block lasts."""
-    with Liar() as running:
+    with ForgingProvider() as running:
         thread = threading.Thread(target=running.serve_forever, args=(0.005,))
         thread.start()
         try:

@@ -53,7 +53,7 @@ class Subscription:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taken:
+class ReceivedPush:
     """A push the service accepted."""
 
     path: str
@@ -68,7 +68,7 @@ class PushService:
     def __init__(self, url: str) -> None:
         self.url = url
         self.clock = time.time
-        self.taken: list[Taken] = []
+        self.taken: list[ReceivedPush] = []
         self.refused: list[str] = []
         self.answers: list[int] = []
         self.retry_after = ""  # said with each
@@ -103,7 +103,7 @@ class PushService:
         except (AssertionError, InvalidSignature, ValueError, KeyError) as error:
             self.refused.append(f"{type(error).__name__}: {error}")
             return 403
-        self.taken.append(Taken(path=path, headers=headers, body=body, claims=claims))
+        self.taken.append(ReceivedPush(path=path, headers=headers, body=body, claims=claims))
         return 201
 
     def _check(self, path: str, headers: dict[str, str], body: bytes) -> dict[str, Any]:

@@ -12,7 +12,7 @@ class Receiver(ThreadingHTTPServer):
     """What it heard are paths, headers and bodies, in order."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Answering)
+        super().__init__(("127.0.0.1", 0), _Handler)
         self.received: list[tuple[str, dict[str, str], bytes]] = []
         self.status = 204
         self.headers: dict[str, str] = {}
@@ -20,7 +20,7 @@ class Receiver(ThreadingHTTPServer):
         self.url = f"http://{self.host}"
 
 
-class _Answering(BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     server: Receiver
 
     def do_POST(self) -> None:

@@ -20,7 +20,7 @@ from schemathesis.core.result import Ok
 from missioncontrol.errors import Unavailable
 from missioncontrol.up.management.commands.wire_schema import document
 from tests.attack.callers import callers_of
-from tests.examples import tried
+from tests.examples import examples_for
 from tests.installations import PATIENCE_S
 
 logger = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ def attack(operation, callers, ask):
     cases = [operation.as_strategy(generation_mode=mode) for mode in GenerationMode]
 
     @settings(
-        max_examples=tried(6),
+        max_examples=examples_for(6),
         derandomize=True,
         database=None,
         deadline=None,

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from tests.attack.callers import callers_of
-from tests.examples import tried
+from tests.examples import examples_for
 from tests.installations import PATIENCE_S
 
 PROTOCOL_ERROR, NO_UTF8, TOO_BIG, NOT_SIGNED_IN, NOT_YOURS = 1002, 1007, 1009, 4401, 4403
@@ -145,7 +145,7 @@ def test_arbitrary_bytes_do_not_harm_the_process(dial, web):
         reserved=st.sampled_from([0, 0, 0, 1]),
     )
 
-    @settings(max_examples=tried(30), derandomize=True, database=None, deadline=None)
+    @settings(max_examples=examples_for(30), derandomize=True, database=None, deadline=None)
     @given(sent=st.lists(frames | st.binary(max_size=50), max_size=6))
     def attack(sent):
         with dial() as other, dial() as socket:

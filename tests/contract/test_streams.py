@@ -26,7 +26,7 @@ from missioncontrol.decisions.actions import Amount, Tap
 from missioncontrol.detection import judging
 from missioncontrol.live import serve_socket
 from missioncontrol.projects.rules import NewPolicy, change_project
-from tests.build import NOON, a_call, a_proposal, a_run, after, carry, report
+from tests.build import NOON, a_call, a_proposal, a_run, after, deliver_messages, report
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -68,7 +68,7 @@ def held_and_corrected(run):
     sessions.record_waiting([run.id], at=after(2))
     tap(run, "inject", message="Use token.py.")
     sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(61))
-    carry(run, at=after(61))
+    deliver_messages(run, at=after(61))
     report(run, a_call("cat token.py", key="n", result="class Token: ..."), at=after(70))
 
 
@@ -126,7 +126,7 @@ def finished_at_its_budget(run):
     sessions.record_waiting([run.id], at=after(2))
     tap(run, "finish")
     sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(61))
-    carry(run, at=after(61))
+    deliver_messages(run, at=after(61))
     report(run, Turn(role=Role.ASSISTANT, key="5", content="Half is done."), at=after(70))
     interventions.report_end(
         run.id, "completed", projects=[run.project_id], by="agent", at=after(71)
@@ -151,7 +151,7 @@ def say(run, times):
 
 def warned_then_ended_by_policy(run):
     say(run, 4)
-    carry(run, at=after(3))
+    deliver_messages(run, at=after(3))
     say(run, 2)
     interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
 
@@ -169,7 +169,7 @@ def nudged_under_a_newer_policy(run):
     change_project(run.project_id, {"policy": telling}, by="ana", at=after(1))
     for key in "12":
         report(run, a_call(key=key, error="No such file: tokens.py"))
-    carry(run, at=after(3))
+    deliver_messages(run, at=after(3))
 
 
 def found_out_what_it_can(run):

@@ -27,17 +27,17 @@ from guard.policy import DETECTOR_NAMES, PRESETS, Policy
 from guard.replay import replay
 from guard.signals import Assessment
 from guard.turn import Phase, Role, Turn, Usage
-from tests.examples import tried
+from tests.examples import examples_for
 from tests.guard.build import a_call, a_message, a_proposal, a_user
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERYTHING = Policy(detectors=DETECTOR_NAMES, budget=Budget(usd=Decimal(5), calls=900, failures=50))
 FEW = settings(
-    max_examples=tried(15),
+    max_examples=examples_for(15),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-MANY = settings(FEW, max_examples=tried(48))
+MANY = settings(FEW, max_examples=examples_for(48))
 
 # --- runs that look like runs --------------------------------------------------
 

@@ -31,7 +31,7 @@ def tap(run, action, *, at=NOON, by="ana", **fields):
     return made
 
 
-def paid(dollars, command="ls", **fields):
+def a_paid_call(dollars, command="ls", **fields):
     return a_call(command, cost_usd=Decimal(dollars), **fields)
 
 
@@ -40,16 +40,18 @@ def payloads_of(run, kind="budget.crossed"):
     return [json.loads(row.payload) for row in rows]
 
 
-def card(run):
+def open_card_of(run):
     return Decision.objects.get(pk=run.open_decision)
 
 
-def asked(run, *, at=NOON):
+def directive_of(run, *, at=NOON):
     texts = queued_messages(run.id, at=at)
     return make_directive(control_state_of(run), asked_seq=run.meters.last_seq, messages=texts)
 
 
-def say(run: Run, times: int, text: str = "I will look at the parser once more.") -> Run:
+def report_messages(
+    run: Run, times: int, text: str = "I will look at the parser once more."
+) -> Run:
     for _ in range(times):
         run = report(run, Turn(role=Role.ASSISTANT, content=text, agent="coder"))
     return run

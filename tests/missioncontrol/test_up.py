@@ -11,8 +11,8 @@ import pytest
 
 from tests.installations import (
     ROOT,
-    DidNotStart,
     Installation,
+    StartFailed,
     a_database,
     all_pids,
     is_zombie,
@@ -96,14 +96,14 @@ def test_it_answers_to_its_own_name(running):
 
 
 def test_a_second_start_on_the_same_data_is_told_who_holds_it(running):
-    with pytest.raises(DidNotStart, match=rf"process {running.process.pid}.*{running.url}"):
+    with pytest.raises(StartFailed, match=rf"process {running.process.pid}.*{running.url}"):
         Installation(running.data).start()
 
 
 def test_a_second_start_on_the_same_port_is_told_that_it_is_taken(running, tmp_path):
     port = running.url.rsplit(":", 1)[1]
 
-    with pytest.raises(DidNotStart, match=f"Port {port} on 127.0.0.1 is taken"):
+    with pytest.raises(StartFailed, match=f"Port {port} on 127.0.0.1 is taken"):
         Installation(tmp_path, "--port", port).start()
 
 
@@ -117,7 +117,7 @@ def test_another_link_can_be_asked_for(running):
 def test_a_failed_start_prints_one_sentence_and_no_traceback(tmp_path):
     (tmp_path / "file").write_text("in the way")
 
-    with pytest.raises(DidNotStart) as failed:
+    with pytest.raises(StartFailed) as failed:
         Installation(tmp_path / "file").start()
 
     assert failed.value.code == 1
@@ -137,7 +137,7 @@ def test_it_stops_every_process_and_restarts_with_the_same_key(running):
 
 @pytest.mark.slow
 def test_a_missing_identity_provider_ends_the_start_with_one_sentence(tmp_path):
-    with pytest.raises(DidNotStart, match="MISSIONCONTROL_OIDC_ISSUER is ''; expected") as failed:
+    with pytest.raises(StartFailed, match="MISSIONCONTROL_OIDC_ISSUER is ''; expected") as failed:
         Installation(tmp_path, MISSIONCONTROL_SIGN_IN="oidc").start()
 
     assert failed.value.code == 1
@@ -151,7 +151,7 @@ def test_a_database_from_newer_code_is_left_alone(tmp_path):
         migrate(first)
         note_a_newer_migration(first)
 
-        with pytest.raises(DidNotStart, match=r"newer Mission Control .*runs\.9999_later"):
+        with pytest.raises(StartFailed, match=r"newer Mission Control .*runs\.9999_later"):
             first.start()
 
 

@@ -15,7 +15,7 @@ from missioncontrol.api.otlp import decoding
 from missioncontrol.api.otlp.serving import MAX_DECOMPRESSED_BYTES, MAX_GZIP_MEMBERS, decompress
 from missioncontrol.errors import BodyTooLarge, InvalidRequest, MissionControlError
 from tests.build import NOON, a_project
-from tests.examples import tried
+from tests.examples import examples_for
 from tests.otlp.build import (
     BEGAN_NS,
     TRACE,
@@ -64,7 +64,9 @@ VALUES = st.recursive(
 ANY_JSON = VALUES | st.dictionaries(
     st.sampled_from(["resourceSpans", "scopeSpans", "spans", "attributes", "key", "value"]), VALUES
 )
-ROUGH = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=tried(18))
+ROUGH = settings(
+    deadline=None, suppress_health_check=list(HealthCheck), max_examples=examples_for(18)
+)
 
 
 def sized(inner: bytes, *, field: int) -> bytes:

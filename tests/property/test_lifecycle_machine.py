@@ -33,8 +33,8 @@ from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import engine_cache, judging, pipeline
 from missioncontrol.runs.lifecycle import TABLE
 from missioncontrol.runs.models import Run
-from tests.build import a_call, a_project, a_proposal, a_run, carry, put
-from tests.examples import tried
+from tests.build import a_call, a_project, a_proposal, a_run, deliver_messages, put
+from tests.examples import examples_for
 from tests.property.model import ENDED, Card, RunModel
 
 REACHABLE = {(before.value, after.value) for (before, _), after in TABLE.items()}
@@ -130,7 +130,7 @@ class OneRun(RuleBasedStateMachine):
 
     @rule()
     def take_the_messages(self):
-        assert len(carry(self.run, at=self.model.now)) == self.model.undelivered
+        assert len(deliver_messages(self.run, at=self.model.now)) == self.model.undelivered
         self.model.undelivered = 0
 
     @rule()
@@ -324,7 +324,7 @@ def test_no_order_of_actions_breaks_the_state_of_a_run(db):
     run_state_machine_as_test(
         OneRun,
         settings=settings(
-            max_examples=tried(18),
+            max_examples=examples_for(18),
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=list(HealthCheck),

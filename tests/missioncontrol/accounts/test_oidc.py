@@ -25,7 +25,7 @@ from tests.missioncontrol.accounts.credentials import (
     with_app,
     with_password,
 )
-from tests.provider import CLIENT, SECRET, a_key, a_liar, a_provider, query_of
+from tests.provider import CLIENT, SECRET, a_forging_provider, a_key, a_provider, query_of
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +38,7 @@ def provider():
 
 @pytest.fixture
 def liar(settings):
-    with a_liar() as running:
+    with a_forging_provider() as running:
         configure(settings, running.issuer)
         yield running
 
@@ -74,7 +74,7 @@ def a_provider_that(answers):
             bound.bind(("127.0.0.1", 0))
             yield f"http://127.0.0.1:{bound.getsockname()[1]}"
         return
-    with a_liar() as other:
+    with a_forging_provider() as other:
         path = "/elsewhere" if answers == "no configuration" else ""
         if answers == "no address":
             other.configured = {"authorization_endpoint": None}
@@ -382,7 +382,7 @@ def test_an_id_token_that_the_provider_did_not_sign_is_refused(
 ):
     rule(project, owner, "group", "staff")
     liar.overrides = {"groups": ["staff"], "name": "Mal"}
-    with a_liar() as other:
+    with a_forging_provider() as other:
         other.key = a_key(1)
         liar.sign = {
             "unsigned": lambda claims: jwt.encode(claims, "", algorithm="none"),

@@ -15,7 +15,7 @@ from missioncontrol.decisions import messages
 from missioncontrol.notify import webhook
 from missioncontrol.runs.models import Run
 from tests.build import NOON, a_run, report
-from tests.missioncontrol.taps import BROKER, say
+from tests.missioncontrol.taps import BROKER, report_messages
 
 pytestmark = pytest.mark.django_db
 
@@ -74,7 +74,7 @@ def test_a_project_may_follow_a_preset(as_person, owner, project):
     response = as_person(owner).patch(path, {"policy": {"preset": "broker"}}, format="json")
 
     assert response.status_code == 200
-    assert say(a_run(project), 6).status == "stopping"
+    assert report_messages(a_run(project), 6).status == "stopping"
 
 
 def test_a_controller_is_a_run_of_the_project_or_an_address(as_agent):
@@ -91,7 +91,7 @@ def test_a_controller_is_a_run_of_the_project_or_an_address(as_agent):
 def test_the_controllers_next_directive_carries_the_message(as_agent, project):
     boss = open_run(as_agent).json()["id"]
     run = Run.objects.get(pk=open_run(as_agent, controller=boss, policy=BROKER).json()["id"])
-    say(run, 4)
+    report_messages(run, 4)
     messages.notify_controlling_runs(at=run.started_at.replace(year=2030))
 
     from missioncontrol.decisions import directives
@@ -101,7 +101,7 @@ def test_the_controllers_next_directive_carries_the_message(as_agent, project):
 
 
 def test_a_restart_names_the_new_run(as_person, owner, project):
-    run = say(a_run(project, policy=BROKER), 6)
+    run = report_messages(a_run(project, policy=BROKER), 6)
 
     response = restart(as_person(owner), run.id)
 
@@ -111,7 +111,7 @@ def test_a_restart_names_the_new_run(as_person, owner, project):
 
 
 def test_a_viewer_may_not_restart_and_a_stranger_sees_no_run(as_person, viewer, stranger, project):
-    run = say(a_run(project, policy=BROKER), 6)
+    run = report_messages(a_run(project, policy=BROKER), 6)
 
     assert restart(as_person(viewer), run.id).status_code == 403
     assert restart(as_person(stranger), run.id).status_code == 404
@@ -124,7 +124,7 @@ def test_the_escalation_travels_in_the_directive(as_agent):
     from guard.wire import Directive
     from missioncontrol.decisions import directives
 
-    run = say(Run.objects.get(pk=open_run(as_agent, policy=BROKER).json()["id"]), 4)
+    run = report_messages(Run.objects.get(pk=open_run(as_agent, policy=BROKER).json()["id"]), 4)
     made = directives.make_directive(
         directives.control_state_of(run),
         asked_seq=None,

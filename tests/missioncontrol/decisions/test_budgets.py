@@ -14,13 +14,13 @@ from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import run_row
 from tests.build import NOON, a_call, a_proposal, a_run, after, judged, report
-from tests.missioncontrol.taps import asked, card, paid, payloads_of, tap
+from tests.missioncontrol.taps import a_paid_call, directive_of, open_card_of, payloads_of, tap
 
 pytestmark = pytest.mark.django_db
 
 
 def test_four_fifths_of_a_budget_are_warned_of_once_and_hold_nobody():
-    run = report(a_run(budget={"usd": 10}), paid(8), paid("0.5", "pwd"))
+    run = report(a_run(budget={"usd": 10}), a_paid_call(8), a_paid_call("0.5", "pwd"))
 
     assert run.status == "running"
     assert [(one["level"], one["spent"], one["share"]) for one in payloads_of(run)] == [
@@ -29,7 +29,7 @@ def test_four_fifths_of_a_budget_are_warned_of_once_and_hold_nobody():
 
 
 def test_the_warning_stands_in_the_runs_row_until_the_budget_moves():
-    run = report(a_run(budget={"usd": 10}), paid(8))
+    run = report(a_run(budget={"usd": 10}), a_paid_call(8))
     state = run_row(run, at=NOON).budget_state
     assert (state.scope, state.unit, state.level) == ("run", "usd", "warning")
 
@@ -39,9 +39,9 @@ def test_the_warning_stands_in_the_runs_row_until_the_budget_moves():
 
 
 def test_a_reached_budget_holds_with_a_card_that_names_the_ceiling():
-    run = report(a_run(budget={"usd": 10}), paid(10))
+    run = report(a_run(budget={"usd": 10}), a_paid_call(10))
 
-    evidence = card(run).evidence
+    evidence = open_card_of(run).evidence
     assert run.status == "holding"
     assert (evidence["scope"], evidence["unit"], evidence["spent"], evidence["ceiling"]) == (
         "run",
@@ -53,27 +53,27 @@ def test_a_reached_budget_holds_with_a_card_that_names_the_ceiling():
 
 @pytest.mark.parametrize("action", ["continue", "inject"])
 def test_a_tap_that_names_no_card_does_not_go_round_a_ceiling(action):
-    run = report(a_run(budget={"usd": 10}), paid(10), a_proposal("pwd"))
+    run = report(a_run(budget={"usd": 10}), a_paid_call(10), a_proposal("pwd"))
 
     with pytest.raises(ActionUnavailable, match=f"does not offer {action}"):
         tap(run, action, decision=None, message="Try the other file.")
 
-    assert (card(run).status, asked(run).action) == ("open", "hold")
+    assert (open_card_of(run).status, directive_of(run).action) == ("open", "hold")
 
 
 def test_a_card_is_not_answered_with_more_of_what_its_ceiling_does_not_count():
-    run = report(a_run(budget={"usd": 10}), paid(10), a_proposal("pwd"))
+    run = report(a_run(budget={"usd": 10}), a_paid_call(10), a_proposal("pwd"))
 
     with pytest.raises(InvalidRequest, match="counts usd"):
         tap(run, "allow_budget", amount=Amount(tokens=1000))
 
     run.refresh_from_db()
-    assert (run.budget, asked(run).action) == ({"usd": 10}, "hold")
+    assert (run.budget, directive_of(run).action) == ({"usd": 10}, "hold")
 
 
 @pytest.mark.parametrize("cost", [10, 12])
 def test_a_budget_that_is_spent_to_its_end_is_told_as_reached(cost):
-    run = report(a_run(budget={"usd": 10}), paid(cost))
+    run = report(a_run(budget={"usd": 10}), a_paid_call(cost))
 
     assert [(one["level"], one["share"]) for one in payloads_of(run)] == [("reached", 1.0)]
 
@@ -88,18 +88,18 @@ def test_only_a_runs_own_budget_counts_its_time():
 def test_a_call_is_held_before_it_runs_when_its_model_call_used_the_rest():
     run = report(a_run(budget={"usd": 1}), a_proposal(cost_usd=Decimal(1)))
 
-    assert (run.status, asked(run).action) == ("holding", "hold")
+    assert (run.status, directive_of(run).action) == ("holding", "hold")
 
 
 def test_the_judges_cost_is_counted():
-    run = report(a_run(budget={"usd": 1}), paid("0.2"))
+    run = report(a_run(budget={"usd": 1}), a_paid_call("0.2"))
     judged(run, "0.9")
     run.refresh_from_db()
 
     run = report(run, a_call("pwd"))
 
     assert run.meters.judge_cost_usd == Decimal("0.9")
-    assert card(run).evidence["spent"] == "1.10"
+    assert open_card_of(run).evidence["spent"] == "1.10"
 
 
 def test_a_judges_call_is_charged_once():
@@ -118,7 +118,7 @@ def test_turns_that_only_were_proposed_are_no_turns_yet():
 
     run = report(run, a_call(key="a", result="fine"))
 
-    assert card(run).evidence["unit"] == "turns"
+    assert open_card_of(run).evidence["unit"] == "turns"
 
 
 def test_run_time_leaves_out_the_hours_a_person_took_to_answer():
@@ -130,7 +130,7 @@ def test_run_time_leaves_out_the_hours_a_person_took_to_answer():
     assert run.status == "running"
 
     run = report(run, a_call("id"), at=after(4300))
-    assert card(run).evidence["unit"] == "seconds"
+    assert open_card_of(run).evidence["unit"] == "seconds"
 
 
 def test_a_budget_of_time_that_is_long_over_is_raised_so_that_something_is_left():
@@ -143,7 +143,7 @@ def test_a_budget_of_time_that_is_long_over_is_raised_so_that_something_is_left(
 
 @pytest.mark.parametrize(("spent", "ceiling"), [("60", "90"), ("85", "115"), ("119.27", "149.27")])
 def test_so_much_more_may_be_spent_as_the_tap_allows(spent, ceiling):
-    run = report(a_run(budget={"usd": 60}), paid(spent))
+    run = report(a_run(budget={"usd": 60}), a_paid_call(spent))
 
     tap(run, "allow_budget", amount=Amount(usd=Decimal(30)))
 
@@ -174,7 +174,7 @@ def test_an_agent_of_a_run_is_held_at_its_own_ceiling():
 
     run = report(run, a_call("ls", agent="critic"), a_call("pwd", agent="critic"))
 
-    evidence = card(run).evidence
+    evidence = open_card_of(run).evidence
     assert (evidence["scope"], evidence["whose"], evidence["ceiling"]) == ("run", "critic", "2")
 
 
@@ -189,11 +189,11 @@ def test_more_for_an_agent_of_a_run_raises_its_ceiling_only():
 
 def test_a_flagged_card_that_a_person_turns_into_a_hold_says_when_it_expires():
     run = report(a_run(mode="flag", budget={"calls": 1}), a_call("ls"))
-    assert card(run).expires_at is None
+    assert open_card_of(run).expires_at is None
 
     tap(run, "pause", at=after(10))
 
-    assert card(run).expires_at == run.hold.expires_at == after(10 + 3600)
+    assert open_card_of(run).expires_at == run.hold.expires_at == after(10 + 3600)
     assert payloads_of(run, "intervention.made")[0]["expires_at"] == "2026-11-21T13:00:10Z"
 
 
@@ -214,7 +214,7 @@ def test_finish_answers_the_held_call_with_a_text_and_lets_two_turns_through():
 
     tap(run, "finish")
 
-    answer = asked(run)
+    answer = directive_of(run)
     assert (answer.action, answer.call) == ("proceed", "skip")
     assert "one last message" in answer.messages[0].text
     assert Decision.objects.get().resolution == "finish"
@@ -249,7 +249,11 @@ def test_an_agent_that_goes_on_after_its_last_turns_is_stopped():
 
     run = report(run, a_proposal("rm -r build"))
 
-    assert (run.status, asked(run).action, asked(run).call) == ("stopping", "stop", "skip")
+    assert (run.status, directive_of(run).action, directive_of(run).call) == (
+        "stopping",
+        "stop",
+        "skip",
+    )
 
 
 def test_a_persons_own_words_may_replace_ours():
@@ -257,7 +261,7 @@ def test_a_persons_own_words_may_replace_ours():
 
     tap(run, "finish", message="Write what you found into NOTES.md.")
 
-    assert asked(run).messages[0].text == "Write what you found into NOTES.md."
+    assert directive_of(run).messages[0].text == "Write what you found into NOTES.md."
 
 
 def test_an_agent_that_takes_no_text_cannot_be_asked_to_finish():

@@ -19,7 +19,7 @@ from missioncontrol.notify import webhook
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_project, a_run, after, put
 from tests.installations import wait_for
-from tests.missioncontrol.taps import BROKER, say
+from tests.missioncontrol.taps import BROKER, report_messages
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +42,7 @@ def heard_by(run: Run) -> list[str]:
 
 
 def test_the_controlling_run_is_told_of_a_warning(boss):
-    run = say(a_controlled_run(boss), 4)
+    run = report_messages(a_controlled_run(boss), 4)
 
     messages.notify_controlling_runs(at=NOON)
 
@@ -53,7 +53,7 @@ def test_the_controlling_run_is_told_of_a_warning(boss):
 
 
 def test_the_controlling_run_is_told_of_the_end(boss):
-    say(a_controlled_run(boss), 6)
+    report_messages(a_controlled_run(boss), 6)
 
     messages.notify_controlling_runs(at=NOON)
 
@@ -63,7 +63,7 @@ def test_the_controlling_run_is_told_of_the_end(boss):
 
 
 def test_a_controller_is_told_once(boss):
-    say(a_controlled_run(boss), 6)
+    report_messages(a_controlled_run(boss), 6)
 
     for _ in range(3):
         messages.notify_controlling_runs(at=NOON)
@@ -74,7 +74,7 @@ def test_a_controller_is_told_once(boss):
 
 def test_a_waiting_controller_is_woken(boss):
     version = boss.version
-    say(a_controlled_run(boss), 4)
+    report_messages(a_controlled_run(boss), 4)
 
     messages.notify_controlling_runs(at=NOON)
 
@@ -107,7 +107,7 @@ def test_the_sweeper_tells_the_controller_of_an_end_by_a_person(boss):
 
 
 def test_a_run_without_a_controller_leaves_no_note():
-    say(a_run(policy=BROKER), 6)
+    report_messages(a_run(policy=BROKER), 6)
 
     assert not ControllerNote.objects.exists()
 
@@ -121,7 +121,9 @@ def test_a_controller_address_must_not_be_internal(db):
 @pytest.fixture
 def hooked(server, settings) -> Run:
     settings.CONTROLLER_HOSTS = [server.host]
-    return say(a_run(policy=BROKER, name="fix-parser", controller=f"{server.url}/told"), 4)
+    return report_messages(
+        a_run(policy=BROKER, name="fix-parser", controller=f"{server.url}/told"), 4
+    )
 
 
 def call_due(*, at=NOON) -> int:

@@ -10,7 +10,7 @@ from missioncontrol.decisions.conversation import MAX_ITEMS, show_conversation
 from missioncontrol.decisions.messages import queue_message
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, ModelCall
-from tests.build import NOON, a_call, a_run, a_stuck_run, after, carry, put
+from tests.build import NOON, a_call, a_run, a_stuck_run, after, deliver_messages, put
 from tests.missioncontrol.taps import tap
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def running(project):
 
 @pytest.fixture
 def delivered(running):
-    carry(running, at=after(3))
+    deliver_messages(running, at=after(3))
     return running
 
 
@@ -88,7 +88,7 @@ def test_the_end_of_a_call_that_was_under_way_does_not_read_it(project):
     run = a_run(project)
     put(run, a_call("ls", key="slow", phase="proposed"), at=after(1))
     tap(run, "inject", message=TEXT, at=after(2))
-    carry(run, at=after(3))
+    deliver_messages(run, at=after(3))
     put(run, a_call("ls", key="slow"), at=after(4))
 
     assert first_message(run).state == "delivered"
@@ -124,7 +124,7 @@ def test_another_agents_turn_does_not_read_what_is_for_one(project):
     run = a_run(project)
     with journal.lock_runs([run.id], at=NOON) as tx:
         queue_message(tx, tx.run(run.id), TEXT, by="guard", agent="tester")
-    carry(run, at=after(1))
+    deliver_messages(run, at=after(1))
     put(run, a_call(agent="coder"), at=after(2))
     assert (first_message(run).state, first_message(run).by) == ("delivered", "guard")
 
@@ -138,8 +138,8 @@ def test_a_persons_message_to_one_agent_is_that_agents_alone(project):
     tap(run, "inject", message=TEXT, agent="tester", at=after(2))
 
     assert first_message(run).agent == "tester"
-    assert carry(run, at=after(3), agents={"coder"}) == []
-    assert len(carry(run, at=after(4), agents={"tester"})) == 1
+    assert deliver_messages(run, at=after(3), agents={"coder"}) == []
+    assert len(deliver_messages(run, at=after(4), agents={"tester"})) == 1
 
 
 def test_a_tap_stored_before_agents_could_be_named_is_still_recognised(running):
@@ -158,7 +158,7 @@ def test_a_file_that_was_at_hand_before_proves_nothing(project):
     run = a_run(project)
     put(run, a_call("cat docs/billing.md"), at=after(1))
     tap(run, "inject", message="See docs/billing.md.", at=after(2))
-    carry(run, at=after(3))
+    deliver_messages(run, at=after(3))
     put(run, a_call("cat docs/billing.md"), at=after(4))
 
     assert first_message(run).state == "read"

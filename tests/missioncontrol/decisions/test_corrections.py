@@ -10,7 +10,7 @@ from missioncontrol.decisions.terminal_choices import LateChoice
 from missioncontrol.detection import engine_cache, judging, pipeline
 from missioncontrol.runs.models import Run
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, report
-from tests.missioncontrol.taps import asked, card, tap
+from tests.missioncontrol.taps import directive_of, open_card_of, tap
 
 pytestmark = pytest.mark.django_db
 
@@ -49,8 +49,8 @@ def test_the_same_request_is_held_at_its_first_reappearance(project, correct, re
 
     run = report(run, a_proposal())
 
-    assert (run.status, asked(run).action) == ("holding", "hold")
-    assert card(run).signal["turns"] == [0, 1, 2, 3]
+    assert (run.status, directive_of(run).action) == ("holding", "hold")
+    assert open_card_of(run).signal["turns"] == [0, 1, 2, 3]
 
 
 def test_a_corrected_call_that_returns_is_judged_a_loop(project):
@@ -59,7 +59,7 @@ def test_a_corrected_call_that_returns_is_judged_a_loop(project):
     judging.judge_card(run.open_decision, at=NOON)
 
     run.refresh_from_db()
-    assert (run.status, card(run).verdict["loop"]) == ("holding", True)
+    assert (run.status, open_card_of(run).verdict["loop"]) == ("holding", True)
 
 
 def test_a_corrected_call_that_returns_gets_no_second_fix(project):
@@ -68,7 +68,7 @@ def test_a_corrected_call_that_returns_gets_no_second_fix(project):
     judging.judge_card(run.open_decision, at=NOON)
 
     run.refresh_from_db()
-    assert (run.status, card(run).status) == ("holding", "open")
+    assert (run.status, open_card_of(run).status) == ("holding", "open")
 
 
 def test_a_worker_started_later_still_knows_the_correction(project):
@@ -150,7 +150,7 @@ def test_an_agent_that_reports_only_results_is_held_at_its_next_turn(project):
 
     run = report(run, a_call(error=ERROR))
 
-    assert (run.status, card(run).evidence["summary"]) == (
+    assert (run.status, open_card_of(run).evidence["summary"]) == (
         "holding",
         "It was corrected and did the same again.",
     )

@@ -8,7 +8,7 @@ from guard.turn import Role, Turn
 from missioncontrol.decisions import deadlines
 from missioncontrol.runs.models import RunMeters
 from tests.build import a_call, a_proposal, a_run, after, report
-from tests.missioncontrol.taps import asked, tap
+from tests.missioncontrol.taps import directive_of, tap
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +55,7 @@ def test_it_is_not_let_on_when_it_comes_back(finishing):
 
     run = report(finishing, a_proposal("make"), at=after(400))
 
-    assert (run.status, asked(run).action) == ("stopping", "stop")
+    assert (run.status, directive_of(run).action) == ("stopping", "stop")
 
 
 def test_two_turns_are_let_through_and_the_third_is_the_end(finishing):

@@ -19,8 +19,17 @@ from missioncontrol.errors import (
 )
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.models import Turn as TurnRow
-from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, after, carry, report
-from tests.missioncontrol.taps import asked
+from tests.build import (
+    NOON,
+    a_call,
+    a_proposal,
+    a_run,
+    a_stuck_run,
+    after,
+    deliver_messages,
+    report,
+)
+from tests.missioncontrol.taps import directive_of
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +51,7 @@ def test_continue_lets_the_held_call_run():
 
     tap(run, "continue")
 
-    assert (asked(run).action, asked(run).call) == ("proceed", "run")
+    assert (directive_of(run).action, directive_of(run).call) == ("proceed", "run")
     assert Decision.objects.get().resolution == "continue"
 
 
@@ -60,7 +69,7 @@ def test_inject_skips_the_held_call_and_queues_the_text():
 
     tap(run, "inject", message="The file is token.py.")
 
-    answer = asked(run)
+    answer = directive_of(run)
     assert (answer.action, answer.call) == ("proceed", "skip")
     assert [message.text for message in answer.messages] == ["The file is token.py."]
     assert TurnRow.objects.get(phase="proposed").skipped
@@ -72,7 +81,7 @@ def test_a_call_proposed_after_the_correction_runs():
 
     run = report(run, a_proposal("cat app/token.py"))
 
-    assert asked(run).call == "run"
+    assert directive_of(run).call == "run"
 
 
 def test_terminate_asks_the_agent_to_stop_for_good():
@@ -80,7 +89,7 @@ def test_terminate_asks_the_agent_to_stop_for_good():
 
     tap(run, "terminate")
 
-    assert (run.status, asked(run).action) == ("stopping", "stop")
+    assert (run.status, directive_of(run).action) == ("stopping", "stop")
 
 
 def test_a_termination_is_known_once_the_agent_reports_its_end():
@@ -101,7 +110,7 @@ def test_turns_of_a_terminated_run_are_stored_and_answered_with_stop():
 
     run = report(run, a_call("still here"))
 
-    assert (run.status, asked(run).action) == ("terminated", "stop")
+    assert (run.status, directive_of(run).action) == ("terminated", "stop")
 
 
 def test_allowlist_makes_an_entry_of_the_repeated_call():
@@ -111,7 +120,7 @@ def test_allowlist_makes_an_entry_of_the_repeated_call():
 
     entry = AllowlistEntry.objects.get()
     assert "pytest -q" in entry.pattern
-    assert asked(run).call == "run"
+    assert directive_of(run).call == "run"
 
 
 def test_an_allowlist_tap_that_would_be_over_at_once_leaves_the_card_open():
@@ -121,7 +130,7 @@ def test_an_allowlist_tap_that_would_be_over_at_once_leaves_the_card_open():
         tap(run, "allowlist", expires_at=NOON)
 
     run.refresh_from_db()
-    assert (asked(run).action, AllowlistEntry.objects.count()) == ("hold", 0)
+    assert (directive_of(run).action, AllowlistEntry.objects.count()) == ("hold", 0)
 
 
 @pytest.mark.parametrize("scope", ["run", "agent", "project"])
@@ -159,7 +168,7 @@ def test_pause_holds_a_running_agent_without_a_card():
 
     tap(run, "pause", version=None)
 
-    assert (run.status, asked(run).action) == ("holding", "hold")
+    assert (run.status, directive_of(run).action) == ("holding", "hold")
 
 
 def test_the_stop_button_works_without_a_version():
@@ -381,9 +390,9 @@ def test_a_message_claimed_before_the_clock_was_set_back_is_claimed_again():
 def test_a_delivered_message_is_not_delivered_again():
     run = a_stuck_run()
     tap(run, "inject", message="The file is token.py.")
-    carry(run)
+    deliver_messages(run)
 
-    assert carry(run, at=NOON + 2 * CLAIM_LEASE) == []
+    assert deliver_messages(run, at=NOON + 2 * CLAIM_LEASE) == []
 
 
 @pytest.mark.parametrize("budget", [{}, {"calls": None}, {"usd": "9"}])
@@ -422,7 +431,7 @@ def test_a_pause_that_crosses_a_stop_does_not_change_its_reason():
 
     tap(run, "pause", version=None)
 
-    assert (run.status, asked(run).reason) == ("stopping", "Wrong branch.")
+    assert (run.status, directive_of(run).reason) == ("stopping", "Wrong branch.")
     assert run.hold is None
 
 

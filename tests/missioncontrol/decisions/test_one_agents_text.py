@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from missioncontrol.decisions import sessions
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from tests.build import a_call, a_proposal, a_run, a_stuck_run, after, put, report
-from tests.missioncontrol.taps import asked, tap
+from tests.missioncontrol.taps import directive_of, tap
 
 pytestmark = pytest.mark.django_db
 
@@ -107,7 +107,7 @@ def test_a_pause_stands_and_is_the_answer_that_is_confirmed(crew):
     report(crew, a_proposal("make", agent="coder"))
     sessions.record_waiting([crew.id], at=after(9))
 
-    assert asked(crew).action == "hold"
+    assert directive_of(crew).action == "hold"
     assert (status_of(crew, pause), status_of(crew, made)) == ("acknowledged", "asked")
 
 
@@ -158,7 +158,7 @@ def test_taking_it_back_pauses_nobody_again_and_runs_no_call_that_was_answered_s
 
     tap(crew, "undo", undoes=made.key)
 
-    assert (asked(crew).action, asked(crew).call) == ("proceed", "skip")
+    assert (directive_of(crew).action, directive_of(crew).call) == ("proceed", "skip")
 
 
 # --- what is refused -------------------------------------------------------------------

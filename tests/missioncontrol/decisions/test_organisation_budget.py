@@ -14,7 +14,7 @@ from missioncontrol.decisions.models import Decision
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.models import JournalRow
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, report
-from tests.missioncontrol.taps import card, paid, payloads_of, tap
+from tests.missioncontrol.taps import a_paid_call, open_card_of, payloads_of, tap
 
 pytestmark = pytest.mark.django_db
 TOMORROW = NOON + timedelta(days=1)
@@ -29,7 +29,7 @@ def runs():
     """Runs of two projects that have spent six and four dollars of ten."""
     allow(10)
     one, two = a_run(a_project("one")), a_run(a_project("two"))
-    return report(one, paid(6)), report(two, paid(4))
+    return report(one, a_paid_call(6)), report(two, a_paid_call(4))
 
 
 def changes(project, what):
@@ -44,11 +44,11 @@ def test_two_projects_reach_it_together_and_each_is_held_at_its_next_turn(runs):
 
     one = report(one, a_proposal("pwd"))
 
-    assert (one.status, card(one).evidence["scope"]) == ("holding", "organisation")
+    assert (one.status, open_card_of(one).evidence["scope"]) == ("holding", "organisation")
 
 
 def test_a_card_tells_the_ceiling_and_nothing_of_what_others_used(runs):
-    evidence = card(runs[1]).evidence
+    evidence = open_card_of(runs[1]).evidence
 
     assert evidence["summary"] == "The organisation's budget of $10.00 for today is reached."
     assert (evidence["ceiling"], evidence["spent"], evidence["whose"]) == (
@@ -62,17 +62,17 @@ def test_a_card_tells_the_ceiling_and_nothing_of_what_others_used(runs):
 
 def test_a_warning_hides_how_much_of_the_organisations_budget_is_left():
     allow(10)
-    report(a_run(a_project("one")), paid(5))
+    report(a_run(a_project("one")), a_paid_call(5))
 
-    run = report(a_run(a_project("two")), paid("4.5"))
+    run = report(a_run(a_project("two")), a_paid_call("4.5"))
 
     (row,) = payloads_of(run)
     assert (row["level"], row["spent"], row["share"]) == ("warning", "", 0.8)
 
 
 def test_what_was_used_before_it_was_set_counts():
-    report(a_run(a_project("one")), paid(6))
-    run = report(a_run(a_project("two")), paid(4))
+    report(a_run(a_project("one")), a_paid_call(6))
+    run = report(a_run(a_project("two")), a_paid_call(4))
 
     allow(10)
 
@@ -80,7 +80,7 @@ def test_what_was_used_before_it_was_set_counts():
 
 
 def test_it_may_be_set_below_what_was_used_and_raised_to_a_whole_dollar_above_it():
-    run = report(a_run(a_project()), paid("7.30"))
+    run = report(a_run(a_project()), a_paid_call("7.30"))
     allow(2)
     run = report(run, a_proposal("pwd"))
 
@@ -91,7 +91,7 @@ def test_it_may_be_set_below_what_was_used_and_raised_to_a_whole_dollar_above_it
 
 
 def test_so_much_more_may_be_spent_as_the_tap_allows_where_it_was_overspent():
-    run = report(a_run(a_project()), paid("3.30"))
+    run = report(a_run(a_project()), a_paid_call("3.30"))
     allow(2)
     run = report(run, a_proposal("pwd"))
 
@@ -104,9 +104,9 @@ def test_the_organisations_day_begins_at_midnight_utc():
     allow(3)
     tokyo = a_project(time_zone="Asia/Tokyo")
     late = datetime(2026, 11, 21, 23, 59, tzinfo=UTC)
-    report(a_run(tokyo), paid(2), at=late)
+    report(a_run(tokyo), a_paid_call(2), at=late)
 
-    run = report(a_run(tokyo), paid(2), at=late + timedelta(minutes=2))
+    run = report(a_run(tokyo), a_paid_call(2), at=late + timedelta(minutes=2))
 
     assert run.status == "running"
     days = Spend.objects.filter(scope="organisation").order_by("name")
@@ -127,9 +127,9 @@ def test_one_raise_releases_the_runs_of_all_projects_for_today(runs):
 def test_the_raised_ceiling_is_reached_again(runs):
     tap(runs[1], "allow_budget", amount=Amount(usd=Decimal(5)))
 
-    run = report(runs[1], paid(5, "id"))
+    run = report(runs[1], a_paid_call(5, "id"))
 
-    assert (run.status, card(run).evidence["ceiling"]) == ("holding", "15.00")
+    assert (run.status, open_card_of(run).evidence["ceiling"]) == ("holding", "15.00")
 
 
 def test_each_projects_chain_records_who_raised_it_and_by_how_much(runs):
@@ -169,7 +169,7 @@ def test_runs_go_on_when_it_is_removed_or_set_higher(runs, dollars):
 
     run.refresh_from_db()
     assert (run.status, run.open_decision, run.hold) == ("running", None, None)
-    assert report(run, paid(5, "id")).status == "running"
+    assert report(run, a_paid_call(5, "id")).status == "running"
 
 
 def test_a_persons_own_pause_stays_when_it_is_removed(runs):
@@ -211,9 +211,9 @@ def test_its_projects_own_ceiling_is_told_before_it():
     allow(3)
     project = a_project(budgets={"day": {"usd": "3"}})
 
-    run = report(a_run(project), paid(3))
+    run = report(a_run(project), a_paid_call(3))
 
-    assert card(run).evidence["scope"] == "day"
+    assert open_card_of(run).evidence["scope"] == "day"
 
 
 def test_free_calls_do_not_reach_a_ceiling(runs):

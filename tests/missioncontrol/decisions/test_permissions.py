@@ -27,7 +27,7 @@ from missioncontrol.reports import loops
 from missioncontrol.runs.models import JournalRow, Run, RunMeters
 from missioncontrol.runs.rows import run_row
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, a_stuck_run, after, put, report
-from tests.missioncontrol.taps import paid
+from tests.missioncontrol.taps import a_paid_call
 
 pytestmark = pytest.mark.django_db
 
@@ -145,7 +145,7 @@ def test_an_agent_that_asks_is_judged_on_while_its_loops_card_is_open():
 def test_a_budgets_card_is_answered_though_an_older_question_is_open():
     project = a_project(budgets={"project": {"usd": "10"}})
     run, question = asking(a_run(project, agent="claude-code"))
-    run = report(run, paid(10))
+    run = report(run, a_paid_call(10))
     assert run.status == "holding"
 
     tap(run, "allow_budget", amount=Amount(usd=Decimal(5)))

@@ -16,7 +16,7 @@ from missioncontrol.decisions.models import Decision
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.projects.rules import change_project
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put, report
-from tests.missioncontrol.taps import card, paid, payloads_of, tap
+from tests.missioncontrol.taps import a_paid_call, open_card_of, payloads_of, tap
 
 pytestmark = pytest.mark.django_db
 
@@ -24,21 +24,23 @@ pytestmark = pytest.mark.django_db
 def test_every_running_run_is_held_at_its_next_turn_when_the_projects_budget_is_used():
     project = a_project(budgets={"project": {"usd": "10"}})
     one, two = a_run(project), a_run(project)
-    report(one, paid(6))
-    two = report(two, paid(4))
+    report(one, a_paid_call(6))
+    two = report(two, a_paid_call(4))
     assert two.status == "holding"
 
     one = report(one, a_proposal("pwd"))
 
-    evidence = card(one).evidence
+    evidence = open_card_of(one).evidence
     assert (one.status, evidence["scope"], evidence["spent"]) == ("holding", "project", "10.00")
     assert evidence["summary"] == "The project has spent $10.00 of $10.00."
 
 
 def test_runs_of_other_projects_go_on():
-    report(a_run(a_project(budgets={"project": {"usd": "1"}})), paid(5))
+    report(a_run(a_project(budgets={"project": {"usd": "1"}})), a_paid_call(5))
 
-    run = report(a_run(a_project("elsewhere", budgets={"project": {"usd": "1"}})), paid("0.5"))
+    run = report(
+        a_run(a_project("elsewhere", budgets={"project": {"usd": "1"}})), a_paid_call("0.5")
+    )
 
     assert run.status == "running"
 
@@ -69,26 +71,26 @@ def test_runs_judged_in_one_transaction_count_each_other():
 
 def test_an_agents_budget_follows_it_from_run_to_run():
     project = a_project(budgets={"agents": {"coder": {"usd": "3"}, "*": {"usd": "100"}}})
-    report(a_run(project), paid(2))
-    report(a_run(project), paid(50, agent="critic"))
+    report(a_run(project), a_paid_call(2))
+    report(a_run(project), a_paid_call(50, agent="critic"))
 
-    run = report(a_run(project), paid(1))
+    run = report(a_run(project), a_paid_call(1))
 
-    evidence = card(run).evidence
+    evidence = open_card_of(run).evidence
     assert (evidence["scope"], evidence["whose"], evidence["ceiling"]) == ("agent", "coder", "3.00")
 
 
 def test_a_day_begins_at_midnight_of_the_projects_time_zone():
     project = a_project(budgets={"day": {"usd": "3"}}, time_zone="Asia/Tokyo")
     late = datetime(2026, 11, 21, 14, 59, tzinfo=UTC)  # 23:59 in Tokyo
-    report(a_run(project), paid(2), at=late)
+    report(a_run(project), a_paid_call(2), at=late)
     run = a_run(project)
 
-    run = report(run, paid(2), at=late + timedelta(minutes=2))
+    run = report(run, a_paid_call(2), at=late + timedelta(minutes=2))
     assert run.status == "running"
 
-    run = report(run, paid(1, "pwd"), at=late + timedelta(minutes=3))
-    evidence = card(run).evidence
+    run = report(run, a_paid_call(1, "pwd"), at=late + timedelta(minutes=3))
+    evidence = open_card_of(run).evidence
     assert (evidence["scope"], evidence["whose"], evidence["spent"]) == (
         "day",
         "2026-11-22",
@@ -100,13 +102,13 @@ def test_a_summer_day_of_twenty_three_hours_ends_at_its_own_midnight():
     project = a_project(time_zone="Europe/Berlin")
     instant = datetime(2027, 3, 28, 22, 30, tzinfo=UTC)  # 00:30 of the 29th: clocks went forward
 
-    report(a_run(project), paid(1), at=instant)
+    report(a_run(project), a_paid_call(1), at=instant)
 
     assert Spend.objects.get(scope="day").name == "2027-03-29"
 
 
 def test_judging_goes_on_without_the_projects_time_zone(caplog):
-    run = report(a_run(a_project(time_zone="Atlantis/Capital")), paid(1))
+    run = report(a_run(a_project(time_zone="Atlantis/Capital")), a_paid_call(1))
 
     assert run.meters.detected_obs == run.meters.last_obs
     assert Spend.objects.get(scope="day").name == "2026-11-21"
@@ -116,7 +118,7 @@ def test_judging_goes_on_without_the_projects_time_zone(caplog):
 def test_one_raise_releases_every_run_that_the_project_held():
     project = a_project(budgets={"project": {"usd": "10"}})
     one, two = a_run(project), a_run(project)
-    one = report(one, paid(10))
+    one = report(one, a_paid_call(10))
     two = report(two, a_proposal("pwd"))
     version = two.version
 
@@ -132,7 +134,7 @@ def test_one_raise_releases_every_run_that_the_project_held():
 def test_a_raise_without_a_card_releases_every_run_of_the_project():
     project = a_project(budgets={"project": {"usd": "10"}})
     one, two = a_run(project), a_run(project)
-    one = report(one, paid(10))
+    one = report(one, a_paid_call(10))
     two = report(two, a_proposal("pwd"))
 
     tap(one, "allow_budget", decision=None, amount=Amount(usd=Decimal(5)))
@@ -179,21 +181,21 @@ def test_an_unreadable_stored_ceiling_is_logged_once_and_judging_goes_on(kept, c
 
 def test_a_raise_of_a_days_ceiling_is_for_that_day_only():
     project = a_project(budgets={"day": {"usd": "3"}})
-    run = report(a_run(project), paid(3))
+    run = report(a_run(project), a_paid_call(3))
 
     tap(run, "allow_budget", amount=Amount(usd=Decimal(2)))
 
-    run = report(run, paid(1, "pwd"))
+    run = report(run, a_paid_call(1, "pwd"))
     assert run.status == "running"
-    run = report(run, paid(1, "id"))
-    assert card(run).evidence["ceiling"] == "5.00"
-    tomorrow = report(a_run(project), paid(3), at=after(24 * 3600))
-    assert card(tomorrow).evidence["ceiling"] == "3.00"
+    run = report(run, a_paid_call(1, "id"))
+    assert open_card_of(run).evidence["ceiling"] == "5.00"
+    tomorrow = report(a_run(project), a_paid_call(3), at=after(24 * 3600))
+    assert open_card_of(tomorrow).evidence["ceiling"] == "3.00"
 
 
 def test_a_hold_of_a_day_that_is_over_is_lifted_without_spending_the_new_ones_extra():
     project = a_project(budgets={"day": {"usd": "3"}})
-    run = report(a_run(project), paid(3))
+    run = report(a_run(project), a_paid_call(3))
 
     tap(run, "allow_budget", at=after(13 * 3600), amount=Amount(usd=Decimal(2)))
 
@@ -203,7 +205,7 @@ def test_a_hold_of_a_day_that_is_over_is_lifted_without_spending_the_new_ones_ex
 
 def test_a_new_day_releases_agents_that_yesterdays_ceiling_holds():
     project = a_project(budgets={"day": {"usd": "3"}})
-    run = report(a_run(project), paid(3))
+    run = report(a_run(project), a_paid_call(3))
 
     budgets.release_for_new_day(at=after(3600))
     run.refresh_from_db()
@@ -216,7 +218,7 @@ def test_a_new_day_releases_agents_that_yesterdays_ceiling_holds():
 
 def test_a_new_day_leaves_what_another_ceiling_holds():
     project = a_project(budgets={"project": {"usd": "3"}})
-    run = report(a_run(project), paid(3))
+    run = report(a_run(project), a_paid_call(3))
 
     budgets.release_for_new_day(at=after(24 * 3600))
 
@@ -243,7 +245,7 @@ def test_a_shared_ceiling_that_does_not_exist_cannot_be_raised():
 
 def test_raising_the_projects_ceiling_releases_what_it_held():
     project = a_project(budgets={"project": {"usd": "10"}})
-    run = report(a_run(project), paid(10))
+    run = report(a_run(project), a_paid_call(10))
     version = run.version
 
     change_project(project.id, {"budgets": {"project": {"usd": "20"}}}, by="ana", at=after(5))
@@ -255,7 +257,7 @@ def test_raising_the_projects_ceiling_releases_what_it_held():
 
 def test_a_ceiling_raised_too_little_keeps_holding():
     project = a_project(budgets={"project": {"usd": "10"}})
-    run = report(a_run(project), paid(15))
+    run = report(a_run(project), a_paid_call(15))
 
     change_project(project.id, {"budgets": {"project": {"usd": "12"}}}, by="ana", at=after(5))
 
@@ -265,7 +267,7 @@ def test_a_ceiling_raised_too_little_keeps_holding():
 
 def test_a_persons_pause_stays_when_the_budget_is_raised():
     project = a_project(budgets={"project": {"usd": "10"}})
-    run = report(a_run(project), paid(10))
+    run = report(a_run(project), a_paid_call(10))
     tap(run, "pause", at=after(1))
 
     change_project(project.id, {"budgets": {"project": {"usd": "20"}}}, by="ana", at=after(5))
@@ -331,7 +333,7 @@ def test_a_wrong_budget_is_named(given, field):
 
 def test_raising_an_agents_ceiling_releases_what_it_held():
     project = a_project(budgets={"agents": {"coder": {"usd": "10"}}})
-    run, other = report(a_run(project), paid(15)), a_run(project)
+    run, other = report(a_run(project), a_paid_call(15)), a_run(project)
     other = report(other, a_proposal("pwd"))
 
     given = {"agents": {"coder": {"usd": "12"}}}
@@ -352,7 +354,7 @@ def test_raising_an_agents_ceiling_releases_what_it_held():
 
 def test_what_runs_share_is_counted_even_before_somebody_sets_a_ceiling():
     run = a_run()
-    report(run, paid(2, usage=Usage(input=7, output=3)), a_call("pwd"))
+    report(run, a_paid_call(2, usage=Usage(input=7, output=3)), a_call("pwd"))
 
     totals = {
         (row.scope, row.name): (row.usd, row.tokens, row.calls, row.turns)
@@ -398,7 +400,7 @@ def test_a_hundred_small_sums_add_up_to_the_cent():
     project = a_project(budgets={"project": {"usd": "10"}})
     run = a_run(project)
     for number in range(100):
-        put(run, paid("0.1", f"cat {number}"))
+        put(run, a_paid_call("0.1", f"cat {number}"))
         run = report(run)
 
     assert Spend.objects.get(scope="project").usd == 10

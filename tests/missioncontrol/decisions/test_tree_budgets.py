@@ -14,7 +14,7 @@ from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import judging, pipeline
 from missioncontrol.runs.models import Run
 from tests.build import NOON, a_proposal, a_run, after, judged, put, report
-from tests.missioncontrol.taps import card, paid, payloads_of, tap
+from tests.missioncontrol.taps import a_paid_call, open_card_of, payloads_of, tap
 
 pytestmark = pytest.mark.django_db
 
@@ -32,10 +32,10 @@ def spent(run):
 def test_what_children_use_adds_up_in_every_run_above(project):
     parent, child, other = a_tree(project)
     grandchild = a_run(project, parent=child.id)
-    report(parent, paid(1))
-    report(child, paid(2))
-    report(grandchild, paid(4))
-    report(other, paid(8))
+    report(parent, a_paid_call(1))
+    report(child, a_paid_call(2))
+    report(grandchild, a_paid_call(4))
+    report(other, a_paid_call(8))
 
     assert [spent(run).usd for run in (parent, child, grandchild, other)] == [15, 6, 4, 8]
     assert (spent(parent).calls, spent(parent).turns) == (4, 4)
@@ -44,7 +44,7 @@ def test_what_children_use_adds_up_in_every_run_above(project):
 def test_it_counts_a_tree_that_is_judged_in_one_go(project):
     parent, child, other = a_tree(project)
     for run in (parent, child, other):
-        put(run, paid(1))
+        put(run, a_paid_call(1))
 
     pipeline.detect([parent.id, child.id, other.id], at=NOON)
     pipeline.detect([parent.id, child.id, other.id], at=NOON)
@@ -62,10 +62,10 @@ def test_the_judge_of_a_child_counts_in_the_tree(project):
 
 def test_a_child_is_held_at_the_ceiling_of_the_run_above(project):
     parent, child, other = a_tree(project, budget={"usd": 10})
-    report(other, paid(9))
+    report(other, a_paid_call(9))
     child = report(child, a_proposal(cost_usd=Decimal(1)))
 
-    evidence = card(child).evidence
+    evidence = open_card_of(child).evidence
     assert child.status == "holding"
     assert (evidence["scope"], evidence["whose"], evidence["spent"]) == (
         "tree",
@@ -78,23 +78,23 @@ def test_a_child_is_held_at_the_ceiling_of_the_run_above(project):
 def test_a_ceiling_above_holds_though_another_was_taken_away(project):
     _, child, _ = a_tree(project, budget={"usd": "1", "tokens": None})
 
-    assert report(child, paid(2)).status == "holding"
+    assert report(child, a_paid_call(2)).status == "holding"
 
 
 def test_every_run_of_the_tree_is_held_before_its_next_call(project):
     runs = a_tree(project, budget={"usd": 10})
-    report(runs[1], paid(10))
+    report(runs[1], a_paid_call(10))
 
     held = [report(run, a_proposal()) for run in runs]
 
     assert [run.status for run in held] == ["holding"] * 3
-    assert [card(run).evidence["scope"] for run in held] == ["run", "tree", "tree"]
+    assert [open_card_of(run).evidence["scope"] for run in held] == ["run", "tree", "tree"]
 
 
 def test_eighty_percent_of_a_tree_is_warned_of_once_in_each_run(project):
     _, child, other = a_tree(project, budget={"usd": 10})
-    report(other, paid(8))
-    child = report(child, paid("0.1"), paid("0.1", "pwd"))
+    report(other, a_paid_call(8))
+    child = report(child, a_paid_call("0.1"), a_paid_call("0.1", "pwd"))
 
     assert [(one["level"], one["scope"]) for one in payloads_of(child)] == [("warning", "tree")]
     assert child.status == "running"
@@ -103,12 +103,12 @@ def test_eighty_percent_of_a_tree_is_warned_of_once_in_each_run(project):
 def test_a_run_with_no_ceiling_above_is_left_alone(project):
     _, child, _ = a_tree(project)
 
-    assert report(child, paid(1000)).status == "running"
+    assert report(child, a_paid_call(1000)).status == "running"
 
 
 def test_one_tap_on_a_childs_card_raises_the_ceiling_and_lets_all_go(project):
     runs = a_tree(project, budget={"usd": 10})
-    report(runs[1], paid(10))
+    report(runs[1], a_paid_call(10))
     held = [report(run, a_proposal()) for run in runs]
 
     tap(held[2], "allow_budget", amount=Amount(usd=Decimal(5)))
@@ -121,7 +121,7 @@ def test_one_tap_on_a_childs_card_raises_the_ceiling_and_lets_all_go(project):
 
 def test_one_tap_on_the_parents_card_lets_its_children_go(project):
     runs = a_tree(project, budget={"usd": 10})
-    report(runs[1], paid(10))
+    report(runs[1], a_paid_call(10))
     held = [report(run, a_proposal()) for run in runs]
 
     tap(held[0], "allow_budget", amount=Amount(usd=Decimal(5)))
@@ -132,8 +132,8 @@ def test_one_tap_on_the_parents_card_lets_its_children_go(project):
 def test_what_another_ceiling_holds_stays_held(project):
     runs = a_tree(project, budget={"usd": 10})
     own = a_run(project, parent=runs[0].id, budget={"usd": 1})
-    own = report(own, paid(1))
-    report(runs[1], paid(10))
+    own = report(own, a_paid_call(1))
+    report(runs[1], a_paid_call(10))
     held = report(runs[1], a_proposal())
 
     tap(held, "allow_budget", amount=Amount(usd=Decimal(50)))
@@ -143,30 +143,30 @@ def test_what_another_ceiling_holds_stays_held(project):
 
 def test_after_more_was_allowed_the_next_crossing_is_told_anew(project):
     _, child, _ = a_tree(project, budget={"usd": 10})
-    child = report(child, paid(10))
+    child = report(child, a_paid_call(10))
     tap(child, "allow_budget", amount=Amount(usd=Decimal(5)))
 
-    child = report(child, paid(5, "pwd"))
+    child = report(child, a_paid_call(5, "pwd"))
 
-    assert (child.status, card(child).evidence["ceiling"]) == ("holding", "15.00")
+    assert (child.status, open_card_of(child).evidence["ceiling"]) == ("holding", "15.00")
 
 
 def test_what_was_spent_before_the_link_counts_from_then_on(project):
     parent, lone = a_run(project, budget={"usd": 10}), a_run(project)
     below = a_run(project, parent=lone.id)
-    report(lone, paid(4))
-    report(below, paid(3))
+    report(lone, a_paid_call(4))
+    report(below, a_paid_call(3))
 
     trees.link_run(lone.id, parent.id, projects=[project.id], by="agent", at=NOON)
     trees.link_run(lone.id, parent.id, projects=[project.id], by="agent", at=NOON)
 
     assert (spent(parent).usd, spent(lone).usd) == (7, 7)
-    assert report(below, paid(3, "pwd")).status == "holding"
+    assert report(below, a_paid_call(3, "pwd")).status == "holding"
 
 
 def test_a_restart_of_the_root_begins_a_tree_of_its_own(project):
     parent, child, _ = a_tree(project, budget={"usd": 10})
-    report(child, paid(10))
+    report(child, a_paid_call(10))
     made = tap(parent, "restart", message="Once more, smaller.")
 
     new = Run.objects.get(pk=made.new_run)
@@ -175,11 +175,11 @@ def test_a_restart_of_the_root_begins_a_tree_of_its_own(project):
 
 def test_a_restart_of_a_child_stays_in_the_tree(project):
     parent, child, _ = a_tree(project, budget={"usd": 10})
-    report(child, paid(4))
+    report(child, a_paid_call(4))
     made = tap(child, "restart", message="Look in lib first.")
 
     new = Run.objects.get(pk=made.new_run)
-    report(new, paid(5))
+    report(new, a_paid_call(5))
     assert (new.root, new.lineage) == (parent.id, [str(parent.id)])
     assert spent(parent).usd == 9
 
@@ -200,8 +200,8 @@ def test_ending_a_run_ends_what_its_agent_started(project):
 
 def test_ending_a_run_closes_the_cards_of_what_it_started(project):
     parent, child, _ = a_tree(project)
-    child = report(child, *[paid(0, error="no module")] * 1)
-    child = report(child, paid(0, error="no module"), a_proposal("ls"))
+    child = report(child, *[a_paid_call(0, error="no module")] * 1)
+    child = report(child, a_paid_call(0, error="no module"), a_proposal("ls"))
     assert child.open_decision
 
     tap(parent, "terminate")
@@ -253,7 +253,7 @@ def test_a_late_child_is_told_once_that_it_is_stopped(project):
     late = report(a_run(project, parent=parent.id), a_proposal(), at=after(5))
     tap(late, "terminate", at=after(6))
 
-    late = report(late, paid(0), at=after(7))
+    late = report(late, a_paid_call(0), at=after(7))
 
     assert (late.status, late.reason) == ("stopping", "Terminated by ana.")
 
@@ -296,8 +296,8 @@ def test_a_late_child_that_cannot_be_ended_is_not_said_to_be(project):
 
 def test_judging_a_closed_card_does_no_harm(project):
     parent, child, _ = a_tree(project)
-    child = report(child, paid(0, error="no module"))
-    child = report(child, paid(0, error="no module"), a_proposal("ls"))
+    child = report(child, a_paid_call(0, error="no module"))
+    child = report(child, a_paid_call(0, error="no module"), a_proposal("ls"))
     asked = child.open_decision
     tap(parent, "terminate")
 

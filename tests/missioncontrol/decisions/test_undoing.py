@@ -11,8 +11,17 @@ from missioncontrol.decisions.models import AllowlistEntry, Intervention, LetGo
 from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.rows import run_row
-from tests.build import a_call, a_project, a_proposal, a_run, a_stuck_run, after, carry, report
-from tests.missioncontrol.taps import asked, card, paid, payloads_of, tap
+from tests.build import (
+    a_call,
+    a_project,
+    a_proposal,
+    a_run,
+    a_stuck_run,
+    after,
+    deliver_messages,
+    report,
+)
+from tests.missioncontrol.taps import a_paid_call, directive_of, open_card_of, payloads_of, tap
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +29,7 @@ MORE = Amount(usd=Decimal(5))
 
 
 def at_its_budget(run=None, dollars=10):
-    return report(run or a_run(budget={"usd": 10}), paid(dollars), a_proposal("ls -l"))
+    return report(run or a_run(budget={"usd": 10}), a_paid_call(dollars), a_proposal("ls -l"))
 
 
 def undo(run, made):
@@ -29,15 +38,15 @@ def undo(run, made):
 
 def test_undoing_an_allowlist_removes_the_entry_and_holds_again():
     run = a_stuck_run()
-    first = card(run)
+    first = open_card_of(run)
     made = tap(run, "allowlist")
 
     undo(run, made)
 
     assert not AllowlistEntry.objects.exists()
-    assert (run.status, asked(run).action) == ("holding", "hold")
-    assert card(run).evidence == first.evidence
-    assert (card(run).verdict, card(run).status) == (first.verdict, "open")
+    assert (run.status, directive_of(run).action) == ("holding", "hold")
+    assert open_card_of(run).evidence == first.evidence
+    assert (open_card_of(run).verdict, open_card_of(run).status) == (first.verdict, "open")
 
 
 def test_undoing_keeps_entries_of_other_answers(project):
@@ -58,7 +67,7 @@ def test_undoing_a_raised_budget_restores_it_and_holds_again():
     undo(run, made)
 
     assert run.budget == {"usd": 10}
-    assert (run.status, card(run).kind) == ("holding", "budget")
+    assert (run.status, open_card_of(run).kind) == ("holding", "budget")
     assert payloads_of(run, "intervention.made")[-1]["raised"] == {"usd": ["15", "10"]}
 
 
@@ -84,7 +93,7 @@ def test_undoing_a_shared_budget_restores_it_for_all_runs(scope):
 
     project.refresh_from_db()
     assert (project.budgets, project.day_extra) == ({scope: {"usd": "10"}}, {})
-    assert (run.status, card(run).kind) == ("holding", "budget")
+    assert (run.status, open_card_of(run).kind) == ("holding", "budget")
 
 
 def test_a_budget_changed_since_cannot_be_undone():
@@ -102,7 +111,7 @@ def test_undoing_a_continue_holds_again_and_forgets_the_release():
 
     undo(run, made)
 
-    assert asked(run).action == "hold"
+    assert directive_of(run).action == "hold"
     assert not LetGo.objects.exists()
 
 
@@ -171,7 +180,7 @@ def test_an_undone_hold_can_be_answered_like_the_first():
     tap(run, "continue")
     run = report(run, a_call("cat app/token.py"))
 
-    assert asked(run).action == "proceed"
+    assert directive_of(run).action == "proceed"
 
 
 # --- a text that has not left yet ------------------------------------------------------
@@ -180,7 +189,7 @@ FIX = "The file is token.py."
 
 
 def unsent(run):
-    return [message.text for message in asked(run).messages]
+    return [message.text for message in directive_of(run).messages]
 
 
 def call_of(run):
@@ -190,14 +199,14 @@ def call_of(run):
 @pytest.mark.parametrize("action", ["inject", "finish"])
 def test_a_queued_text_is_withdrawn_and_the_held_call_waits_again(action):
     run = a_stuck_run()
-    first = card(run)
+    first = open_card_of(run)
     made = tap(run, action, decision=None, message=FIX)
-    assert (asked(run).call, unsent(run)) == ("skip", [FIX])
+    assert (directive_of(run).call, unsent(run)) == ("skip", [FIX])
 
     undo(run, made)
 
-    assert (asked(run).action, asked(run).call, unsent(run)) == ("hold", "run", [])
-    assert (card(run).signal, card(run).holds) == (first.signal, True)
+    assert (directive_of(run).action, directive_of(run).call, unsent(run)) == ("hold", "run", [])
+    assert (open_card_of(run).signal, open_card_of(run).holds) == (first.signal, True)
     assert (run.meters.queued_messages, run.meters.finish_seq, run.meters.corrected) == (
         0,
         None,
@@ -212,7 +221,7 @@ def test_a_withdrawn_message_is_never_delivered():
     undo(run, tap(run, "inject", message=FIX))
     tap(run, "continue")
 
-    assert carry(run, at=after(1)) == []
+    assert deliver_messages(run, at=after(1)) == []
     run.refresh_from_db()
     assert run.meters.queued_messages == 0
 
@@ -223,7 +232,7 @@ def test_the_call_of_a_withdrawn_message_can_be_answered_again():
 
     tap(run, "inject", message="Look in app/.")
 
-    assert (asked(run).call, unsent(run)) == ("skip", ["Look in app/."])
+    assert (directive_of(run).call, unsent(run)) == ("skip", ["Look in app/."])
     assert call_of(run).skipped
 
 
@@ -233,7 +242,7 @@ def test_a_message_to_a_running_agent_is_withdrawn_without_a_hold():
 
     undo(run, made)
 
-    assert (run.status, asked(run).action, unsent(run)) == ("running", "proceed", [])
+    assert (run.status, directive_of(run).action, unsent(run)) == ("running", "proceed", [])
 
 
 def test_a_pause_that_a_message_ended_is_there_again_with_its_call():
@@ -241,23 +250,23 @@ def test_a_pause_that_a_message_ended_is_there_again_with_its_call():
     tap(run, "pause")
     run = report(run, a_proposal("make"))
     made = tap(run, "inject", message=FIX)
-    assert asked(run).call == "skip"
+    assert directive_of(run).call == "skip"
 
     undo(run, made)
 
-    assert (asked(run).action, asked(run).call) == ("hold", "run")
+    assert (directive_of(run).action, directive_of(run).call) == ("hold", "run")
     assert (run.hold.from_seq, call_of(run).skipped) == (run.meters.last_seq, False)
 
 
 def test_calls_that_an_earlier_correction_answered_stay_so():
     run = a_stuck_run()
     tap(run, "inject", message=FIX)
-    carry(run, at=after(1))
+    deliver_messages(run, at=after(1))
     run.refresh_from_db()
 
     undo(run, tap(run, "inject", message="And hurry.", at=after(2)))
 
-    assert (asked(run).call, call_of(run).skipped) == ("skip", True)
+    assert (directive_of(run).call, call_of(run).skipped) == ("skip", True)
 
 
 def test_calls_of_a_later_hold_stay_answered_when_what_was_allowed_before_goes():
@@ -266,11 +275,11 @@ def test_calls_of_a_later_hold_stay_answered_when_what_was_allowed_before_goes()
     run = report(run, *[a_call("make", error="no rule") for _ in range(2)], a_proposal("make"))
     tap(run, "inject", message=FIX)
     corrected = run.meters.corrected
-    carry(run, at=after(1))
+    deliver_messages(run, at=after(1))
 
     undo(run, made)
 
-    assert (call_of(run).skipped, asked(run).call) == (True, "skip")
+    assert (call_of(run).skipped, directive_of(run).call) == (True, "skip")
     assert run.meters.corrected == corrected != []
 
 
@@ -278,7 +287,7 @@ def test_calls_of_a_later_hold_stay_answered_when_what_was_allowed_before_goes()
     "leaves",
     [
         lambda run: sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(1)),
-        lambda run: carry(run, at=after(1)),
+        lambda run: deliver_messages(run, at=after(1)),
         lambda run: sessions.claim_messages(run.id, at=after(1)),
         lambda run: sessions.take_texts(run.id, version=run.version, at=after(1)),
     ],
@@ -333,7 +342,7 @@ def test_a_superseded_answer_is_delivered_if_its_message_still_is():
     tap(run, "pause", decision=None)
     assert run.interventions.get(action="inject").status == "asked"
 
-    carry(run, at=after(1))
+    deliver_messages(run, at=after(1))
 
     assert run.interventions.get(action="inject").status == "delivered"
 
@@ -377,11 +386,11 @@ def test_a_message_whose_answer_was_never_sent_waits_again_and_can_be_withdrawn(
     sessions.claim_messages(run.id, at=after(1))
 
     later = after(2) + CLAIM_LEASE
-    assert asked(run, at=after(2)).messages == ()
-    assert [text.text for text in asked(run, at=later).messages] == [FIX]
+    assert directive_of(run, at=after(2)).messages == ()
+    assert [text.text for text in directive_of(run, at=later).messages] == [FIX]
     assert run.interventions.get(key=made.key).status == "asked"
     tap(run, "undo", undoes=made.key, decision=None, at=later)
-    assert asked(run, at=later).messages == ()
+    assert directive_of(run, at=later).messages == ()
 
 
 def test_the_record_says_that_a_text_was_delivered_once_its_answer_left():
@@ -390,7 +399,7 @@ def test_the_record_says_that_a_text_was_delivered_once_its_answer_left():
 
     sessions.claim_messages(run.id, at=after(1))
     before = payloads_of(run, "message.delivered")
-    carry(run, at=after(2) + CLAIM_LEASE)
+    deliver_messages(run, at=after(2) + CLAIM_LEASE)
 
     assert (before, len(payloads_of(run, "message.delivered"))) == ([], 1)
 
@@ -408,7 +417,7 @@ def test_a_message_and_its_answer_are_delivered_together():
     run = report(a_run(), a_call("ls"))
     made = tap(run, "inject", message=FIX)
 
-    carry(run, at=after(1))
+    deliver_messages(run, at=after(1))
 
     told_of = run.interventions.get(key=made.key)
     assert (told_of.status, told_of.delivered_at) == ("delivered", after(1))
@@ -422,7 +431,7 @@ def test_undoing_a_continue_that_lifted_nothing_holds_nobody():
 
     undo(run, tap(run, "continue"))
 
-    assert (run.status, asked(run).action) == ("running", "proceed")
+    assert (run.status, directive_of(run).action) == ("running", "proceed")
 
 
 def test_a_pause_that_was_lifted_holds_from_the_next_call_once_the_agent_has_moved():
@@ -453,23 +462,27 @@ def test_undoing_does_not_hold_an_agent_that_cannot_be_paused():
 
 def test_a_flagged_run_is_flagged_again_and_not_held():
     run = a_stuck_run(mode="flag")
-    assert not card(run).holds
+    assert not open_card_of(run).holds
     made = tap(run, "continue")
 
     undo(run, made)
 
-    assert (card(run).holds, run.status, asked(run).action) == (False, "running", "proceed")
+    assert (open_card_of(run).holds, run.status, directive_of(run).action) == (
+        False,
+        "running",
+        "proceed",
+    )
 
 
 def test_a_card_that_opened_since_stays_as_it_is():
     run = a_stuck_run(budget={"usd": 10})
     made = tap(run, "continue")
     run = at_its_budget(run)
-    again = card(run)
+    again = open_card_of(run)
 
     undo(run, made)
 
-    assert card(run) == again
+    assert open_card_of(run) == again
     assert run.decisions.count() == 2
 
 
@@ -491,11 +504,11 @@ def test_a_hold_that_was_lifted_after_the_end_stands_again(paused):
         tap(run, "pause")
     sessions.end_session(run.id, at=after(1))
     made = tap(run, "continue", at=after(2))
-    assert asked(run).action == "proceed"
+    assert directive_of(run).action == "proceed"
 
     undo(run, made)
 
-    assert (run.status, asked(run).action) == ("completed", "hold")
+    assert (run.status, directive_of(run).action) == ("completed", "hold")
     run = report(run, a_proposal("make clean"), at=after(3))
     assert (run.status, bool(run.open_decision), bool(run.reason)) == ("holding", not paused, True)
 

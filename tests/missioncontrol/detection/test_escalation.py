@@ -16,7 +16,7 @@ from missioncontrol.notify.models import Notice
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, put, report
 from tests.missioncontrol.notify.build import a_channel
-from tests.missioncontrol.taps import BROKER, asked, say
+from tests.missioncontrol.taps import BROKER, directive_of, report_messages
 
 pytestmark = pytest.mark.django_db
 ERROR = "Traceback (most recent call last):\n  File 'a.py', line 3\nKeyError: 'user'"
@@ -46,16 +46,16 @@ def event(run, kind):
 
 
 def test_a_warning_tells_people_and_the_agent_goes_on():
-    run = say(a_run(policy=BROKER), 4)
+    run = report_messages(a_run(policy=BROKER), 4)
 
     card = Decision.objects.get()
-    assert (run.status, asked(run).action) == ("running", "proceed")
+    assert (run.status, directive_of(run).action) == ("running", "proceed")
     assert (card.detector, card.holds, card.status) == ("broker", False, "open")
     assert event(run, "escalation.asked")["decision"] == str(card.id)
 
 
 def test_no_warning_comes_before_the_fourth_turn():
-    run = say(a_run(policy=BROKER), 3)
+    run = report_messages(a_run(policy=BROKER), 3)
 
     assert (run.open_decision, Message.objects.count()) == (None, 0)
 
@@ -63,7 +63,7 @@ def test_no_warning_comes_before_the_fourth_turn():
 def test_the_agent_is_asked_for_another_strategy_with_the_first_error():
     run = attempt(a_run(policy={"preset": "fingerprint"}), 3)
 
-    (message,) = asked(run).messages
+    (message,) = directive_of(run).messages
     assert "3 times" in message.text
     assert "KeyError: 'user'" in message.text
     assert "stronger model" in message.text
@@ -82,21 +82,21 @@ def test_the_journal_holds_what_was_asked():
 
 
 def test_an_agent_that_takes_no_text_is_escalated_for_people_alone():
-    run = say(a_run(policy=BROKER, capabilities={"inject": False}), 4)
+    run = report_messages(a_run(policy=BROKER, capabilities={"inject": False}), 4)
 
-    assert asked(run).messages == ()
+    assert directive_of(run).messages == ()
     assert event(run, "escalation.asked")["message"] is None
 
 
 def test_an_escalation_is_asked_once_a_streak():
-    run = say(a_run(policy=BROKER), 5)
+    run = report_messages(a_run(policy=BROKER), 5)
 
     assert Decision.objects.count() == Message.objects.count() == 1
     assert events(run).count("escalation.asked") == 1
 
 
 def test_no_judge_dismisses_the_card_of_a_policy_without_one():
-    run = say(a_run(policy=BROKER), 4)
+    run = report_messages(a_run(policy=BROKER), 4)
 
     judging.judge_card(run.open_decision, at=NOON)
 
@@ -106,9 +106,9 @@ def test_no_judge_dismisses_the_card_of_a_policy_without_one():
 
 
 def test_a_policy_ends_the_run_at_once():
-    run = say(a_run(policy=BROKER), 6)
+    run = report_messages(a_run(policy=BROKER), 6)
 
-    answer = asked(run)
+    answer = directive_of(run)
     assert (answer.action, answer.call, run.status) == ("stop", "skip", "stopping")
     assert answer.reason == event(run, "session.terminated")["reason"]
     assert "5 times" in answer.reason
@@ -118,7 +118,7 @@ def test_people_are_notified_of_a_run_that_its_policy_ended():
     project = a_project()
     a_channel(project)
 
-    run = say(a_run(project, policy=BROKER), 6)
+    run = report_messages(a_run(project, policy=BROKER), 6)
 
     ended = Notice.objects.get(what="warning")
     notice = content.load(ended.content)
@@ -129,15 +129,15 @@ def test_people_are_notified_of_a_run_that_its_policy_ended():
 
 
 def test_no_further_turn_is_allowed_after_the_policy_ended_the_run():
-    run = say(a_run(policy=BROKER), 6)
+    run = report_messages(a_run(policy=BROKER), 6)
 
     for number in range(3):
         run = report(run, a_proposal(f"echo {number}"))
-        assert (asked(run).action, asked(run).call) == ("stop", "skip")
+        assert (directive_of(run).action, directive_of(run).call) == ("stop", "skip")
 
 
 def test_the_card_is_resolved_and_says_who_ended_the_run():
-    run = say(a_run(policy=BROKER), 6)
+    run = report_messages(a_run(policy=BROKER), 6)
 
     card = Decision.objects.get()
     assert (card.status, card.resolution, card.resolved_by) == ("resolved", "terminate", "guard")
@@ -145,7 +145,7 @@ def test_the_card_is_resolved_and_says_who_ended_the_run():
 
 
 def test_an_end_without_a_warning_leaves_its_card_too():
-    run = say(a_run(policy={"preset": "ralph"}), 2)
+    run = report_messages(a_run(policy={"preset": "ralph"}), 2)
 
     card = Decision.objects.get()
     assert (card.detector, card.resolution) == ("ralph", "terminate")
@@ -181,7 +181,7 @@ def test_a_box_ticked_by_another_role_or_under_another_policy_ends_nothing():
 
 
 def test_the_end_is_journalled_once_whatever_the_agent_reports_then():
-    run = say(a_run(policy=BROKER), 6)
+    run = report_messages(a_run(policy=BROKER), 6)
 
     run = interventions.report_end(
         run.id, "failed", projects=[run.project_id], by="agent", at=after(5)
@@ -204,20 +204,20 @@ def test_held_calls_of_an_ended_run_are_skipped():
         run = report(run, a_call("make", key=f"p{number}", error="boom"))
 
     assert run.status == "stopping"
-    assert asked(run).call == "skip"
+    assert directive_of(run).call == "skip"
 
 
 @pytest.mark.parametrize(("mode", "cards"), [("warn", 0), ("flag", 1)])
 def test_a_mode_that_holds_nothing_ends_nothing(mode, cards):
-    run = say(a_run(policy=BROKER, mode=mode), 8)
+    run = report_messages(a_run(policy=BROKER, mode=mode), 8)
 
-    assert (run.status, asked(run).action) == ("running", "proceed")
+    assert (run.status, directive_of(run).action) == ("running", "proceed")
     assert Decision.objects.count() == cards
     assert "session.terminated" not in events(run)
 
 
 def test_in_auto_the_policy_ends_it_as_well():
-    assert say(a_run(policy=BROKER, mode="auto"), 6).status == "stopping"
+    assert report_messages(a_run(policy=BROKER, mode="auto"), 6).status == "stopping"
 
 
 def test_a_question_to_people_takes_the_place_of_a_warning():
@@ -238,7 +238,7 @@ def test_a_question_to_people_takes_the_place_of_a_warning():
 
 
 def test_a_person_who_answers_the_warning_starts_the_count_again():
-    run = say(a_run(policy=BROKER), 4)
+    run = report_messages(a_run(policy=BROKER), 4)
     interventions.intervene(
         run.id,
         Tap(key="k", action="continue", version=run.version, decision=run.open_decision),
@@ -247,29 +247,29 @@ def test_a_person_who_answers_the_warning_starts_the_count_again():
         at=NOON,
     )
 
-    run = say(run, 3)
+    run = report_messages(run, 3)
 
     assert (run.status, run.open_decision) == ("running", None)
 
 
 def test_a_run_that_a_person_holds_is_theirs():
-    run = say(a_run(policy=BROKER), 3)
+    run = report_messages(a_run(policy=BROKER), 3)
     interventions.intervene(
         run.id, Tap(key="k", action="pause"), projects=[run.project_id], by="ana", at=NOON
     )
 
-    run = say(run, 5)
+    run = report_messages(run, 5)
 
     assert run.status == "holding"
 
 
 def test_a_warned_run_that_a_person_holds_is_theirs_too():
-    run = say(a_run(policy=BROKER), 4)
+    run = report_messages(a_run(policy=BROKER), 4)
     interventions.intervene(
         run.id, Tap(key="k", action="pause"), projects=[run.project_id], by="ana", at=NOON
     )
 
-    run = say(run, 4)
+    run = report_messages(run, 4)
 
     assert run.status == "holding"
     assert "session.terminated" not in events(run)
@@ -278,15 +278,15 @@ def test_a_warned_run_that_a_person_holds_is_theirs_too():
 def test_a_projects_policy_may_be_a_preset():
     project = a_project(policy=BROKER)
 
-    assert say(a_run(project), 6).status == "stopping"
+    assert report_messages(a_run(project), 6).status == "stopping"
 
 
 def test_the_server_agrees_with_the_engine_after_a_restart_of_its_worker():
 
-    run = say(a_run(policy=BROKER), 5)
+    run = report_messages(a_run(policy=BROKER), 5)
     engine_cache.ENGINES.clear()
 
-    assert say(run, 1).status == "stopping"
+    assert report_messages(run, 1).status == "stopping"
 
 
 def test_a_task_asks_no_judge_where_none_is_wanted():

@@ -11,7 +11,7 @@ from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.errors import ActionUnavailable, InvalidRequest, StaleRun
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_project, a_run, a_stuck_run, after, report
-from tests.missioncontrol.taps import BROKER, say
+from tests.missioncontrol.taps import BROKER, report_messages
 
 pytestmark = pytest.mark.django_db
 CORRECTION = "The parser lives in src/grammar.py; begin there."
@@ -33,7 +33,7 @@ def asked(run: Run):
 
 
 def test_an_ended_run_begins_again_with_the_correction():
-    run = say(a_run(policy=BROKER), 6)
+    run = report_messages(a_run(policy=BROKER), 6)
 
     made, _ = restart(run, decision=Decision.objects.get().id, version=run.version)
 
@@ -45,7 +45,7 @@ def test_an_ended_run_begins_again_with_the_correction():
 
 def test_the_restarted_run_has_the_description_of_the_old_one():
     boss = a_run(a_project(), name="boss")
-    run = say(
+    run = report_messages(
         a_run(
             boss.project,
             name="fix",
@@ -68,7 +68,7 @@ def test_the_restarted_run_has_the_description_of_the_old_one():
 
 
 def test_the_restarted_run_is_found_by_its_key_and_linked_in_the_journal():
-    run = say(a_run(policy=BROKER), 6)
+    run = report_messages(a_run(policy=BROKER), 6)
 
     made, _ = restart(run)
 
@@ -79,11 +79,11 @@ def test_the_restarted_run_is_found_by_its_key_and_linked_in_the_journal():
 
 
 def test_the_restarted_runs_directive_carries_the_message_until_delivery():
-    run = say(a_run(policy=BROKER), 6)
+    run = report_messages(a_run(policy=BROKER), 6)
     made, _ = restart(run)
     fresh = Run.objects.get(pk=made.new_run)
 
-    fresh = say(fresh, 1, "I begin with src/grammar.py.")
+    fresh = report_messages(fresh, 1, "I begin with src/grammar.py.")
 
     assert [message.text for message in asked(fresh).messages] == [CORRECTION]
 
@@ -111,7 +111,7 @@ def test_the_old_run_is_terminated_once_its_agent_has_gone():
 
 
 def test_a_restart_of_a_terminated_run_is_done_at_once():
-    run = say(a_run(policy=BROKER), 6)
+    run = report_messages(a_run(policy=BROKER), 6)
     interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=NOON)
 
     made, _ = restart(run)
@@ -120,7 +120,7 @@ def test_a_restart_of_a_terminated_run_is_done_at_once():
 
 
 def test_the_same_key_opens_no_second_run():
-    run = say(a_run(policy=BROKER), 6)
+    run = report_messages(a_run(policy=BROKER), 6)
     first, _ = restart(run)
 
     again, is_new = restart(run)
@@ -130,7 +130,7 @@ def test_the_same_key_opens_no_second_run():
 
 
 def test_a_restart_needs_a_message():
-    run = say(a_run(policy=BROKER), 6)
+    run = report_messages(a_run(policy=BROKER), 6)
 
     with pytest.raises(InvalidRequest, match="message"):
         restart(run, message=" ")
@@ -153,10 +153,10 @@ def test_an_agent_that_cannot_be_ended_is_not_restarted():
 
 
 def test_the_restarted_run_starts_with_no_counts():
-    run = say(a_run(policy=BROKER), 6)
+    run = report_messages(a_run(policy=BROKER), 6)
     made, _ = restart(run)
 
-    fresh = say(Run.objects.get(pk=made.new_run), 3)
+    fresh = report_messages(Run.objects.get(pk=made.new_run), 3)
 
     assert (fresh.open_decision, fresh.meters.tool_calls) == (None, 0)
     assert report(fresh).status == "running"

@@ -14,7 +14,7 @@ from missioncontrol.detection import engine_cache, judging, pipeline, tree_engin
 from missioncontrol.detection.tree_engines import MAX_RUNS, _engines
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_call, a_proposal, a_run, put, report
-from tests.missioncontrol.taps import card, tap
+from tests.missioncontrol.taps import open_card_of, tap
 
 pytestmark = pytest.mark.django_db
 
@@ -106,14 +106,14 @@ def test_the_same_failure_from_child_to_child_holds_the_third(project):
 
     assert (first.open_decision, second.open_decision) == (None, None)
     assert third.status == "holding"
-    assert card(third).detector == "errors"
+    assert open_card_of(third).detector == "errors"
 
 
 def test_the_card_shows_the_turns_of_every_run_and_whose_they_are(project):
     lead = a_run(project, name="lead")
     runs = [a_worker(project, lead, n, fails()) for n in range(3)]
 
-    evidence = card(runs[-1]).evidence
+    evidence = open_card_of(runs[-1]).evidence
     assert [item["run"] for item in evidence["items"]] == [str(run.id) for run in runs]
     assert evidence["turns"] == [0]
     assert evidence["summary"] == "3 agents, one after another, ended on the same failure."
@@ -126,7 +126,7 @@ def test_the_judge_reads_the_turns_of_every_run(project):
     judging.judge_card(third.open_decision, at=NOON)
 
     third.refresh_from_db()
-    decision = card(third)
+    decision = open_card_of(third)
     assert len(judging.case_of(decision).turns) == 3
     assert (decision.status, decision.verdict["loop"]) == ("open", True)
 
@@ -137,7 +137,7 @@ def test_children_that_try_much_before_they_fail_alike_are_seen(project):
         work = [reads(f"module_{n}_{step}.py") for step in range(12)]
         last = a_worker(project, lead, n, *work, fails())
 
-    assert card(last).detector == "errors"
+    assert open_card_of(last).detector == "errors"
 
 
 def test_the_hundredth_child_is_watched_as_the_first(project):
@@ -147,7 +147,7 @@ def test_the_hundredth_child_is_watched_as_the_first(project):
     for n in range(3):
         last = a_worker(project, lead, n, fails())
 
-    assert card(last).detector == "errors"
+    assert open_card_of(last).detector == "errors"
 
 
 def asks(text):
@@ -159,7 +159,7 @@ def test_what_each_child_is_asked_does_not_start_the_count_afresh(project):
     for n in range(3):
         last = a_worker(project, lead, n, asks("Please have the tests pass."), fails())
 
-    assert card(last).detector == "errors"
+    assert open_card_of(last).detector == "errors"
 
 
 def test_two_runs_that_hand_a_matter_to_and_fro_are_seen(project):
@@ -168,8 +168,11 @@ def test_two_runs_that_hand_a_matter_to_and_fro_are_seen(project):
     held = hand_round((one, other), TO_AND_FRO)
 
     assert held is not None
-    assert card(held).detector == "talk"
-    assert {item["run"] for item in card(held).evidence["items"]} == {str(one.id), str(other.id)}
+    assert open_card_of(held).detector == "talk"
+    assert {item["run"] for item in open_card_of(held).evidence["items"]} == {
+        str(one.id),
+        str(other.id),
+    }
 
 
 def test_three_runs_in_a_circle_are_seen(project):
@@ -178,8 +181,10 @@ def test_three_runs_in_a_circle_are_seen(project):
     held = hand_round(agents)
 
     assert held is not None
-    assert card(held).detector == "talk"
-    assert {item["run"] for item in card(held).evidence["items"]} == {str(run.id) for run in agents}
+    assert open_card_of(held).detector == "talk"
+    assert {item["run"] for item in open_card_of(held).evidence["items"]} == {
+        str(run.id) for run in agents
+    }
 
 
 def test_a_process_that_never_saw_the_tree_judges_the_same(project):
@@ -189,7 +194,7 @@ def test_a_process_that_never_saw_the_tree_judges_the_same(project):
     _engines.clear()
     engine_cache.ENGINES.clear()
 
-    assert card(a_worker(project, lead, 3, fails())).detector == "errors"
+    assert open_card_of(a_worker(project, lead, 3, fails())).detector == "errors"
 
 
 def test_a_tree_that_was_left_behind_is_judged_in_order_in_one_go(project):
@@ -280,7 +285,7 @@ def test_a_tree_whose_root_was_deleted_is_watched_all_the_same(project):
 
     last = [a_worker(project, lead, n, fails()) for n in range(3)][-1]
 
-    assert card(last).detector == "errors"
+    assert open_card_of(last).detector == "errors"
 
 
 def test_a_tree_follows_its_roots_rules_as_they_change(project):
@@ -327,7 +332,7 @@ def test_a_continue_resets_the_streaks_of_the_whole_tree(project):
     fourth, fifth, sixth = (a_worker(project, lead, n, fails()) for n in range(4, 7))
 
     assert (fourth.open_decision, fifth.open_decision) == (None, None)
-    assert card(sixth).detector == "errors"
+    assert open_card_of(sixth).detector == "errors"
 
 
 def test_after_a_persons_word_to_the_lead_the_whole_tree_counts_afresh(project):

@@ -17,7 +17,7 @@ from missioncontrol.history.search import spans_in
 from missioncontrol.history.words import split_words
 from missioncontrol.runs.services import describe_run
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, put, report
-from tests.examples import tried
+from tests.examples import examples_for
 
 pytestmark = pytest.mark.django_db
 
@@ -341,7 +341,9 @@ def test_a_zone_that_is_none_is_refused(ask):
 
 
 @pytest.mark.slow
-@settings(max_examples=tried(24), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples_for(24), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=80))
 @example(text="\U0001d54a \u2167 \u01c5")
 @example(text="0\U0002f899")

@@ -17,7 +17,7 @@ from missioncontrol.reports.account_parts import AccountQuery, Group
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, ModelCall
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, judged, report
-from tests.examples import tried
+from tests.examples import examples_for
 
 pytestmark = pytest.mark.django_db
 WEEK = timedelta(days=7)
@@ -247,7 +247,7 @@ def known(*costs):
 class TestMoneyAddsUp(TestCase):
     """Whatever calls there are, and wherever their days begin."""
 
-    @settings(max_examples=tried(15))  # each asks fourteen times for all the money
+    @settings(max_examples=examples_for(15))  # each asks fourteen times for all the money
     @given(calls=CALLS, zone=st.sampled_from(["UTC", "Asia/Kolkata", "America/New_York"]))
     def test_the_sum_is_the_same_by_day_agent_model_project_and_run(self, calls, zone):
         project = a_project(time_zone=zone)
