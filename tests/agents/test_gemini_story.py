@@ -267,7 +267,7 @@ def test_a_message_reaches_the_model_with_a_tools_own_error(
     process = client.start("Which settings are there?")
     assert thinking.wait(PATIENCE_S)
     run = run_of(person, client)
-    person.send_text(run, CORRECTION)
+    person.say(run, CORRECTION)
     may_go_on.set()
 
     assert process.wait(PATIENCE_S) == 0

@@ -162,12 +162,12 @@ class _WebSocketClient(AppServerClient):
         while stream.readline().strip():
             pass
 
-    def _exchange(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
-        self._send(message)
+    def _exchange(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._send(request)
         while True:
             # Messages to the person's screen may come in between.
             message = self._receive()
-            if message.get("id") == message["id"] and "method" not in message:
+            if message.get("id") == request["id"] and "method" not in message:
                 return message
 
     def _send(self, message: Mapping[str, Any]) -> None:
