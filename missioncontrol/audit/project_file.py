@@ -200,7 +200,7 @@ def import_project(path: Path, *, owner: User, trust: str = "", at: datetime) ->
     Raises:
         InvalidRequest: the file is no complete export, is of newer code, its audit log does not
             hold, or the project is here already.
-        Untrusted: its key is neither trusted here nor equal to `trust`.
+        UntrustedKey: its key is neither trusted here nor equal to `trust`.
     """
     try:
         with path.open("rb") as lines, transaction.atomic():
