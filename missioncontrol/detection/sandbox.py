@@ -143,7 +143,7 @@ def run_limited(
     `descriptors` are our open files that it reads, under the same numbers.
 
     Raises:
-        TooMuch: it took more time, or too much memory.
+        LimitExceeded: it took more time, or too much memory.
     """
     try:
         done = subprocess.run(

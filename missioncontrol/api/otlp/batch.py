@@ -68,7 +68,7 @@ def read_hex_id(text: str, length: int, what: str) -> str:
     """Return an id in lower case; an empty text for an empty or all-zero one.
 
     Raises:
-        Unreadable: it is not an id.
+        UnreadableRecord: it is not an id.
     """
     text = text.lower()
     # W3C Trace Context: an id of only zeros is invalid.
