@@ -111,7 +111,7 @@ def test_a_link_beyond_the_end_says_so_and_shows_the_last_turn(open_page, short_
     expect(notice).to_have_count(0)
 
 
-@pytest.mark.parametrize(("phone", "part"), [(False, "RunTurns"), (True, "RunBelow")])
+@pytest.mark.parametrize(("phone", "part"), [(False, "RunTurns"), (True, "RunPhoneBody")])
 def test_turns_whose_code_did_not_come_are_asked_for_again(
     open_page, installation, short_run, phone, part
 ):
