@@ -1,54 +1,57 @@
-"""German versions of the texts shown to people, which are English in classes; `german.toml`."""
+"""The texts that people are told, a file for each language: `english.toml` and `german.toml`."""
 
 from __future__ import annotations
 
-import copy
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
-T = TypeVar("T")
-
-
-def by_language(english: T, table: str) -> Mapping[str, T]:
-    """Return texts by language."""
-    return {"en": english, "de": in_german(english, table)}
+SOURCE = "en"
+LANGUAGES: Mapping[str, str] = {"en": "english.toml", "de": "german.toml"}
 
 
-def in_german(english: T, table: str) -> T:
-    """Return texts in German from a table of the file; attributes that are no text stay.
+def language_of(tag: str) -> str:
+    """Return our language for a requested one; English if we have no such language.
 
-    Raises:
-        LookupError: the table lacks a text, or has one that English lacks.
+    >>> [language_of(tag) for tag in ("de-AT", "DE", "fr", "")]
+    ['de', 'de', 'en', 'en']
     """
-    german: dict[str, Any] = _load_tables()[table]
-    own = {name for kind in type(english).__mro__[:-1] for name in vars(kind) if name[0] != "_"}
-    texts = {name for name in own if isinstance(getattr(english, name), str | tuple | dict)}
-    # Checked when the process starts: a forgotten text would be shown in English to somebody.
-    if differing := texts ^ german.keys():
-        raise LookupError(f"german.toml: [{table}] differs from English in {sorted(differing)}")
-    translated = copy.copy(english)
-    vars(translated).update({name: _with_tuples(text) for name, text in german.items()})
-    return translated
+    # Only the first part counts: browsers send `de-AT`, and some systems `de_DE`.
+    asked = tag.strip().lower().replace("_", "-").partition("-")[0]
+    return asked if asked in LANGUAGES else SOURCE
 
 
-def table_of(name: str) -> dict[str, Any]:
-    """Return a table of the file unchanged."""
-    found: dict[str, Any] = _load_tables()[name]
-    return found
+class TextTable:
+    """The texts of a table in a language, as attributes; `{…}` in them is filled in.
+
+    A subclass declares those that are lists or tables themselves.
+    """
+
+    def __init__(self, texts: Mapping[str, Any]) -> None:
+        vars(self).update(texts)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> str: ...
+
+    @classmethod
+    def of(cls, table: str, language: str) -> Self:
+        """Return a table's texts.
+
+        Raises:
+            LookupError: the language lacks a text of it, or has one that English lacks.
+        """
+        texts, english = (tables_of(one)[table] for one in (language, SOURCE))
+        # A forgotten text would be shown in English to somebody.
+        if differing := texts.keys() ^ english.keys():
+            raise LookupError(f"{LANGUAGES[language]}: [{table}] differs in {sorted(differing)}")
+        return cls(texts)
 
 
 @cache
-def _load_tables() -> dict[str, Any]:
-    return tomllib.loads(
-        resources.files("missioncontrol").joinpath("german.toml").read_text("utf-8")
-    )
-
-
-def _with_tuples(text: Any) -> Any:
-    """Return lists as tuples, as they are in English."""
-    if isinstance(text, dict):
-        return {name: _with_tuples(one) for name, one in text.items()}
-    return tuple(text) if isinstance(text, list) else text
+def tables_of(language: str) -> dict[str, dict[str, Any]]:
+    """Return all tables of a language's file."""
+    file = resources.files("missioncontrol").joinpath(LANGUAGES[language])
+    return tomllib.loads(file.read_text("utf-8"))

@@ -2,23 +2,22 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pytest
 
 from guard.cli import COMMANDS
-from missioncontrol.notify.texts import CATALOGUES
-from missioncontrol.notify.texts.english import Figures, ReportTexts, Texts
+from missioncontrol.translation import LANGUAGES, tables_of
 from tests.installations import ROOT
 
 GLOSSARY = json.loads((ROOT / "frontend/src/messages/glossary.json").read_text())
 OTHER_NAMES = {"en": "notEn", "de": "notDe"}
 
 
-@pytest.mark.parametrize("language", CATALOGUES)
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("term", GLOSSARY["terms"], ids=lambda term: term["en"])
 def test_a_notification_uses_the_term(language, term):
-    texts = texts_of(CATALOGUES[language])
+    texts = texts_in(tables_of(language))
 
     assert [text for text in texts if says_one_of(text, term[OTHER_NAMES[language]])] == []
 
@@ -32,17 +31,10 @@ def says_one_of(text, phrases):
     return any(re.search(rf"(?<!\w){phrase}(?!\w)", text, re.IGNORECASE) for phrase in phrases)
 
 
-def texts_of(node: object) -> Iterator[str]:
-    """Give every text of a catalogue, however deep; names in braces are no text."""
+def texts_in(node: object) -> Iterator[str]:
+    """Give every text of a language's file, however deep; names in braces are no text."""
     if isinstance(node, str):
         yield re.sub(r"\{\w+\}", "", node)
-    elif isinstance(node, Mapping):
-        for value in node.values():
-            yield from texts_of(value)
-    elif isinstance(node, tuple):
-        for value in node:
-            yield from texts_of(value)
-    elif isinstance(node, Texts | ReportTexts | Figures):
-        for name in dir(node):
-            if not name.startswith("_"):
-                yield from texts_of(getattr(node, name))
+    elif isinstance(node, dict | list):
+        for part in node.values() if isinstance(node, dict) else node:
+            yield from texts_in(part)

@@ -25,13 +25,13 @@ from missioncontrol.decisions.rows import OPEN_STATUSES
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.models import Share
 from missioncontrol.history.search import reasons_of
-from missioncontrol.notify.texts import language_of, texts_in
+from missioncontrol.notify.texts import texts_in
 from missioncontrol.reports.account_parts import AccountQuery
 from missioncontrol.reports.accounting import build_account
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import tape_of
-from missioncontrol.translation import by_language
+from missioncontrol.translation import TextTable, language_of
 from missioncontrol.wire.costs import CostAccount
 from missioncontrol.wire.history import ShareRow
 from missioncontrol.wire.rows import row_of
@@ -199,7 +199,7 @@ def share_row(row: Share) -> ShareRow:
 
 def shared_content(row: Share, *, at: datetime) -> SharedContent:
     """Return what a link shows now."""
-    t = SHARED_TEXTS[row.language]
+    t = SharedTexts.of("shared", row.language)
     if row.run is not None:
         return _run_content(row.run, t, row.language)
     if row.decision is not None:
@@ -229,6 +229,11 @@ def _describe(row: Share) -> str:
     if row.run_id:
         return f"the run {row.run_id}"
     return f"the card {row.decision_id}" if row.decision_id else f"the costs of {row.week}"
+
+
+class SharedTexts(TextTable):
+    status: dict[str, str]
+    weekdays: list[str]
 
 
 def _run_content(run: Run, t: SharedTexts, language: str) -> SharedContent:
@@ -316,41 +321,3 @@ def _cost_text(run: Run, t: SharedTexts, language: str) -> str:
     if not spent and not run.meters.input_tokens + run.meters.output_tokens:
         return "—"
     return texts_in(language).figures.money(spent)
-
-
-class SharedTexts:
-    status = {
-        "running": "running",
-        "holding": "pausing",
-        "held": "paused",
-        "stopping": "stopping",
-        "completed": "completed",
-        "failed": "failed",
-        "terminated": "terminated",
-        "lost": "lost contact",
-    }
-    waits = "waiting for an answer"
-    answered = "answered"
-    turns = "turns"
-    calls = "calls"
-    cost = "cost"
-    runs = "runs"
-    loops = "loops"
-    in_loops = "spent in loops"
-    before = "the week before"
-    tape = "Stuck score, last turns"
-    days = "By day"
-    weekdays = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-    picture = "As a picture"
-    week = "Week of {day}"
-    imported = "imported recording"
-    unpriced = "unpriced"
-    until = "Shared by {by}. The link expires on {day}."
-    until_nameless = "The link expires on {day}."
-    over = "This link has expired"
-    over_why = "It was revoked, or its time is over. Ask whoever sent it for another."
-    page = "Shared"
-    day = "%-d %B %Y"
-
-
-SHARED_TEXTS = by_language(SharedTexts(), "shared")

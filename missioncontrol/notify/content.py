@@ -16,9 +16,10 @@ from uuid import UUID
 from pydantic import Field, TypeAdapter
 
 from guard.redact import redact
-from missioncontrol.notify.texts import CATALOGUES, SOURCE, Texts, language_of
+from missioncontrol.notify.texts import CATALOGUES, Texts
 from missioncontrol.runs import rows
 from missioncontrol.runs.models import Run
+from missioncontrol.translation import SOURCE, language_of
 from missioncontrol.wire.decisions import DecisionRow, InterventionAction
 from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import BudgetScope

@@ -24,9 +24,9 @@ from missioncontrol.clock import read_zone
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.notify import content, quiet_hours, services, vapid
 from missioncontrol.notify.models import Delivery, Device, Notice
-from missioncontrol.notify.texts import language_of
 from missioncontrol.notify.web_push import decode_base64url
 from missioncontrol.sealing import fingerprint, seal
+from missioncontrol.translation import language_of
 
 AUTH_BYTES = 16
 # A waiting delivery with an error is tried again; until then it counts as failed.

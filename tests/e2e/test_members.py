@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import expect
 
-from missioncontrol.accounts.page_texts import JOINING_TEXTS
+from missioncontrol.api.views.joining import JoiningTexts
 from tests.e2e import axe
 from tests.e2e.people import a_pairing_code, agent_of, an_owner, as_caller
 from tests.e2e.screens import FITS
@@ -337,9 +337,13 @@ def test_the_invitations_page_breaks_no_accessibility_rule(
     page = open_page("/join", signed_in=False, phone=phone, locale=locale)
     page.context.add_init_script(path=axe.SCRIPT)
 
-    t = JOINING_TEXTS[locale]
+    t = JoiningTexts.of("joining", locale)
     offer = link.removeprefix(installation.url)
-    titles = {"/join": t.paste_title, offer: t.roles["viewer"], "/join#spent": t.over_title}
+    titles = {
+        "/join": t.paste_title,
+        offer: t.roles["viewer"],
+        "/join#spent": t.over_title,
+    }
     for place, title in titles.items():
         page.goto(installation.url + "/healthz")
         page.goto(installation.url + place)

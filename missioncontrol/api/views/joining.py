@@ -18,15 +18,20 @@ from django.views.decorators.cache import never_cache
 from missioncontrol import origin
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Invitation, Membership
-from missioncontrol.accounts.page_texts import JOINING_TEXTS
 from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.accounts.services import LOCAL_OWNER
 from missioncontrol.api.problems import allow_methods
-from missioncontrol.api.views.pages import SAME_ORIGIN_REFERRER, render_page, texts_for
+from missioncontrol.api.views.pages import (
+    SAME_ORIGIN_REFERRER,
+    preferred_language,
+    render_page,
+    texts_for,
+)
 from missioncontrol.api.views.sign_in_links import HOME_PATH, begin_session, set_browser_cookie
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, InvalidRequest, TooManyRequests
 from missioncontrol.projects import members
+from missioncontrol.translation import TextTable
 
 # Nobody guesses 256 bits: this stops callers who keep the server busy, not those who mistype.
 INVITATION_LIMIT = RateLimit("invitations tried", per_caller=30, total=600)
@@ -41,7 +46,7 @@ def join(request: HttpRequest) -> HttpResponse:
     try:
         INVITATION_LIMIT.acquire(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
-        context = {"problem": texts_for(request, JOINING_TEXTS).too_many}
+        context = {"problem": texts_for(request, "joining").too_many}
         return _join_page(request, context, wait=error)
     # The whole link may be pasted: the secret follows its `#`.
     secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
@@ -63,7 +68,7 @@ def _accept_invitation(request: HttpRequest, invitation: Invitation, secret: str
     try:
         joined = members.join_project(secret, user=user, name=name, at=now())
     except InvalidRequest:
-        problem = texts_for(request, JOINING_TEXTS).name_refused
+        problem = texts_for(request, "joining").name_refused
         return _invitation_page(request, invitation, secret, problem=problem, name=name)
     except Forbidden:
         return _refusal_page(request)
@@ -74,10 +79,15 @@ def _accept_invitation(request: HttpRequest, invitation: Invitation, secret: str
     return response
 
 
+class JoiningTexts(TextTable):
+    roles: dict[str, str]
+    may: dict[str, str]
+
+
 def _invitation_page(
     request: HttpRequest, invitation: Invitation, secret: str, *, problem: str = "", name: str = ""
 ) -> HttpResponse:
-    t, user = texts_for(request, JOINING_TEXTS), request.user
+    t, user = JoiningTexts.of("joining", preferred_language(request)), request.user
     # The account of whoever invited may be gone: the invitation outlives it.
     by = people.name_of(invitation.invited_by) if invitation.invited_by else ""
     by = "" if by == LOCAL_OWNER else by  # a person who never gave a name
@@ -100,7 +110,7 @@ def _invitation_page(
 
 
 def _refusal_page(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:
-    t = texts_for(request, JOINING_TEXTS)
+    t = texts_for(request, "joining")
     over = {"title": t.over_title, "text": t.over}
     already = {"title": t.already_title, "text": t.already}
     context = {"refused": already if is_member else over}
@@ -112,5 +122,5 @@ def _join_page(
     request: HttpRequest, context: Mapping[str, object] = MappingProxyType({}), **answer: Any
 ) -> HttpResponse:
     return render_page(
-        request, "accounts/join.html", JOINING_TEXTS, {**SAME_ORIGIN_REFERRER, **context}, **answer
+        request, "accounts/join.html", "joining", {**SAME_ORIGIN_REFERRER, **context}, **answer
     )

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import wraps
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import TypeVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -15,13 +14,11 @@ from django.shortcuts import render
 
 from missioncontrol.api.problems import View
 from missioncontrol.errors import TooManyRequests
-from missioncontrol.notify.texts import language_of
+from missioncontrol.translation import TextTable, language_of
 
 # A form with a CSRF token needs its Origin, which browsers hide under `no-referrer`.
 SAME_ORIGIN_REFERRER = {"referrer": "same-origin"}
 CONNECT_SOURCE = "connect-src 'self'; "
-
-T = TypeVar("T")
 
 
 def keep_link_secret(view: View) -> View:
@@ -39,9 +36,9 @@ def keep_link_secret(view: View) -> View:
     return wrapped
 
 
-def texts_for(request: HttpRequest, texts: Mapping[str, T]) -> T:
-    """Return a page's texts in the language this browser prefers."""
-    return texts[preferred_language(request)]
+def texts_for(request: HttpRequest, table: str) -> TextTable:
+    """Return a table of texts in the language this browser prefers."""
+    return TextTable.of(table, preferred_language(request))
 
 
 def preferred_language(request: HttpRequest) -> str:
@@ -53,7 +50,7 @@ def preferred_language(request: HttpRequest) -> str:
 def render_page(
     request: HttpRequest,
     template: str,
-    texts: Mapping[str, object],
+    texts: str,
     context: Mapping[str, object] = MappingProxyType({}),
     *,
     status: HTTPStatus = HTTPStatus.OK,
@@ -63,7 +60,7 @@ def render_page(
     """Draw a page for people not signed in: it runs only scripts with its nonce, and loads our
     fonts.
 
-    `texts`: what it says, by language; its `t` unless `context` has its own. `wait`: it is
+    `texts`: the table of what it says; its `t` unless `context` has its own. `wait`: it is
     refused with 429, and says for how long. `calls`: its script may call us.
     """
     nonce = secrets.token_urlsafe(16)

@@ -31,8 +31,9 @@ from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, TooManyRequests
 from missioncontrol.history import sharing
 from missioncontrol.history.models import Share
-from missioncontrol.history.sharing import SHARED_TEXTS, NewShare, SharedContent
+from missioncontrol.history.sharing import NewShare, SharedContent
 from missioncontrol.runs.selectors import non_empty
+from missioncontrol.translation import TextTable
 from missioncontrol.wire.history import MadeShare, ShareRow
 from missioncontrol.wire.rows import row_of
 
@@ -88,7 +89,7 @@ def shared_page(request: HttpRequest, secret: str) -> HttpResponse:
     row, refused = _find_share(request, secret)
     if row is None:
         return refused
-    t, shown = SHARED_TEXTS[row.language], sharing.shared_content(row, at=now())
+    t, shown = TextTable.of("shared", row.language), sharing.shared_content(row, at=now())
     by = people.name_of(row.made_by)
     # A person who never gave a name is called "you", which would mean the reader of the link.
     until = t.until_nameless if by == LOCAL_OWNER else t.until
@@ -100,7 +101,7 @@ def shared_page(request: HttpRequest, secret: str) -> HttpResponse:
         "image": f"{address_of(request)}image.png",
         "until": until.format(by=by, day=row.expires_at.strftime(t.day)),
     }
-    return render_page(request, "history/shared.html", SHARED_TEXTS, context)
+    return render_page(request, "history/shared.html", "shared", context)
 
 
 @keep_link_secret
@@ -128,7 +129,7 @@ def _find_share(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRe
     if row is not None:
         return row, HttpResponse()
     gone = render_page(
-        request, "history/shared.html", SHARED_TEXTS, {"shown": None}, status=HTTPStatus.NOT_FOUND
+        request, "history/shared.html", "shared", {"shown": None}, status=HTTPStatus.NOT_FOUND
     )
     return None, gone
 

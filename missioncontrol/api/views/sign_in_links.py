@@ -16,7 +16,6 @@ from django.views.decorators.csrf import csrf_exempt
 from missioncontrol import origin
 from missioncontrol.accounts import credentials, services, sessions
 from missioncontrol.accounts.models import Browser, LoginLink
-from missioncontrol.accounts.page_texts import LINK_TEXTS
 from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.accounts.services import find_login_link, record_link_browser
 from missioncontrol.api import auth
@@ -60,7 +59,7 @@ def sign_in_by_link(request: HttpRequest, secret: str) -> HttpResponse:
         # offers one to a phone is signed in.
         return _redeem_link(request, offered) or _link_expired_page(request)
     context = {"is_pairing": offered.code_digest is not None}
-    return render_page(request, "accounts/sign_in.html", LINK_TEXTS, context)
+    return render_page(request, "accounts/sign_in.html", "link", context)
 
 
 @keep_link_secret
@@ -77,17 +76,17 @@ def how_to_sign_in(request: HttpRequest) -> HttpResponse:
 def sign_in_by_code(request: HttpRequest) -> HttpResponse:
     """Accept the code that *Pair a phone* shows, where there is no camera."""
     if request.method != "POST":
-        return render_page(request, "accounts/pair.html", LINK_TEXTS, SAME_ORIGIN_REFERRER)
+        return render_page(request, "accounts/pair.html", "link", SAME_ORIGIN_REFERRER)
     try:
         PAIRING_CODE_LIMIT.acquire(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
-        context = {**SAME_ORIGIN_REFERRER, "problem": texts_for(request, LINK_TEXTS).too_many}
-        return render_page(request, "accounts/pair.html", LINK_TEXTS, context, wait=error)
+        context = {**SAME_ORIGIN_REFERRER, "problem": texts_for(request, "link").too_many}
+        return render_page(request, "accounts/pair.html", "link", context, wait=error)
     offered = services.find_link_by_code(code=request.POST.get("code", ""), at=now())
     if offered and (entered := _redeem_link(request, offered)):
         return entered
-    context = {**SAME_ORIGIN_REFERRER, "problem": texts_for(request, LINK_TEXTS).unknown}
-    return render_page(request, "accounts/pair.html", LINK_TEXTS, context, status=HTTPStatus.GONE)
+    context = {**SAME_ORIGIN_REFERRER, "problem": texts_for(request, "link").unknown}
+    return render_page(request, "accounts/pair.html", "link", context, status=HTTPStatus.GONE)
 
 
 # Only by POST: a link or an image on another site must not sign anybody out.
@@ -184,6 +183,6 @@ def _link_expired_page(request: HttpRequest) -> HttpResponse:
 def _how_to_page(
     request: HttpRequest, *, fresh: bool, status: HTTPStatus = HTTPStatus.OK
 ) -> HttpResponse:
-    each_start = texts_for(request, LINK_TEXTS).each_start.format(up=f"{manage_command()} up")
+    each_start = texts_for(request, "link").each_start.format(up=f"{manage_command()} up")
     context = {"fresh": fresh, "each_start": each_start}
-    return render_page(request, "accounts/how_to_sign_in.html", LINK_TEXTS, context, status=status)
+    return render_page(request, "accounts/how_to_sign_in.html", "link", context, status=status)

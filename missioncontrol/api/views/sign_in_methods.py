@@ -21,7 +21,6 @@ from django.views.decorators.cache import never_cache
 
 from missioncontrol import clock, origin
 from missioncontrol.accounts import credentials, oidc, people, rate_limits
-from missioncontrol.accounts.page_texts import SIGN_IN_TEXTS, SignInTexts
 from missioncontrol.accounts.rate_limits import FREE_ATTEMPTS, RateLimit
 from missioncontrol.api.endpoint import read_json_object
 from missioncontrol.api.problems import allow_methods
@@ -30,6 +29,7 @@ from missioncontrol.env import IdentityProvider
 from missioncontrol.errors import Forbidden, MissionControlError, TooManyRequests
 from missioncontrol.projects import access
 from missioncontrol.projects import sign_in_methods as project_methods
+from missioncontrol.translation import TextTable
 
 logger = logging.getLogger(__name__)
 
@@ -342,7 +342,7 @@ def _methods_page(
     return pages.render_page(
         request,
         "accounts/sign_in_methods.html",
-        SIGN_IN_TEXTS,
+        "sign_in",
         context,
         status=status,
         wait=wait,
@@ -362,8 +362,8 @@ def _redirect_uri(request: HttpRequest) -> str:
     return f"{base}{OIDC_REDIRECT_PATH}"
 
 
-def _texts(request: HttpRequest) -> SignInTexts:
-    return pages.texts_for(request, SIGN_IN_TEXTS)
+def _texts(request: HttpRequest) -> TextTable:
+    return pages.texts_for(request, "sign_in")
 
 
 # Each view by its name after `/login/by/`.

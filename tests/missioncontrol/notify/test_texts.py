@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import asdict
 from decimal import Decimal
-from inspect import isroutine
 from string import Formatter
 
 import pytest
@@ -19,12 +16,10 @@ from guard.formats import Recording
 from guard.judge.texts import read_texts
 from guard.policy import Policy
 from guard.replay import replay
-from missioncontrol.accounts.page_texts import SIGN_IN_TEXTS, SignInTexts
 from missioncontrol.notify import content, rendering, services
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import CATALOGUES, SENTENCES, sentence, texts_in
-from missioncontrol.notify.texts.english import Figures, ReportTexts, Texts
-from missioncontrol.translation import in_german
+from missioncontrol.translation import LANGUAGES, TextTable, tables_of
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, report
 from tests.guard.scenes import LOOPS
 from tests.installations import ROOT
@@ -32,61 +27,48 @@ from tests.missioncontrol.notify.build import a_channel, deliver_due
 from tests.missioncontrol.notify.mail import a_mailbox
 
 SAID = json.loads((ROOT / "frontend/src/messages/sentences.json").read_text())
-OTHERS = [language for language in CATALOGUES if language != "en"]
+OTHERS = [language for language in LANGUAGES if language != "en"]
 SAME_EVERYWHERE = {
-    "language",
     "figures.dollars",
+    "joining.roles.operator",
+    "notice.agent",
+    "notice.an_hour",
     "report.budget",
     "report.groups.agent",
-    "budget",
-    "an_hour",
-    "agent",
     "report.title",
     "report.parts",
+    "sign_in.seconds",
 }
 
 
 def flat(texts, name="") -> dict[str, str]:
-    """Return every text by its name, whatever it stands in."""
+    """Return every text of a language's file by its name, whatever it stands in."""
     if isinstance(texts, str):
         return {name: texts}
-    parts: dict[str, object] = {}
-    if isinstance(texts, Texts | ReportTexts):
-        english = Texts if isinstance(texts, Texts) else ReportTexts
-        parts = {part: getattr(texts, part) for part in named_in(english)}
-    elif isinstance(texts, Figures):
-        parts = asdict(texts)
-    elif isinstance(texts, Mapping):
-        parts = dict(texts)
-    elif isinstance(texts, tuple):
-        parts = {str(at): part for at, part in enumerate(texts)}
+    if isinstance(texts, list):
+        texts = dict(enumerate(texts))
     found: dict[str, str] = {}
-    for key, part in parts.items():
-        found |= flat(part, f"{name}.{key}" if name else key)
+    if isinstance(texts, dict):
+        for key, part in texts.items():
+            found |= flat(part, f"{name}.{key}" if name else key)
     return found
-
-
-def named_in(language: type) -> set[str]:
-    """Return the texts and figures that a class names itself, rather than inherits."""
-    return {name for name, text in vars(language).items() if name[0] != "_" and not isroutine(text)}
 
 
 def blanks(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
-def test_german_leaves_no_text_to_english():
-    class Longer(SignInTexts):
-        forgotten_in_german = "Something new"
+def test_german_leaves_no_text_to_english(monkeypatch):
+    assert TextTable.of("sign_in", "de").title == "Anmelden"
 
-    assert SIGN_IN_TEXTS["de"].title == "Anmelden"
+    monkeypatch.setitem(tables_of("en")["sign_in"], "forgotten_in_german", "Something new")
     with pytest.raises(LookupError, match="forgotten_in_german"):
-        in_german(Longer(), "sign_in")
+        TextTable.of("sign_in", "de")
 
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_every_language_has_every_text_with_the_same_blanks(language):
-    english, other = flat(texts_in("en")), flat(texts_in(language))
+    english, other = flat(tables_of("en")), flat(tables_of(language))
 
     assert english.keys() == other.keys()
     assert {name: blanks(text) for name, text in english.items()} == {
@@ -96,7 +78,7 @@ def test_every_language_has_every_text_with_the_same_blanks(language):
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_nothing_is_left_in_english(language):
-    english, other = flat(texts_in("en")), flat(texts_in(language))
+    english, other = flat(tables_of("en")), flat(tables_of(language))
     same = {name for name, text in english.items() if other[name] == text and len(text) > 6}
 
     assert same <= SAME_EVERYWHERE
