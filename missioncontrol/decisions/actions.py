@@ -14,9 +14,10 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from guard.budget import MAX_AMOUNT, MIN_AMOUNT
+from guard.signals import Signal
 from missioncontrol.clock import check_in_future
 from missioncontrol.costs.spending import ORGANISATION, TREE
 from missioncontrol.decisions import (
@@ -39,7 +40,7 @@ from missioncontrol.runs.models import Hold, Run
 from missioncontrol.runs.rows import ceilings_of
 from missioncontrol.runs.services import open_successor
 from missioncontrol.wire.decisions import PERMISSION, InterventionAction
-from missioncontrol.wire.rows import Moment, StrictInt
+from missioncontrol.wire.rows import Moment, StrictInt, from_json
 
 TEXT_ACTIONS = frozenset({"inject", "finish"})
 UNDOABLE_ACTIONS = frozenset({"continue", "allowlist", "allow_budget"}) | TEXT_ACTIONS
@@ -84,9 +85,6 @@ class Tap:
     """For `allow_once`: the very same call is allowed whenever this run asks again."""
     undoes: str | None = None
     """For `undo`: the key of the tap that is taken back."""
-
-
-tap_adapter: TypeAdapter[Tap] = TypeAdapter(Tap)
 
 
 def ceiling_scope_of(card: Decision | None) -> str:
@@ -339,7 +337,7 @@ def _reopen_hold(tx: RunTransaction, run: Run, undone: Intervention, *, by: str)
     card = undone.decision
     if card is not None:
         # The card was judged before: it keeps its verdict.
-        signal = rows.signal_adapter.validate_python(card.signal)
+        signal = from_json(Signal, card.signal)
         cards.open_card(
             tx,
             run,

@@ -21,6 +21,7 @@ from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import guard_turn
 from missioncontrol.wire.decisions import PERMISSION, CardEvidence, EvidenceTurn
 from missioncontrol.wire.events import AutofixJudged, DecisionOpened, DecisionResolved
+from missioncontrol.wire.rows import from_json, to_json
 
 # Resolutions of cards that nobody answered in time.
 EXPIRED_RESOLUTIONS = frozenset({"proceed", "stop", "timed_out"})
@@ -55,8 +56,8 @@ def open_card(
         detector=signal.detector,
         holds=holds,
         agent=turns[-1].agent if turns else run.agent,
-        signal=rows.signal_adapter.dump_python(signal, mode="json"),
-        evidence=rows.evidence_adapter.dump_python(shown, mode="json"),
+        signal=to_json(signal),
+        evidence=to_json(shown),
         version=run.version,
         opened_at=tx.at,
         verdict=verdict,
@@ -91,7 +92,7 @@ def resume_hold(tx: RunTransaction, run: Run) -> None:
     hold.stands = False
     closed = run.decisions.exclude(kind=PERMISSION).order_by("-id").first()
     if closed is not None and closed.holds and closed.resolution == "ended":
-        signal = rows.signal_adapter.validate_python(closed.signal)
+        signal = from_json(Signal, closed.signal)
         # Not judged again: it keeps its verdict, if it had one.
         open_card(
             tx,

@@ -21,17 +21,17 @@ from missioncontrol.costs.ledger import JUDGE
 from missioncontrol.decisions.actions import TEXT_ACTIONS
 from missioncontrol.decisions.directives import UNDELIVERED_STATUSES
 from missioncontrol.decisions.models import Message
-from missioncontrol.decisions.rows import evidence_adapter
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
 from missioncontrol.wire.decisions import (
     PERMISSION,
+    CardEvidence,
     Conversation,
     MessageRow,
     MessageState,
     PermissionRow,
     WordsRow,
 )
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import from_json, row_of
 
 # Newest items shown, of each kind.
 MAX_ITEMS = 30
@@ -87,7 +87,7 @@ def show_conversation(run: Run) -> Conversation:
             at=card.resolved_at,
         )
         for card in reversed(settled.order_by("-id")[:MAX_ITEMS])
-        for evidence in [evidence_adapter.validate_python(card.evidence)]
+        for evidence in [from_json(CardEvidence, card.evidence)]
         if evidence.asks is not None and card.resolved_at is not None
     )
     return Conversation(

@@ -18,13 +18,7 @@ from missioncontrol.decisions import (
     rows,
     sessions,
 )
-from missioncontrol.decisions.actions import (
-    ACTIONS,
-    Tap,
-    ceiling_scope_of,
-    check_agent,
-    tap_adapter,
-)
+from missioncontrol.decisions.actions import ACTIONS, Tap, ceiling_scope_of, check_agent
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.errors import (
     ActionUnavailable,
@@ -42,6 +36,7 @@ from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import run_row
 from missioncontrol.wire.decisions import PERMISSION, DecisionRow, InterventionRow
 from missioncontrol.wire.events import InterventionMade
+from missioncontrol.wire.rows import to_json
 from missioncontrol.wire.runs import RunRow
 
 WITHOUT_VERSION = frozenset({"pause", "terminate", "restart", "undo"})
@@ -152,7 +147,7 @@ def _canonical_body(tap: Tap) -> str:
     # One text for each tap: a repeat must be identical. These fields are newer than some stored
     # taps, so they are left out if unset, as in those.
     later = {name for name in ("agent", "for_run") if not getattr(tap, name)}
-    return canonical(tap_adapter.dump_python(tap, mode="json", exclude=later))
+    return canonical({name: one for name, one in to_json(tap).items() if name not in later})
 
 
 def _current_decision(run: Run, tap: Tap, *, at: datetime) -> Decision | None:

@@ -22,7 +22,7 @@ from guard.quoting import name_or_quote
 from guard.reading.normalize import call_text, command_in
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
-from missioncontrol.decisions import allowlist, directives, rows
+from missioncontrol.decisions import allowlist, directives
 from missioncontrol.decisions.cards import publish_card, resolve_card
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.redaction import NO_REDACTION, Redaction
@@ -32,6 +32,7 @@ from missioncontrol.runs.lifecycle import ENDED, MUST_STOP
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.sanitizing import storable_turn
 from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence, EvidenceTurn
+from missioncontrol.wire.rows import to_json
 
 # A request not heard from for this long is gone: it ended while the server was away.
 LOST_AFTER = timedelta(seconds=30)
@@ -215,7 +216,7 @@ def _open_card(
         agent=call.agent or run.agent,
         # No detector raised it; `close_answered_cards` finds its card by the turn.
         signal={"turns": list(shown.turns)},
-        evidence=rows.evidence_adapter.dump_python(shown, mode="json"),
+        evidence=to_json(shown),
         version=run.version,
         opened_at=tx.at,
         heard_at=tx.at,

@@ -14,9 +14,8 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
-from pydantic import TypeAdapter
 
-from guard.signals import Kind, Signal
+from guard.signals import Kind
 from missioncontrol.decisions.models import AllowlistEntry, Autofix, Decision, Intervention
 from missioncontrol.runs.lifecycle import Source, Status
 from missioncontrol.runs.models import RECORDED, Run, RunMeters
@@ -32,15 +31,11 @@ from missioncontrol.wire.decisions import (
     VerdictRow,
 )
 from missioncontrol.wire.events import Snapshot
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import from_json, row_of
 from missioncontrol.wire.runs import RunRow
 
 # A card that is being judged can be tapped too: a person need not wait for the judge.
 OPEN_STATUSES = ("judging", "open")
-
-signal_adapter: TypeAdapter[Signal] = TypeAdapter(Signal)
-evidence_adapter: TypeAdapter[CardEvidence] = TypeAdapter(CardEvidence)
-verdict_adapter: TypeAdapter[VerdictRow] = TypeAdapter(VerdictRow)
 
 _LOOP_ACTIONS: tuple[InterventionAction, ...] = ("inject", "continue", "allowlist", "terminate")
 _PERMISSION_ACTIONS: tuple[InterventionAction, ...] = ("allow_once", "deny")
@@ -77,8 +72,8 @@ def decision_row(decision: Decision, run: Run, *, answer: str | None = None) -> 
         # A tap on an open card names the run's version; a closed card keeps the one at its close.
         version=run.version if is_open else decision.version,
         agent_waiting=is_open and run.status == Status.HELD,
-        evidence=evidence_adapter.validate_python(decision.evidence),
-        verdict=verdict_adapter.validate_python(decision.verdict) if decision.verdict else None,
+        evidence=from_json(CardEvidence, decision.evidence),
+        verdict=from_json(VerdictRow, decision.verdict) if decision.verdict else None,
         actions=offered_actions(decision.kind, decision.holds, run) if is_open else (),
         unavailable=unavailable_actions(run) if is_open and decision.kind != PERMISSION else {},
         unanswered=run.project.unanswered,

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from guard.reading.normalize import format_call
 from guard.signals import Kind
@@ -30,6 +30,7 @@ from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.sanitizing import masked_json, masked_text
 from missioncontrol.wire.decisions import InterventionRow
 from missioncontrol.wire.events import InterventionMade
+from missioncontrol.wire.rows import to_json
 
 Call = Annotated[str, Field(max_length=4000)]
 
@@ -51,9 +52,6 @@ class LateChoice:
     calls: Annotated[tuple[Call, ...], Field(max_length=20)] = ()
 
 
-_choice_adapter: TypeAdapter[LateChoice] = TypeAdapter(LateChoice)
-
-
 def record_choice(
     run_id: UUID, choice: LateChoice, *, project: UUID, at: datetime
 ) -> tuple[InterventionRow, bool]:
@@ -68,7 +66,7 @@ def record_choice(
     with journal.lock_run(run_id, at=at) as (tx, run):
         if run.project_id != project:
             raise NotFound("The run")
-        body = canonical(_choice_adapter.dump_python(choice, mode="json"))
+        body = canonical(to_json(choice))
         if known := directives.find_repeated(run, choice.key, body=body):
             return rows.intervention_row(known, run), False
         tx.raise_version(run)

@@ -12,11 +12,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from uuid import UUID
 
 from django.db.models import QuerySet
-from pydantic import TypeAdapter
 
 from guard.formats.recording import Recording
 from guard.policy import Policy
@@ -31,7 +30,7 @@ from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import observations_of
 from missioncontrol.wire.policies import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import from_json, row_of, to_json
 
 MAX_RUNS = 500
 # Turns replayed of one run; of a longer run, the first ones.
@@ -198,7 +197,7 @@ def _replay_flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[
         # No price known is not the same as no cost.
         cost_after_usd=sum(costs, Decimal(0)) if costs else None,
     )
-    return dict(flag_adapter.dump_python(flag, mode="json"))
+    return cast(dict[str, Any], to_json(flag))
 
 
 def _seq_at(turns: Sequence[GuardTurn], position: int) -> int:
@@ -216,8 +215,6 @@ LABELS: dict[str, Label] = {
     "allowlist": "healthy",
     "dismissed": "healthy",
 }
-
-flag_adapter: TypeAdapter[BacktestFlag] = TypeAdapter(BacktestFlag)
 
 
 def backtest_summary(backtest: Backtest) -> BacktestRow:
@@ -255,8 +252,8 @@ def backtest_row(backtest: Backtest) -> BacktestRow:
 
 
 def _run_row(result: BacktestRun, label: Label | None) -> BacktestRunRow:
-    proposed = flag_adapter.validate_python(result.proposed) if result.proposed else None
-    today = flag_adapter.validate_python(result.today) if result.today else None
+    proposed = from_json(BacktestFlag, result.proposed) if result.proposed else None
+    today = from_json(BacktestFlag, result.today) if result.today else None
     return BacktestRunRow(
         run=result.run_id,
         run_name=result.run.name,

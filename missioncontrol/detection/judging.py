@@ -35,7 +35,7 @@ from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import capabilities_of, guard_turn
 from missioncontrol.wire.decisions import VerdictRow
 from missioncontrol.wire.events import AutofixApplied, DetectionRaised, JudgeAsked, JudgeRuled
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import from_json, row_of, to_json
 
 HISTORY_TURNS = 24
 
@@ -83,14 +83,14 @@ def judge_suspicion(question_id: UUID, *, at: datetime) -> None:
     model: LLMJudge | None = settings.JUDGE
     if question is None or model is None or not _claim(question, model.name, at=at):
         return
-    case = _make_case(question.run, rows.signal_adapter.validate_python(question.signal))
+    case = _make_case(question.run, from_json(Signal, question.signal))
     ruling, answered_at = _ask_model(model, case, at=at)
     with journal.lock_run(question.run_id, at=answered_at) as (tx, run):
         question.judge = ruling.verdict.judge if ruling.verdict else ruling.asked
         question.failure = ruling.failure or ""
         if ruling.verdict is not None:
             shown = _verdict_row(ruling.verdict)
-            question.verdict = rows.verdict_adapter.dump_python(shown, mode="json")
+            question.verdict = to_json(shown)
             question.decision = _rule_on_suspicion(tx, run, question, shown)
         question.save(update_fields=["judge", "failure", "verdict", "decision"])
         _charge_calls(tx, run, question, ruling.calls)
@@ -98,7 +98,7 @@ def judge_suspicion(question_id: UUID, *, at: datetime) -> None:
 
 def case_of(decision: Decision) -> Case:
     """Return what the judge may know of a card."""
-    return _make_case(decision.run, rows.signal_adapter.validate_python(decision.signal))
+    return _make_case(decision.run, from_json(Signal, decision.signal))
 
 
 def apply_verdict(
@@ -173,7 +173,7 @@ def _rule_on_card(tx: RunTransaction, run: Run, decision: Decision, verdict: Ver
     if decision.asked_at is None:
         decision.asked_at = tx.at
         tx.record(run, JudgeAsked, by="guard", decision=decision.id, judge=verdict.judge)
-    decision.verdict = rows.verdict_adapter.dump_python(verdict, mode="json")
+    decision.verdict = to_json(verdict)
     decision.status = "open"
     decision.save(update_fields=["asked_at", "verdict", "status"])
     actions = rows.offered_actions(decision.kind, decision.holds, run)
@@ -236,7 +236,7 @@ def _rule_on_suspicion(
         _record_ruling(tx, run, verdict)
         return None
     # A suspicion trips nothing by itself: the judge's certainty makes it a trip.
-    signal = replace(rows.signal_adapter.validate_python(question.signal), score=1.0)
+    signal = replace(from_json(Signal, question.signal), score=1.0)
     # Read before the autofix is settled, which clears `recovering`.
     state = RunState(mode=Mode(run.mode), fix_failed=run.meters.recovering is not None)
     cards.judge_autofix(tx, run, tripped=True)
@@ -289,7 +289,7 @@ def create_question(
         turn_seq=row.seq,
         obs=row.obs,
         confidence=rule.confidence,
-        signal=rows.signal_adapter.dump_python(suspicion, mode="json"),
+        signal=to_json(suspicion),
         opened_at=tx.at,
     )
 

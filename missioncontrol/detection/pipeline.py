@@ -20,7 +20,7 @@ from django.conf import settings
 
 from guard.contrib.ralph import ticks_complete
 from guard.deciding import Card, Control, RunState, TurnFacts, judge
-from guard.signals import Assessment, Severity
+from guard.signals import Assessment, Severity, Signal
 from guard.wire import Mode
 from missioncontrol.costs import counting
 from missioncontrol.costs.counting import CostTotals
@@ -28,7 +28,6 @@ from missioncontrol.costs.trees import Ancestors, spent_by_tree
 from missioncontrol.decisions import allowlist, budgets, cards, directives
 from missioncontrol.decisions.directives import ControlState, control_state_of
 from missioncontrol.decisions.models import Autofix
-from missioncontrol.decisions.rows import signal_adapter
 from missioncontrol.detection import effects, engine_cache, tree_engines
 from missioncontrol.detection.engine_cache import CachedEngine, Observation, policy_of
 from missioncontrol.runs import journal
@@ -38,6 +37,7 @@ from missioncontrol.runs.models import TAPE_POINTS, Run
 from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.rows import capabilities_of
 from missioncontrol.runs.statements import update_columns
+from missioncontrol.wire.rows import from_json
 
 # Columns of a turn that detection alone writes.
 VERDICT_COLUMNS = ("score", "changed", "detector")
@@ -226,7 +226,7 @@ def state_of(run: Run, turn: TurnFacts, *, seq: int, parent: Run | None) -> RunS
     asks = Card.NONE if run.open_decision is None else Card.ASKS
     if card is not None and not card.holds:
         # A card that holds nothing and comes from an escalation only tells people.
-        signal = signal_adapter.validate_python(card.signal)
+        signal = from_json(Signal, card.signal)
         asks = Card.INFORMS if signal.severity is Severity.ESCALATE else Card.ASKS
     # People are told of a ceiling once; after that it does not ask them again.
     crossings = budgets.new_crossings(run, assessment.signals) if assessment.signals else ()

@@ -13,7 +13,6 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import IntegrityError
-from pydantic import TypeAdapter
 
 from guard.formats.recording import Recording as Recorded
 from guard.turn import Role
@@ -42,7 +41,7 @@ from missioncontrol.runs.services import ZERO_COST, masked_workspace, no_capabil
 from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import RunImported, RunOpened
 from missioncontrol.wire.policies import RecordedAlarm, RecordingRow
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import from_json, row_of, to_json
 
 NAME_LENGTH = 60
 # Formats that a single agent writes; in others the turns name their agents.
@@ -53,7 +52,6 @@ RECORDING_CAPABILITIES = no_capabilities(
 
 # A turn as it was read, and its row.
 NumberedTurn = tuple[GuardTurn, Turn]
-_alarms_adapter = TypeAdapter(tuple[RecordedAlarm, ...])
 
 
 def find_imported(project_id: UUID, sha256: str) -> Recording | None:
@@ -98,7 +96,7 @@ def import_recording(
     tx = RunTransaction({}, at=at)
     tx.is_silent = True
     numbered = _enter_turns(tx, recording, turns, calls)
-    recording.alarms = _alarms_adapter.dump_python(_judge_turns(tx, run, numbered), mode="json")
+    recording.alarms = [to_json(alarm) for alarm in _judge_turns(tx, run, numbered)]
     try:
         with journal.lock_project(project.id):
             if project.id not in projects:
@@ -135,7 +133,7 @@ def recording_row(recording: Recording, *, is_new: bool = False) -> RecordingRow
         recording,
         run_name=recording.run.name,
         turns=recording.run.meters.last_seq + 1,
-        alarms=_alarms_adapter.validate_python(recording.alarms),
+        alarms=tuple(from_json(RecordedAlarm, one) for one in recording.alarms),
         is_new=is_new,
         unread=(),
     )

@@ -30,15 +30,11 @@ from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
 from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move, Status
 from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
-from missioncontrol.runs.rows import LiveFields, Publication, adapter_of
+from missioncontrol.runs.rows import LiveFields, Publication
 from missioncontrol.runs.statements import insert_rows, update_changed, update_columns
 from missioncontrol.sqlite.write_lock import with_priority
-from missioncontrol.wire.events import (
-    AccessChanged,
-    EventHead,
-    PolicyChanged,
-    RunMoved,
-)
+from missioncontrol.wire.events import AccessChanged, EventHead, PolicyChanged, RunMoved
+from missioncontrol.wire.rows import to_json
 
 E = TypeVar("E", bound=EventHead)
 
@@ -439,7 +435,7 @@ def record_change(
 
 
 def _journal_row(event: EventHead, *, previous: str) -> JournalRow:
-    dumped = adapter_of(cast(Any, type(event))).dump_python(event, mode="json")
+    dumped = to_json(event)
     kind = dumped.pop("type")
     # Without the header, which is hashed from its own columns (`rows.header`).
     payload = canonical({name: dumped[name] for name in dumped.keys() - HEAD_FIELDS})

@@ -18,8 +18,9 @@ from missioncontrol import broadcast
 from missioncontrol.accounts.models import Project
 from missioncontrol.runs.journal import LONG_COLUMNS
 from missioncontrol.runs.models import JournalRow
-from missioncontrol.runs.rows import Publication, adapter_of, header
+from missioncontrol.runs.rows import Publication, header
 from missioncontrol.wire.events import Event, EventHead
+from missioncontrol.wire.rows import adapter_of
 
 # The meters before, as if none had been published: the whole tape is sent.
 NOTHING_PUBLISHED: dict[str, Any] = {"judged_turns": 0, "tape": []}

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
-
-from pydantic import TypeAdapter
 
 from guard.adapters.capabilities import Capabilities
 from guard.budget import UNITS
@@ -30,7 +28,7 @@ from missioncontrol import broadcast
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, RunMeters, Turn
 from missioncontrol.wire.events import EventHead, TurnCompleted, TurnRecorded
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import adapter_of, row_of, to_json
 from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint, TurnRow
 
 BURN_MINUTES = 5
@@ -292,7 +290,6 @@ TURN_EVENTS = (TurnRecorded, TurnCompleted)
 
 # Makes the fields that only a run's page receives.
 LiveFields = Callable[[], dict[str, Any]]
-_meters_adapter: TypeAdapter[Meters] = TypeAdapter(Meters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,7 +322,7 @@ class Publication:
         frames: dict[str, broadcast.Frame] = defaultdict(broadcast.new_frame)
         for group, events in events_of.items():
             frames[group]["events"] = [
-                adapter_of(cast(Any, type(event))).dump_json(event).decode() for event in events
+                adapter_of(type(event)).dump_json(event).decode() for event in events
             ]
             frames[group]["at_once"] = not all(isinstance(one, TURN_EVENTS) for one in events)
         for run, before in self.metered:
@@ -341,12 +338,5 @@ class Publication:
                 fresh = len(tape) - len(list(same))
                 shown = meters_row(run, new_points=fresh, at=self.at)
                 for group in groups:
-                    dumped = _meters_adapter.dump_python(shown, mode="json")
-                    frames[group]["meters"][str(run.id)] = dumped
+                    frames[group]["meters"][str(run.id)] = to_json(shown)
         return dict(frames)
-
-
-@cache
-def adapter_of(kind: Any) -> TypeAdapter[Any]:
-    """Return the type adapter of a wire dataclass, made once: making it takes milliseconds."""
-    return TypeAdapter(kind)

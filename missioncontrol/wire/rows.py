@@ -1,4 +1,4 @@
-"""Convert stored rows to wire rows, and types that read incoming fields."""
+"""Convert stored rows and JSON columns to wire rows, and types that read incoming fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, Strict
+from pydantic import AfterValidator, Strict, TypeAdapter
 
 T = TypeVar("T")
 
@@ -32,6 +32,21 @@ def _find_columns(kind: Any, source: Any) -> Mapping[str, str]:
 
 # Cached per pair of classes, because whole boards are converted with it.
 _columns: Callable[[Any, Any], Mapping[str, str]] = cache(_find_columns)
+
+
+# Cached per class: making an adapter takes milliseconds.
+adapter_of: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+
+
+def to_json(value: object) -> Any:
+    """Return a dataclass as a JSON column stores it."""
+    return adapter_of(type(value)).dump_python(value, mode="json")
+
+
+def from_json(kind: type[T], stored: object) -> T:
+    """Return the dataclass that a JSON column holds."""
+    found: T = adapter_of(kind).validate_python(stored)
+    return found
 
 
 StrictInt = Annotated[int, Strict()]

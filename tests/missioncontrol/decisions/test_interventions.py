@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from missioncontrol.decisions import deadlines, interventions, rows, sessions
-from missioncontrol.decisions.actions import Amount, Tap, tap_adapter
+from missioncontrol.decisions.actions import Amount, Tap
 from missioncontrol.decisions.directives import CLAIM_LEASE
 from missioncontrol.decisions.models import AllowlistEntry, Decision, Intervention
 from missioncontrol.errors import (
@@ -19,6 +19,7 @@ from missioncontrol.errors import (
 )
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.models import Turn as TurnRow
+from missioncontrol.wire.rows import from_json
 from tests.build import (
     NOON,
     a_call,
@@ -420,9 +421,9 @@ def test_the_smallest_amount_to_allow_is_one(unit):
     def a_tap(count):
         return {"key": "k", "action": "allow_budget", "amount": {unit: count}}
 
-    assert getattr(tap_adapter.validate_python(a_tap(1)).amount, unit) == 1
+    assert getattr(from_json(Tap, a_tap(1)).amount, unit) == 1
     with pytest.raises(ValidationError):
-        tap_adapter.validate_python(a_tap(0))
+        from_json(Tap, a_tap(0))
 
 
 def test_a_pause_that_crosses_a_stop_does_not_change_its_reason():
