@@ -21,6 +21,7 @@ from missioncontrol.costs.ledger import (
     enter_call,
     is_best_source,
     ledger_row,
+    record_cost,
     remove_worse_calls,
     round_to_micro,
 )
@@ -33,7 +34,6 @@ from missioncontrol.runs.models import Turn as TurnModel
 from missioncontrol.runs.rows import USAGE_COLUMNS, ceilings_of, usage_of
 from missioncontrol.runs.statements import insert_rows, update_columns
 from missioncontrol.wire.costs import PriceSet
-from missioncontrol.wire.events import CostAttributed
 
 # Every token once: output includes reasoning.
 TOTAL_COLUMNS = tuple(column for name, column in USAGE_COLUMNS.items() if name != "reasoning")
@@ -129,7 +129,7 @@ def charge_judge(
     usage: Usage,
     cost: Decimal | None,
     model: str,
-    agent: str = "",
+    agent: str,
 ) -> None:
     """Add a judge's model call to its run, under the run's lock; once per `call_id`.
 
@@ -147,19 +147,9 @@ def charge_judge(
     run.meters.judge_cost_usd = min(run.meters.judge_cost_usd + (cost or 0), MAX_SUM)
     run.meters.unpriced_calls += cost is None
     call = Call(call_id=call_id, source=JUDGE, agent=agent, model=model, usage=usage)
-    ledger_row(tx, run, call, cost).save(force_insert=True)
-    tx.record(
-        run,
-        CostAttributed,
-        by="judge",
-        source="judge",
-        cost_usd=cost,
-        call_id=call_id,
-        agent=agent,
-        model=model,
-        usage=usage,
-        priced_by=pricer,
-    )
+    row = ledger_row(tx, run, call, cost)
+    row.save(force_insert=True)
+    record_cost(tx, run, row, by="judge", priced_by=pricer, call=call)
     tx.before_commit.append(counters.write)
 
 
@@ -301,18 +291,7 @@ def _price_calls(tx: RunTransaction, model: str, *, by: str) -> list[Decimal]:
                 # Only if the turn shows no cost: the agent's own figure is not overwritten.
                 shown = TurnModel.objects.filter(run=run, seq=call.turn_seq, cost_usd=None)
                 shown.update(cost_usd=call.cost_usd)
-        tx.record(
-            run,
-            CostAttributed,
-            by=by,
-            source=call.source,
-            cost_usd=call.cost_usd,
-            call_id=call.call_id,
-            agent=call.agent,
-            model=call.model,
-            priced_by="project",
-            turn_seq=call.turn_seq,
-        )
+        record_cost(tx, run, call, by=by, priced_by="project")
     update_columns(ModelCall, ("cost_usd",), priced)
     counters.write()
     return [call.cost_usd for call in priced if call.cost_usd is not None]

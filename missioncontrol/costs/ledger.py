@@ -97,21 +97,34 @@ def enter_call(tx: RunTransaction, run: Run, call: Call) -> tuple[ModelCall, Use
         recent[minute] = recent.get(minute, Decimal(0)) + cost
         meters.recent_costs = [[when, str(total)] for when, total in sorted(recent.items())]
     row = ledger_row(tx, run, call, cost)
+    record_cost(tx, run, row, by="agent", priced_by=pricer, call=call)
+    return row, Use(usd=cost or Decimal(0), tokens=usage.total)
+
+
+def record_cost(
+    tx: RunTransaction,
+    run: Run,
+    row: ModelCall,
+    *,
+    by: str,
+    priced_by: PricedBy | None,
+    call: Call | None = None,
+) -> None:
+    """Append to the run's chain what a call cost; `call`: as it was reported, if it is new."""
     tx.record(
         run,
         CostAttributed,
-        by="agent",
-        source=call.source,
-        cost_usd=cost,
-        call_id=call.call_id,
-        agent=call.agent,
+        by=by,
+        source=row.source,
+        cost_usd=row.cost_usd,
+        call_id=row.call_id,
+        agent=row.agent,
         model=row.model,
-        provider=call.provider,
-        usage=call.usage,
-        priced_by=pricer,
-        turn_seq=call.turn_seq,
+        provider=call.provider if call else None,
+        usage=call.usage if call else None,
+        priced_by=priced_by,
+        turn_seq=row.turn_seq,
     )
-    return row, Use(usd=cost or Decimal(0), tokens=usage.total)
 
 
 def remove_worse_calls(

@@ -19,7 +19,7 @@ from missioncontrol.decisions.models import Intervention, Message
 from missioncontrol.errors import KeyReused
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import MUST_STOP, Status
-from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.models import Run, RunMeters, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,19 +45,10 @@ class ControlState:
         return self.status in MUST_STOP
 
 
-METER_COLUMNS = (
-    "skip_from_seq",
-    "skip_through_seq",
-    "queued_messages",
-    "last_obs",
-    "detected_obs",
-    "unconfirmed",
-)
+METER_COLUMNS = tuple(name for name in ControlState.__slots__ if hasattr(RunMeters, name))
+RUN_COLUMNS = tuple(name for name in ControlState.__slots__ if hasattr(Run, name))
 # JSON has no form for these types.
 TEXT_TYPES = (UUID, Status)
-RUN_COLUMNS = tuple(
-    name for name in ControlState.__slots__ if name not in {*METER_COLUMNS, "on_hold"}
-)
 
 
 def control_state_of(run: Run) -> ControlState:
@@ -194,9 +185,7 @@ def follow_answer(tx: RunTransaction, run: Run, intervention: Intervention) -> N
     """
     before = _followed_answer(run)
     if before is not None and before.status == "asked" and not _can_still_leave(before):
-        before.status = "unreachable"
-        before.save(update_fields=["status"])
-        _record_status(tx, run, before, by=intervention.by, reason="answer superseded")
+        _set_status(tx, run, before, "unreachable", by=intervention.by, reason="answer superseded")
     run.meters.unconfirmed = intervention.id
 
 
@@ -215,9 +204,7 @@ def mark_all_unreachable(tx: RunTransaction, run: Run) -> None:
 
 def mark_unreachable(tx: RunTransaction, run: Run, intervention: Intervention) -> None:
     """Note that nobody took a person's answer; `deliver_answer` can still correct that."""
-    intervention.status = "unreachable"
-    intervention.save(update_fields=["status"])
-    _record_status(tx, run, intervention)
+    _set_status(tx, run, intervention, "unreachable")
 
 
 def mark_followed_unreachable(tx: RunTransaction, run: Run) -> None:
@@ -241,9 +228,8 @@ def mark_delivered(tx: RunTransaction, run: Run, intervention: Intervention) -> 
     """Note that this answer left."""
     # Statuses only advance: an answer that was acted on is not `delivered` again.
     if intervention.status in UNDELIVERED_STATUSES:
-        intervention.status, intervention.delivered_at = "delivered", tx.at
-        intervention.save(update_fields=["status", "delivered_at"])
-        _record_status(tx, run, intervention)
+        intervention.delivered_at = tx.at
+        _set_status(tx, run, intervention, "delivered")
 
 
 def confirm_followed(
@@ -266,13 +252,13 @@ def confirm_followed(
         came_back = Turn.objects.filter(run=intervention.run_id, seq__in=asked, phase="done")
         # The denied call ran nevertheless: it had been permitted at the terminal.
         reached = reached and not came_back.exists()
-    reached = reached and not is_under_way
-    intervention.status = "acknowledged" if reached else "unreachable"
-    intervention.acknowledged_at = tx.at if reached else None
+    if not reached or is_under_way:
+        mark_unreachable(tx, run, intervention)
+        return
+    intervention.acknowledged_at = tx.at
     # An answer that was acted on has arrived, even if nobody saw it leave.
-    intervention.delivered_at = intervention.delivered_at or intervention.acknowledged_at
-    intervention.save(update_fields=["status", "acknowledged_at", "delivered_at"])
-    _record_status(tx, run, intervention)
+    intervention.delivered_at = intervention.delivered_at or tx.at
+    _set_status(tx, run, intervention, "acknowledged")
 
 
 def _waits_for_other_agent(intervention: Intervention, agent: str | None) -> bool:
@@ -298,13 +284,22 @@ def _followed_answer(run: Run) -> Intervention | None:
     )
 
 
-def _record_status(
-    tx: RunTransaction, run: Run, intervention: Intervention, *, by: str = "agent", reason: str = ""
+def _set_status(
+    tx: RunTransaction,
+    run: Run,
+    intervention: Intervention,
+    status: str,
+    *,
+    by: str = "agent",
+    reason: str = "",
 ) -> None:
+    """Store how far an answer has come, with its times, and record it in the run's chain."""
+    intervention.status = status
+    intervention.save(update_fields=["status", "delivered_at", "acknowledged_at"])
     tx.record_state(
         run,
         by=by,
-        reason=reason or f"answer {intervention.status}",
+        reason=reason or f"answer {status}",
         intervention=intervention.id,
-        intervention_status=intervention.status,
+        intervention_status=status,
     )

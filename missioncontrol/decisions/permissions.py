@@ -13,6 +13,7 @@ Functions that take a run's id lock its row; those that take a transaction expec
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -24,6 +25,7 @@ from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
 from missioncontrol.decisions import allowlist, directives
 from missioncontrol.decisions.cards import publish_card, resolve_card
+from missioncontrol.decisions.directives import PERMISSION_ANSWERS
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs import journal
@@ -40,8 +42,6 @@ LOST_AFTER = timedelta(seconds=30)
 REFRESH_EVERY_S = 10.0
 # Questions of one run that people are asked at once; further ones stay with the terminal.
 MAX_OPEN = 16
-# Answers of people; any other resolution leaves the question to the agent's own person.
-ANSWERS = frozenset({"allow_once", "deny"})
 # Characters of a call shown on a card.
 MAX_CALL_TEXT = 20_000
 # How many calls under way are compared with the asked one.
@@ -60,7 +60,7 @@ class PermissionOutcome:
     @property
     def is_answer(self) -> bool:
         """Tell whether people here answered; otherwise the agent is told nothing."""
-        return self.resolution in ANSWERS
+        return self.resolution in PERMISSION_ANSWERS
 
 
 def ask_permission(
@@ -126,21 +126,19 @@ def refresh_request(card_id: UUID, *, at: datetime) -> None:
 
 def close_request(run_id: UUID, card_id: UUID, *, resolution: str, at: datetime) -> None:
     """Close a card whose request has ended, unless it is already closed."""
-    with journal.lock_runs([run_id], at=at) as tx:
-        _settle_card_by_id(tx, tx.run(run_id), card_id, resolution=resolution)
+    with journal.lock_run(run_id, at=at) as (tx, run):
+        _close_cards(tx, run, lambda card: card.id == card_id, resolution=resolution)
 
 
-def _settle_card_by_id(tx: RunTransaction, run: Run, card_id: UUID, *, resolution: str) -> bool:
-    for card in open_cards(run):
-        if card.id == card_id:
-            _settle_card(tx, run, card, resolution=resolution)
-            return True
-    return False
-
-
-def _settle_card(tx: RunTransaction, run: Run, card: Decision, *, resolution: str) -> None:
+def _close_cards(
+    tx: RunTransaction, run: Run, is_meant: Callable[[Decision], bool], *, resolution: str
+) -> bool:
+    """Close open cards that people here did not answer; False: none of them is meant."""
     by = SPOKE["terminal"] if resolution == "answered" else SPOKE["policy"]
-    close_permission_card(tx, run, card, resolution=resolution, by=by)
+    meant = [card for card in open_cards(run) if is_meant(card)]
+    for card in meant:
+        close_permission_card(tx, run, card, resolution=resolution, by=by)
+    return bool(meant)
 
 
 def withdraw_request(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
@@ -149,7 +147,7 @@ def withdraw_request(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
     This ends the agent's turn, and no hook of its own reports that.
     """
     with journal.lock_run(run_id, at=at) as (tx, run):
-        if _settle_card_by_id(tx, run, card_id, resolution="answered"):
+        if _close_cards(tx, run, lambda card: card.id == card_id, resolution="answered"):
             run.meters.presence = "waiting" if run.meters.open_permissions else "idle"
 
 
@@ -160,20 +158,23 @@ def close_answered_cards(
 
     `done_seq` is a turn that has ended; `resting_agent` is one that is idle or was given a prompt.
     """
+
+    def is_answered(card: Decision) -> bool:
+        is_at_rest = resting_agent != "" and card.agent == resting_agent
+        return is_at_rest or card.signal["turns"] == [done_seq]
+
     with journal.lock_run(run_id, at=at) as (tx, run):
-        for card in open_cards(run):
-            if card.signal["turns"] == [done_seq] or (
-                resting_agent and card.agent == resting_agent
-            ):
-                _settle_card(tx, run, card, resolution="answered")
+        _close_cards(tx, run, is_answered, resolution="answered")
 
 
 def record_delivered(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
     """Note that people's answer left on its open request."""
-    with journal.lock_runs([run_id], at=at) as tx:
-        intervention = Intervention.objects.filter(decision=card_id, action__in=ANSWERS).first()
+    with journal.lock_run(run_id, at=at) as (tx, run):
+        intervention = Intervention.objects.filter(
+            decision=card_id, action__in=PERMISSION_ANSWERS
+        ).first()
         if intervention is not None:
-            directives.mark_delivered(tx, tx.run(run_id), intervention)
+            directives.mark_delivered(tx, run, intervention)
 
 
 def time_out_lost_requests(*, at: datetime) -> None:
