@@ -75,7 +75,7 @@ def report(run: Run, *turns: Turn, at: datetime = NOON) -> Run:
 
 def judged(run: Run, usd: str | None, *, at: datetime = NOON, **fields: Any) -> None:
     """Have a judge asked about a run, for so many dollars; None: it has no price."""
-    charge = {"call_id": "j", "usage": Usage(input=5), "model": "judge-1", **fields}
+    charge = {"call_id": "j", "usage": Usage(input=5), "model": "judge-1", "agent": "", **fields}
     cost = None if usd is None else Decimal(usd)
     with journal.lock_runs([run.id], at=at) as tx:
         counting.charge_judge(tx, tx.run(run.id), cost=cost, **charge)

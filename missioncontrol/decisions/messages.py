@@ -37,40 +37,18 @@ def queue_message(
     run: Run,
     text: str,
     *,
-    by: str,
+    by: str | None,
     agent: str | None = None,
     intervention: Intervention | None = None,
     escalation: Escalation | None = None,
 ) -> Message:
-    """Queue a text for the model, and record an event for those who follow the run."""
-    message = create_message(
-        tx, run, text, agent=agent, intervention=intervention, escalation=escalation
-    )
-    tx.record(
-        run,
-        MessageQueued,
-        by=by,
-        message=message.id,
-        text=message.text,
-        agent=message.agent,
-        intervention=message.intervention_id,
-    )
-    return message
+    """Queue a text for the model, and record an event for those who follow the run.
 
-
-def create_message(
-    tx: RunTransaction,
-    run: Run,
-    text: str,
-    *,
-    agent: str | None,
-    intervention: Intervention | None = None,
-    escalation: Escalation | None = None,
-) -> Message:
-    """Queue a text for the model."""
+    `by` None: the caller records an event of its own.
+    """
     # Counted on the run, so that a directive queries texts only if there are some.
     run.meters.queued_messages += 1
-    return Message.objects.create(
+    message = Message.objects.create(
         run=run,
         intervention=intervention,
         text=text,
@@ -78,6 +56,17 @@ def create_message(
         queued_at=tx.at,
         escalation=asdict(escalation) if escalation else None,
     )
+    if by is not None:
+        tx.record(
+            run,
+            MessageQueued,
+            by=by,
+            message=message.id,
+            text=text,
+            agent=agent,
+            intervention=message.intervention_id,
+        )
+    return message
 
 
 def withdraw_text(tx: RunTransaction, run: Run, intervention: Intervention) -> None:

@@ -170,10 +170,8 @@ def close_answered_cards(
 def record_delivered(run_id: UUID, card_id: UUID, *, at: datetime) -> None:
     """Note that people's answer left on its open request."""
     with journal.lock_run(run_id, at=at) as (tx, run):
-        intervention = Intervention.objects.filter(
-            decision=card_id, action__in=PERMISSION_ANSWERS
-        ).first()
-        if intervention is not None:
+        answered = Intervention.objects.filter(decision=card_id, action__in=PERMISSION_ANSWERS)
+        if intervention := answered.first():
             directives.mark_delivered(tx, run, intervention)
 
 

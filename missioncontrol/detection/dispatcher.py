@@ -13,9 +13,8 @@ import asyncio
 import itertools
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, TypeVar
@@ -199,9 +198,11 @@ class Dispatcher:
         """
         self._ensure_listening()
         until = monotonic() + timeout_s
-        with self._watch_moves(run_id) as woken:
+        woken = asyncio.Event()
+        # Registered before it reads, so that a move in between is not missed.
+        self._move_events[run_id].add(woken)
+        try:
             while True:
-                # Registered before it reads, so that a move in between is not missed.
                 control = await self.control_state(run_id)
                 waits = as_agent and control is not None and control.on_hold
                 if control is not None and waits and run_id not in self._waiting_notes:
@@ -212,6 +213,11 @@ class Dispatcher:
                 if control is None or control.version > after or left <= 0:
                     return control
                 await wait_for_event(woken, min(left, REREAD_S))
+        finally:
+            self._move_events[run_id].discard(woken)
+            if not self._move_events[run_id]:
+                # Otherwise an entry would remain for every run that was ever waited for.
+                del self._move_events[run_id]
 
     async def _note_waiting(self, run_id: UUID, control: ControlState) -> None:
         is_asked = control.status == Status.HOLDING
@@ -227,28 +233,10 @@ class Dispatcher:
         self, run_id: UUID, *, after: int, timeout_s: float
     ) -> ControlState | None:
         """Wait for the next move of a run whose agent rests and is not held, or for
-        `REREAD_S`; return its control state then.
+        `REREAD_S`: turns and messages of such a run wake nobody. Return its control state then.
         """
-        self._ensure_listening()
-        with self._watch_moves(run_id) as woken:
-            control = await self.control_state(run_id)
-            if control is None or control.version > after:
-                return control
-            await wait_for_event(woken, min(timeout_s, REREAD_S))
-        return await self.control_state(run_id)
-
-    @contextmanager
-    def _watch_moves(self, run_id: UUID) -> Iterator[asyncio.Event]:
-        """Yield an event that is set when the run moves, while a request is open."""
-        woken = asyncio.Event()
-        self._move_events[run_id].add(woken)
-        try:
-            yield woken
-        finally:
-            self._move_events[run_id].discard(woken)
-            if not self._move_events[run_id]:
-                # Otherwise an entry would remain for every run that was ever waited for.
-                del self._move_events[run_id]
+        timeout_s = min(timeout_s, REREAD_S)
+        return await self.wait_for_move(run_id, after=after, timeout_s=timeout_s, as_agent=False)
 
     def _ensure_listening(self) -> None:
         if not self._tasks:

@@ -192,7 +192,10 @@ def _rule_on_card(tx: RunTransaction, run: Run, decision: Decision, verdict: Ver
         last = Autofix.objects.filter(run=run).order_by("-id").first()
         failed_at = last.judged_at if last and last.recovered is False else None
         if failed_at is None or run.interventions.filter(at__gt=failed_at).exists():
-            message = messages.create_message(tx, run, verdict.fix, agent=decision.agent or None)
+            # No event of its own: the autofix's tells it.
+            message = messages.queue_message(
+                tx, run, verdict.fix, by=None, agent=decision.agent or None
+            )
             fix = Autofix(
                 id=new_id(), run=run, decision=decision, message=message, applied_at=tx.at
             )

@@ -64,26 +64,18 @@ def read_policy(asked: object) -> tuple[dict[str, Any], str]:
 
 def check_policy(asked: object, *, project: Project) -> PolicyCheck:
     """Return what is wrong with a policy, or what it would change."""
+    problems: tuple[PolicyProblem, ...] = ()
     try:
         mapping, text = read_policy(asked)
     except PolicyInvalid as error:
-        return PolicyCheck(
-            ok=False,
-            problems=problems_of(error),
-            changes=(),
-            policy=None,
-            text=None,
-            rules=list_rules(project.policy, project.policy),
-            line=sensitivity_line(project.policy, project.policy),
-            from_preset=changes_from_preset(project.policy),
-        )
+        problems, mapping, text = problems_of(error), project.policy, ""
     return PolicyCheck(
-        ok=True,
-        problems=(),
+        ok=not problems,
+        problems=problems,
         changes=policy_changes(project.policy, mapping),
-        policy=mapping,
+        policy=None if problems else mapping,
         # The text as typed, if there is one: it may have comments.
-        text=text or write_toml(mapping),
+        text=None if problems else text or write_toml(mapping),
         rules=list_rules(project.policy, mapping),
         line=sensitivity_line(project.policy, mapping),
         from_preset=changes_from_preset(mapping),

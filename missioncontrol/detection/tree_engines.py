@@ -14,7 +14,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Q
@@ -52,20 +52,19 @@ TurnPlace = tuple[UUID, int]
 _engines: OrderedDict[UUID, TreeEngine] = OrderedDict()
 
 
-@dataclass(frozen=True, slots=True)
-class TreeMember:
-    """One run of a tree, as read at the beginning of a transaction."""
+class TreeMember(NamedTuple):
+    """One run of a tree, as read at the beginning of a transaction: columns of its two rows."""
 
     id: UUID
-    parent: UUID | None
+    parent_id: UUID | None
     relation: str
     name: str
     agent: str
     goal: str
-    over: bool
+    status: str
     detected_obs: int
     streak_obs: int
-    forgot: Mapping[str, int]
+    lineage_forgotten: Mapping[str, int]
 
     @property
     def label(self) -> str:
@@ -73,17 +72,8 @@ class TreeMember:
         return f"{self.name} ({self.id.hex[-4:]})"
 
 
-MEMBER_COLUMNS = (
-    "id",
-    "parent_id",
-    "relation",
-    "name",
-    "agent",
-    "goal",
-    "status",
-    "meters__detected_obs",
-    "meters__streak_obs",
-    "meters__lineage_forgotten",
+MEMBER_COLUMNS = tuple(
+    name if hasattr(Run, name) else f"meters__{name}" for name in TreeMember._fields
 )
 
 
@@ -128,7 +118,7 @@ class TreeEngine:
         for member in starts:
             self._show_start(member)
         for member in members.values():
-            if member.over and self.started.get(member.id) is False:
+            if member.status in ENDED and self.started.get(member.id) is False:
                 self.started[member.id] = True
                 self._show_hand_over(member, Phase.DONE)
         self.seen |= {one.id: one.detected_obs for one in members.values()}
@@ -143,7 +133,7 @@ class TreeEngine:
             agent = f"{member.label} {turn.agent}"
         # A request to a child counts as said by its parent.
         if role is Role.USER and member.relation == "child":
-            parent = self.members.get(member.parent) if member.parent else None
+            parent = self.members.get(member.parent_id) if member.parent_id else None
             role, agent = Role.ASSISTANT, parent.label if parent else "parent"
         # Numbered within the tree; a completion gets the number of its proposal.
         if row.id not in self.numbers:
@@ -176,7 +166,7 @@ class TreeEngine:
 
     def _show_hand_over(self, member: TreeMember, phase: Phase) -> None:
         """Show a child's start as its parent's call, which returns when the child ends."""
-        parent = self.members.get(member.parent) if member.parent else None
+        parent = self.members.get(member.parent_id) if member.parent_id else None
         # A run that a person continued from another was not called by it.
         if parent is None or member.relation != "child":
             return
@@ -269,15 +259,15 @@ def tree_policy(policy: Policy) -> Policy:
 
 def _engine_of(root: UUID, policy: Policy) -> TreeEngine:
     relatives = Run.objects.filter(root=root).values_list(*MEMBER_COLUMNS)
-    found = [_make_member(columns) for columns in relatives.order_by("-id")[:MAX_RUNS]]
+    found = list(map(TreeMember._make, relatives.order_by("-id")[:MAX_RUNS]))
     # The root is the oldest: in a large tree it is not among those opened last.
     if len(found) == MAX_RUNS:
-        found += [_make_member(columns) for columns in relatives.filter(pk=root)]
+        found += map(TreeMember._make, relatives.filter(pk=root))
     members = {member.id: member for member in found}
     rules = tree_policy(policy)
     resets = {one.id: one.streak_obs for one in members.values()}
     for member in members.values():
-        for name, obs in member.forgot.items():
+        for name, obs in member.lineage_forgotten.items():
             if UUID(name) in resets:
                 resets[UUID(name)] = max(resets[UUID(name)], obs)
     floors = {run: floor for run, floor in resets.items() if floor}
@@ -292,12 +282,6 @@ def _engine_of(root: UUID, policy: Policy) -> TreeEngine:
     while len(_engines) > MAX_TREES:
         _engines.popitem(last=False)
     return tree
-
-
-def _make_member(columns: tuple[Any, ...]) -> TreeMember:
-    run, parent, relation, name, agent, goal, status, detected, streak, forgot = columns
-    over = status in ENDED
-    return TreeMember(run, parent, relation, name, agent, goal, over, detected, streak, forgot)
 
 
 _RELAY_RULE = "errors"

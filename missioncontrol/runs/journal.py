@@ -41,47 +41,24 @@ E = TypeVar("E", bound=EventHead)
 HEAD_FIELDS = frozenset(field.name for field in fields(EventHead))
 # Meters whose changes are sent to screens.
 SHOWN_METERS = frozenset(
-    {
-        "last_seq",
-        "cost_usd",
-        "judge_cost_usd",
-        "unpriced_calls",
-        "usage_source",
-        "tool_calls",
-        "doing",
-        "model",
-        "presence",
-        "judged_turns",
-        "tape",
-    }
-    | set(rows.USAGE_COLUMNS.values())
+    {*rows.METER_FIELDS, *rows.USAGE_COLUMNS.values()}
+    # A repeated turn changes this alone, and is no news.
+    - {"last_turn_at"}
+    | {"last_seq", "usage_source", "tool_calls", "tape"}
 )
-# Columns that describe a run, given once; written by `runs.services`, never compared here.
-DESCRIPTION_COLUMNS = frozenset(
-    {
-        "id",
-        "project_id",
-        "key",
-        "name",
-        "goal",
-        "task_type",
-        "policy",
-        "capabilities",
-        "metadata",
-        "workspace",
-        "parent_id",
-        "parent_key",
-        "relation",
-        "root",
-        "lineage",
-        "controller_id",
-        "controller_url",
-        "started_at",
-        "opened_by",
-    }
-)
-STATE_COLUMNS = tuple(
-    field.attname for field in Run._meta.concrete_fields if field.attname not in DESCRIPTION_COLUMNS
+# The others describe a run; `runs.services` writes them.
+STATE_COLUMNS = (
+    "agent",
+    "policy_version",
+    "budget",
+    "status",
+    "mode",
+    "version",
+    "reason",
+    "open_decision",
+    "ended_at",
+    "parked",
+    "source",
 )
 METER_COLUMNS = tuple(
     field.attname for field in RunMeters._meta.concrete_fields if not field.primary_key
