@@ -37,7 +37,7 @@ _PROVIDERS = {
 
 def read_dollars(value: object) -> Decimal | None:
     """Read dollars from a decimal string or a number; never below 0."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         return None
     try:
         amount = Decimal(str(value))

@@ -6,12 +6,15 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from guard.events import Emit, Emitter
 from guard.nature import ToolNature
+from guard.pricing import read_dollars
 from guard.sdk.conversation import Conversation, Fail, new_key
 from guard.sdk.delivery import Send
 from guard.sdk.lineage import RUN_KEY_VARIABLE, child_environment, opening_with_parent
@@ -180,11 +183,23 @@ def message_turn(content: str, *, role: Role | str, agent: str, facts: Mapping[s
 
 
 def turn_fields(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Further fields of a turn; `usage` and `nature` may be mappings."""
+    """Further fields of a turn, as the API writes them or as `Turn` has them.
+
+    `usage` and `nature` may be mappings, `cost_usd` a decimal string or a number, `ts` RFC 3339.
+    """
     read = dict(facts)
     # Mappings are accepted, so that a framework's answer can be passed on unchanged.
     if isinstance(usage := facts.get("usage"), Mapping):
-        read["usage"] = Usage(**usage)
+        # Frameworks write None for a count that the endpoint did not report.
+        read["usage"] = Usage(**{name: count or 0 for name, count in usage.items()})
+    # The engine adds dollars up while the server is away: a text would break it.
+    if "cost_usd" in facts:
+        read["cost_usd"] = read_dollars(facts["cost_usd"])
+    if isinstance(ts := facts.get("ts"), str):
+        # A text that is no time counts as absent: the host is never broken.
+        read.pop("ts")
+        with suppress(ValueError):
+            read["ts"] = datetime.fromisoformat(ts)
     if isinstance(nature := facts.get("nature"), Mapping):
         read["nature"] = ToolNature.from_mapping(nature)
     return read

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -207,12 +208,17 @@ class Offline:
                     if self._rules is not None
                     else Rules.of_project(load_rules(self._folder), self._opening)
                 )
-                self._local_guard = LocalGuard(
+                create = partial(
+                    LocalGuard,
                     rules,
-                    recent=self.recent_turns.before(turn),
                     workspace=self._opening.get("workspace") or (),
                     goal=self._opening.get("goal"),
                 )
+                try:
+                    self._local_guard = create(recent=self.recent_turns.before(turn))
+                except Exception:
+                    logger.exception("the engine failed on an earlier turn; it starts afresh")
+                    self._local_guard = create()
 
     def check_turn(self, turn: Turn) -> Any:
         """Return what the engine finds about a turn, or None. Its errors are logged, not raised."""

@@ -380,3 +380,29 @@ def test_a_calls_arguments_are_masked_once(outbox):
 
     assert read.count("_redact") == 1
     assert read.count("classify") == 1
+
+
+def test_fields_in_the_form_of_the_api_do_not_break_the_host_in_an_outage(server, session_options):
+    """The engine of this process adds up what the server would have read from JSON."""
+    facts = {
+        "cost_usd": "0.01",
+        "usage": {"input": 7, "cache_read": None},
+        "ts": "2026-11-21T21:08:00Z",
+    }
+    with Session("x", **session_options) as session:
+        session.before("read_file", {"path": "a.py"}, **facts)
+        session.say("on it", **facts)
+        server.stop()
+
+        assert session.before("read_file", {"path": "b.py"}, **facts).run
+
+
+@pytest.mark.parametrize(
+    "facts", [{"ts": "soon"}, {"cost_usd": "free"}, {"files": 7}, {"model": 7}, {"call_id": []}]
+)
+def test_an_unreadable_field_never_breaks_the_host(server, session_options, facts):
+    with Session("x", **session_options) as session:
+        session.before("read_file", {"path": "a.py"}, **facts)
+        server.stop()
+
+        assert session.before("read_file", {"path": "b.py"}, **facts).run
