@@ -48,3 +48,7 @@ def _run_django_command() -> None:
             )
         # The database exists and answers, so the command itself is at fault.
         raise
+
+
+if __name__ == "__main__":
+    main()

@@ -9,8 +9,8 @@ import threading
 import django
 
 from guard.runtime import ChatModel
-from missioncontrol.demo.endpoint import ScriptedEndpoint
-from missioncontrol.demo.scenes import Config, Stage, play_all
+from missioncontrol.demo.endpoint import scripted_endpoint
+from missioncontrol.demo.scenes import Config, play_all
 
 WITH_A_PAST = "healthy"
 
@@ -25,9 +25,9 @@ def main() -> None:
         if config.model_url:
             model = ChatModel(url=config.model_url, name=config.model_name, key=config.model_key)
         else:
-            url = stack.enter_context(ScriptedEndpoint()).url
+            url = stack.enter_context(scripted_endpoint())
             model = ChatModel(url=url, name=config.model_name, provider="openai")
-        play_all(Stage(config=config, model=model))
+        play_all(config, model)
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()
 

@@ -12,10 +12,10 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 NPM_MINDED = (
     "You are a developer who has worked with npm for ten years. A project's version stands in "
@@ -231,34 +231,21 @@ CACHED_BLOCK = 128
 CACHED_FROM = 1024
 
 
-class ScriptedEndpoint:
-    """Serves `/v1/chat/completions`; with `pace` 0 it answers at once, for tests."""
-
-    def __init__(self, *, pace: float = 1.0) -> None:
-        handler = type("PacedHandler", (_Handler,), {"pace": pace})
-        # Port 0: any free one.
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
+@contextmanager
+def scripted_endpoint(*, pace: float = 1.0) -> Iterator[str]:
+    """Serve `/v1/chat/completions` and yield its URL; with `pace` 0 it answers at once."""
+    handler = type("PacedHandler", (_Handler,), {"pace": pace})
+    # Port 0: any free one.
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
         # Checks ten times a second whether it should end.
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        thread = threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/v1"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

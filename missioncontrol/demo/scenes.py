@@ -9,7 +9,6 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -104,105 +103,84 @@ class Config:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """What every scene needs: the configuration and a model."""
+class Scene:
+    """A run in one of the demo projects, played again after a pause."""
 
-    config: Config
-    model: ChatModel
-
-    def play(
-        self,
-        project: str,
-        name: str,
-        *,
-        goal: str,
-        files: dict[str, str],
-        cast: dict[str, str],
-        mode: Mode = Mode.PAUSE,
-    ) -> str:
-        """Play a run in one of the demo projects; `cast`: each agent's name and instructions."""
-        workspace = make_workspace(self.config.directory / project, files)
-        agents = [Agent(name=one, instructions=of, model=self.model) for one, of in cast.items()]
-        with Session(
-            name,
-            url=self.config.url,
-            key=self.config.projects[project],
-            agent=project,
-            goal=goal,
-            workspace=workspace.names(),
-            mode=mode,
-            # In the demo's own folder, apart from what real agents still have to deliver.
-            outbox=self.config.directory / "outbox",
-        ) as session:
-            if len(agents) > 1:
-                return run_multi_agent(session, goal, agents=agents, workspace=workspace)
-            return run_agent(session, goal, agent=agents[0], workspace=workspace)
+    name: str
+    goal: str
+    files: dict[str, str]
+    cast: dict[str, str]
+    """Each agent's name and instructions."""
+    mode: Mode = Mode.PAUSE
+    pause_s: float
 
 
-def npm_minded(stage: Stage) -> str:
-    """An agent that looks for package.json in a Python repository, until it is corrected."""
-    return stage.play(
-        "npm-minded",
-        "tidepool's version",
+# By project.
+SCENES: dict[str, Scene] = {
+    # Two agents that hand one decision to each other, until a person makes it.
+    "ping-pong": Scene(
+        name="release notes",
+        goal="Write the release notes of tidepool 2.4.1.",
+        files=RELEASE,
+        cast={"writer": WRITER, "reviewer": REVIEWER},
+        pause_s=120,
+    ),
+    # An agent that looks for package.json in a Python repository, until it is corrected.
+    "npm-minded": Scene(
+        name="tidepool's version",
         goal="What version is this project?",
         files=PYTHON_PROJECT,
         cast={"npm-minded": NPM_MINDED},
         mode=Mode.AUTO,
-    )
-
-
-def ping_pong(stage: Stage) -> str:
-    """Two agents that hand one decision to each other, until a person makes it."""
-    return stage.play(
-        "ping-pong",
-        "release notes",
-        goal="Write the release notes of tidepool 2.4.1.",
-        files=RELEASE,
-        cast={"writer": WRITER, "reviewer": REVIEWER},
-    )
-
-
-def healthy(stage: Stage) -> str:
-    """An agent at work, with nothing to complain about."""
-    return stage.play(
-        "healthy",
-        "library tour",
+        pause_s=180,
+    ),
+    # An agent at work, with nothing to complain about.
+    "healthy": Scene(
+        name="library tour",
         goal="Write down what each module of this library is for.",
         files=library(),
         cast={"librarian": LIBRARIAN},
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """A scene, and the pause before it is played again."""
-
-    play: Callable[[Stage], str]
-    pause_s: float
-
-
-SCENES: dict[str, Scene] = {
-    "ping-pong": Scene(ping_pong, 120),
-    "npm-minded": Scene(npm_minded, 180),
-    "healthy": Scene(healthy, 30),
+        pause_s=30,
+    ),
 }
 
 
-def play_all(stage: Stage) -> None:
+def play_all(config: Config, model: ChatModel) -> None:
     """Start every scene whose project has a key; they repeat for ever."""
-    for name, scene in SCENES.items():
+    for project in SCENES:
         # A person may have deleted one of the demo's projects.
-        if name in stage.config.projects:
-            threading.Thread(target=_play, args=(name, scene, stage), daemon=True).start()
+        if project in config.projects:
+            threading.Thread(target=_repeat, args=(project, config, model), daemon=True).start()
 
 
-def _play(name: str, scene: Scene, stage: Stage) -> None:
+def _repeat(project: str, config: Config, model: ChatModel) -> None:
     while True:
         try:
-            logger.info("%s: %s", name, scene.play(stage))
+            logger.info("%s: %s", project, play(project, config, model))
         except (Stopped, ModelFailed) as ended:
-            logger.info("%s: ended: %s", name, ended)
+            logger.info("%s: ended: %s", project, ended)
         except Exception:
             # The outermost loop of a scene: a failing one must not end the others.
-            logger.exception("%s: broke", name)
-        time.sleep(scene.pause_s)
+            logger.exception("%s: broke", project)
+        time.sleep(SCENES[project].pause_s)
+
+
+def play(project: str, config: Config, model: ChatModel) -> str:
+    """Play a project's scene once; return what its agents answer."""
+    scene = SCENES[project]
+    workspace = make_workspace(config.directory / project, scene.files)
+    agents = [Agent(name=one, instructions=of, model=model) for one, of in scene.cast.items()]
+    with Session(
+        scene.name,
+        url=config.url,
+        key=config.projects[project],
+        agent=project,
+        goal=scene.goal,
+        workspace=workspace.names(),
+        mode=scene.mode,
+        # In the demo's own folder, apart from what real agents still have to deliver.
+        outbox=config.directory / "outbox",
+    ) as session:
+        if len(agents) > 1:
+            return run_multi_agent(session, scene.goal, agents=agents, workspace=workspace)
+        return run_agent(session, scene.goal, agent=agents[0], workspace=workspace)

@@ -6,7 +6,7 @@ from guard import Session, Stopped
 from guard.errors import ModelFailed, ToolFailed
 from guard.runtime import Agent, ChatModel, Workspace, run_agent, run_multi_agent
 from missioncontrol.demo import endpoint, scenes
-from missioncontrol.demo.endpoint import ScriptedEndpoint
+from missioncontrol.demo.endpoint import scripted_endpoint
 from tests.sdk.server import LoopbackServer, directive
 
 
@@ -27,8 +27,8 @@ def server():
 
 @pytest.fixture
 def model():
-    with ScriptedEndpoint(pace=0) as endpoint:
-        yield ChatModel(url=endpoint.url, name="gpt-4o-mini", provider="openai")
+    with scripted_endpoint(pace=0) as url:
+        yield ChatModel(url=url, name="gpt-4o-mini", provider="openai")
 
 
 @pytest.fixture

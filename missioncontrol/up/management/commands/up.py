@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def run_from_argv(self, argv: list[str]) -> None:
         """Start again outside Django, because `up` decides Django's settings."""
         os.environ["PYTHONPATH"] = processes.import_path(os.environ.get("PYTHONPATH", ""))
-        os.execv(sys.executable, [*processes.SAFE_PYTHON, "missioncontrol.up", *argv[2:]])  # noqa: S606
+        os.execv(sys.executable, [*processes.SAFE_PYTHON, "missioncontrol.cli", *argv[1:]])  # noqa: S606
 
     def handle(self, *_: object, **__: object) -> None:
         raise NotImplementedError("Run `manage.py up` as a process of its own.")
