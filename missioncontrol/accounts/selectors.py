@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Model, OuterRef, Q, QuerySet, Subquery
 
 from missioncontrol.accounts.models import AgentKey, Membership, PersonalToken, Reach, SecretUse
 from missioncontrol.accounts.tokens import digest
 from missioncontrol.redaction import NO_REDACTION, Redaction
+
+Row = TypeVar("Row", bound=Model)
 
 
 def memberships_of(user: User, *, token: object = None) -> QuerySet[Membership]:
@@ -26,9 +29,16 @@ def memberships_of(user: User, *, token: object = None) -> QuerySet[Membership]:
     return found.order_by("project__created_at", "project__id")
 
 
+def live(found: QuerySet[Row], *, at: datetime) -> QuerySet[Row]:
+    """Return those of some keys, tokens, links or codes that are not used, revoked or expired."""
+    columns = {field.name for field in found.model._meta.fields}
+    unended = dict.fromkeys({"used_at", "revoked_at"} & columns)
+    return found.filter(Q(expires_at=None) | Q(expires_at__gt=at), **unended)
+
+
 def live_keys(*, at: datetime) -> QuerySet[AgentKey]:
     """Return the agent keys that are neither revoked nor expired."""
-    return AgentKey.objects.filter(Q(expires_at=None) | Q(expires_at__gt=at), revoked_at=None)
+    return live(AgentKey.objects.all(), at=at)
 
 
 def find_agent_key(secret: str, *, at: datetime) -> AgentKey | None:
@@ -39,13 +49,8 @@ def find_agent_key(secret: str, *, at: datetime) -> AgentKey | None:
 
 def find_personal_token(secret: str, *, at: datetime) -> PersonalToken | None:
     """Return the live personal token with this secret, if its person is active."""
-    live = PersonalToken.objects.filter(
-        Q(expires_at=None) | Q(expires_at__gt=at),
-        digest=digest(secret),
-        revoked_at=None,
-        user__is_active=True,
-    )
-    return live.select_related("user").first()
+    tokens = PersonalToken.objects.filter(digest=digest(secret), user__is_active=True)
+    return live(tokens, at=at).select_related("user").first()
 
 
 def agent_keys(*, projects: Collection[UUID]) -> QuerySet[AgentKey]:

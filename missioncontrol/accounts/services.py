@@ -16,7 +16,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max, Min, Q, QuerySet
+from django.db.models import Max, Min, Model, Q, QuerySet
 
 from guard.wire import Mode
 from missioncontrol.accounts.models import (
@@ -28,13 +28,13 @@ from missioncontrol.accounts.models import (
     Project,
     Reach,
     Role,
-    Scope,
     SecretUse,
     SetupCode,
 )
-from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest, new_token, token_of
+from missioncontrol.accounts.selectors import live
+from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest, shown_prefix
 
-Row = TypeVar("Row")
+Row = TypeVar("Row", bound=Model)
 LOCAL_OWNER = "you"
 LINK_LIFE = timedelta(minutes=10)
 # Each request uses a key: one write for each would be wasted.
@@ -54,6 +54,19 @@ class MintedSecret(Generic[Row]):
 
     row: Row
     secret: str
+
+
+def mint(model: type[Row], prefix: str = "", **columns: Any) -> MintedSecret[Row]:
+    """Store a row under the hash of a new secret of 256 bits.
+
+    `prefix`: what the secret is, if it is kept; a link's is part of an address and has none.
+    """
+    secret = prefix + secrets.token_urlsafe(32)
+    if prefix:
+        columns["prefix"] = shown_prefix(secret)
+    row = model(digest=digest(secret), **columns)
+    row.save(force_insert=True)
+    return MintedSecret(row=row, secret=secret)
 
 
 def ensure_local_owner() -> User:
@@ -82,32 +95,12 @@ def mint_agent_key(
     project: Project,
     name: str,
     at: datetime,
-    by: str = "",
     reach: Reach = Reach.OWN,
-    agent: str = "",
-    reports_only: bool = False,
-    expires_at: datetime | None = None,
-    line: UUID | None = None,
+    **columns: Any,
 ) -> MintedSecret[AgentKey]:
-    """Make a key that lets an agent report to this project, on the runs it reaches.
-
-    `line`: the first of the keys that it continues, if it was made by rotation.
-    """
-    token = new_token(AGENT_PREFIX)
-    row = AgentKey.objects.create(
-        project=project,
-        name=name,
-        digest=token.digest,
-        prefix=token.prefix,
-        reach=reach,
-        agent=agent,
-        reports_only=reports_only,
-        line=line,
-        created_at=at,
-        created_by=by,
-        expires_at=expires_at,
-    )
-    return MintedSecret(row=row, secret=token.text)
+    """Make a key that lets an agent report to this project, on the runs it reaches."""
+    named = {"project": project, "name": name, "created_at": at}
+    return mint(AgentKey, AGENT_PREFIX, reach=reach, **named, **columns)
 
 
 def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -> AgentKey:
@@ -115,14 +108,14 @@ def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -
 
     It speaks for the whole project, like the one that each start prints.
     """
-    token = token_of(secret)
-    known = AgentKey.objects.select_related("project").filter(digest=token.digest).first()
+    hashed = digest(secret)
+    known = AgentKey.objects.select_related("project").filter(digest=hashed).first()
     # No second row: a start that finds its key in the file must not undo a revocation.
     return known or AgentKey.objects.create(
         project=project,
         name=name,
-        digest=token.digest,
-        prefix=token.prefix,
+        digest=hashed,
+        prefix=shown_prefix(secret),
         reach=Reach.PROJECT,
         created_at=at,
     )
@@ -135,27 +128,10 @@ def revoke(row: AgentKey | PersonalToken, *, at: datetime) -> bool:
 
 
 def mint_personal_token(
-    *,
-    user: User,
-    name: str,
-    at: datetime,
-    scope: Scope = Scope.WRITE,
-    project: UUID | None = None,
-    expires_at: datetime | None = None,
+    *, user: User, name: str, at: datetime, **columns: Any
 ) -> MintedSecret[PersonalToken]:
     """Make a token for a script to act as this person, or only read; in one project, or all."""
-    token = new_token(PERSON_PREFIX)
-    row = PersonalToken.objects.create(
-        user=user,
-        name=name,
-        digest=token.digest,
-        prefix=token.prefix,
-        scope=scope,
-        project_id=project,
-        created_at=at,
-        expires_at=expires_at,
-    )
-    return MintedSecret(row=row, secret=token.text)
+    return mint(PersonalToken, PERSON_PREFIX, user=user, name=name, created_at=at, **columns)
 
 
 def record_last_use(row: AgentKey | PersonalToken, *, at: datetime) -> None:
@@ -174,11 +150,7 @@ def mint_login_link(*, user: User, at: datetime, on_get: bool = False) -> Minted
     spent = Q(used_at__isnull=False, code_digest=None) | Q(expires_at__lte=at)
     # Done here, so that no task is needed for it.
     LoginLink.objects.filter(spent).delete()
-    token = new_token("")
-    row = LoginLink.objects.create(
-        user=user, digest=token.digest, on_get=on_get, expires_at=at + LINK_LIFE
-    )
-    return MintedSecret(row=row, secret=token.text)
+    return mint(LoginLink, user=user, on_get=on_get, expires_at=at + LINK_LIFE)
 
 
 def redeem_link(link: LoginLink, *, at: datetime) -> bool:
@@ -186,7 +158,8 @@ def redeem_link(link: LoginLink, *, at: datetime) -> bool:
 
     One conditional UPDATE decides: of two taps at once, one wins.
     """
-    return link.user.is_active and bool(usable_links(at).filter(pk=link.pk).update(used_at=at))
+    mine = LoginLink.objects.filter(pk=link.pk)
+    return link.user.is_active and bool(live(mine, at=at).update(used_at=at))
 
 
 def record_link_browser(link: LoginLink, browser: Browser) -> None:
@@ -196,12 +169,8 @@ def record_link_browser(link: LoginLink, browser: Browser) -> None:
 
 def find_login_link(*, secret: str, at: datetime) -> LoginLink | None:
     """Return a link that would still sign in, without using it up."""
-    return usable_links(at).select_related("user").filter(digest=digest(secret)).first()
-
-
-def usable_links(at: datetime) -> QuerySet[LoginLink]:
-    """Return the links that can still sign somebody in."""
-    return LoginLink.objects.filter(used_at=None, expires_at__gt=at)
+    links = LoginLink.objects.select_related("user")
+    return live(links, at=at).filter(digest=digest(secret)).first()
 
 
 def create_pairing(*, user: User, at: datetime) -> tuple[MintedSecret[LoginLink], str]:
@@ -211,14 +180,9 @@ def create_pairing(*, user: User, at: datetime) -> tuple[MintedSecret[LoginLink]
     """
     # One at a time: a code that is forgotten on some screen must not let anybody in.
     cancel_pairings(user)
-    token, code = new_token(""), new_code()
-    row = LoginLink.objects.create(
-        user=user,
-        digest=token.digest,
-        code_digest=digest(normalize_code(code)),
-        expires_at=at + LINK_LIFE,
-    )
-    return MintedSecret(row=row, secret=token.text), code
+    code = new_code()
+    hashed = digest(normalize_code(code))
+    return mint(LoginLink, user=user, code_digest=hashed, expires_at=at + LINK_LIFE), code
 
 
 def cancel_pairings(user: User) -> None:
@@ -228,8 +192,8 @@ def cancel_pairings(user: User) -> None:
 
 def find_link_by_code(*, code: str, at: datetime) -> LoginLink | None:
     """Return the link behind a typed code, without using it up."""
-    usable = usable_links(at).select_related("user")
-    return usable.filter(code_digest=digest(normalize_code(code))).first()
+    links = LoginLink.objects.select_related("user")
+    return live(links, at=at).filter(code_digest=digest(normalize_code(code))).first()
 
 
 def find_pairing(*, pairing: UUID, user: User) -> LoginLink | None:
@@ -256,9 +220,8 @@ def redeem_setup_code(code: str, *, machine: str, at: datetime) -> SetupCode | N
     One conditional UPDATE decides: of two at once, one wins.
     """
     found = SetupCode.objects.filter(digest=digest(normalize_code(code)))
-    live = found.filter(used_at=None, expires_at__gt=at)
     # Read after the update: only the request that used it up learns whose code it was.
-    return found.get() if live.update(used_at=at, used_on=machine) else None
+    return found.get() if live(found, at=at).update(used_at=at, used_on=machine) else None
 
 
 def new_code() -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-import secrets
-from dataclasses import dataclass
 
 # With these prefixes, repository scanners and our own masking recognise a leaked secret.
 AGENT_PREFIX = "mc_"
@@ -14,29 +12,14 @@ PERSON_PREFIX = "mcu_"
 _LINK = re.compile(r"(/(?:login|shared)/)[\w-]{8,}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
-    """A new secret: `text` is shown once, `digest` is stored."""
-
-    text: str
-    digest: str
-    prefix: str
-
-
 def digest(text: str) -> str:
     """Hash a secret for storage and look-up; 256 random bits need no salt."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def new_token(prefix: str) -> Token:
-    """Make a secret of 256 bits behind `prefix`."""
-    return token_of(prefix + secrets.token_urlsafe(32))
-
-
-def token_of(text: str) -> Token:
-    """Describe an existing secret, such as the one in DIR/agent.key."""
-    # The prefix tells a person's own keys apart; the rest cannot be guessed from it.
-    return Token(text=text, digest=digest(text), prefix=text[:8])
+def shown_prefix(secret: str) -> str:
+    """Return the beginning, which tells a person's own keys apart; it gives no hint of the rest."""
+    return secret[:8]
 
 
 def bearer_of(authorization: str) -> str:

@@ -17,8 +17,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from missioncontrol.accounts import credentials, people
 from missioncontrol.accounts.models import Project, Role
-from missioncontrol.accounts.services import MintedSecret
-from missioncontrol.accounts.tokens import digest, new_token
+from missioncontrol.accounts.selectors import live
+from missioncontrol.accounts.services import MintedSecret, mint
+from missioncontrol.accounts.tokens import digest
 from missioncontrol.audit.erasing import ERASED
 from missioncontrol.decisions.models import Decision
 from missioncontrol.decisions.rows import OPEN_STATUSES
@@ -130,27 +131,24 @@ def create_share(
         raise NotFound("The run")
     if decision and not Decision.objects.filter(pk=decision, run__project=project_id).exists():
         raise NotFound("The card")
-    # No prefix: it is part of an address, and cannot be confused with a key.
-    token = new_token("")
     # Under the project's lock: two requests at once must not both take the last free place.
     with journal.lock_project(project_id):
         if open_shares(projects=[project_id], at=at).count() >= MAX_OPEN:
             raise InvalidRequest(f"At most {MAX_OPEN} open links; revoke some first.", field="run")
-        row = Share.objects.create(
+        made = mint(
+            Share,
             project_id=project_id,
             run_id=run,
             decision_id=decision,
             week=asked.week,
             language=language_of(asked.language),
-            # Only its hash: reading the database opens no link.
-            digest=token.digest,
             made_by=by,
             created_at=at,
             expires_at=at + timedelta(days=days),
         )
-        what = f"shared {_describe(row)} by a link for {days} days"
+        what = f"shared {_describe(made.row)} by a link for {days} days"
         journal.record_access(project_id, what, by=people.name_of(by), at=at)
-    return MintedSecret(row=row, secret=token.text)
+    return made
 
 
 def revoke_share(share_id: UUID, *, projects: Collection[UUID], by: User, at: datetime) -> None:
@@ -161,7 +159,7 @@ def revoke_share(share_id: UUID, *, projects: Collection[UUID], by: User, at: da
     """
     row = Share.objects.filter(pk=share_id, project__in=projects).first()
     # One conditional UPDATE: of two requests that revoke it, one gets the error.
-    if row is None or not _live(Share.objects.filter(pk=row.pk), at).update(revoked_at=at):
+    if row is None or not live(Share.objects.filter(pk=row.pk), at=at).update(revoked_at=at):
         raise NotFound("The link")
     what = f"revoked the link to {_describe(row)}"
     journal.record_access(row.project_id, what, by=people.name_of(by), at=at)
@@ -170,7 +168,7 @@ def revoke_share(share_id: UUID, *, projects: Collection[UUID], by: User, at: da
 def revoke_shares_of(maker: int, *, project: UUID, by: User, at: datetime) -> None:
     """Revoke all links of a person who may no longer share anything in a project, for good."""
     # One by one, not in one UPDATE: each is an event of its own on the project's chain.
-    for row in list(_live(Share.objects.filter(project=project, made_by=maker), at)):
+    for row in list(live(Share.objects.filter(project=project, made_by=maker), at=at)):
         revoke_share(row.pk, projects=[project], by=by, at=at)
 
 
@@ -209,19 +207,17 @@ def shared_content(row: Share, *, at: datetime) -> SharedContent:
     return _costs_content(row.project, costs, t, row.language)
 
 
-def _live(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
-    return found.filter(revoked_at=None, expires_at__gt=at)
-
-
 def _visible(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
     """Keep links whose maker may act, of live projects, to runs that still have their words."""
     # Checked at each visit: a maker who lost the role or second factor shares nothing any more.
     may = credentials.open_memberships().filter(
         user=OuterRef("made_by"), project=OuterRef("project"), role__in=SHARING_ROLES
     )
-    found = _live(found, at).filter(Exists(may), made_by__is_active=True, project__archived_at=None)
+    found = live(found, at=at).filter(
+        Exists(may), made_by__is_active=True, project__archived_at=None
+    )
     # No link shows a run whose words were erased, not even its figures.
-    return found.exclude(Q(run__name=ERASED) | Q(decision__run__name=ERASED))
+    return live(found, at=at).exclude(Q(run__name=ERASED) | Q(decision__run__name=ERASED))
 
 
 def _describe(row: Share) -> str:

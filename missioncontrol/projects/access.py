@@ -91,7 +91,7 @@ def make_agent_key(
     made = services.mint_agent_key(
         project=project,
         name=name,
-        by=by,
+        created_by=by,
         at=at,
         reach=reach,
         agent=agent,
@@ -135,7 +135,7 @@ def rotate_agent_key(
     made = services.mint_agent_key(
         project=old.project,
         name=old.name,
-        by=by,
+        created_by=by,
         at=at,
         reach=Reach(old.reach),
         agent=old.agent,
@@ -207,7 +207,7 @@ def make_token(
         user=user,
         name=name,
         scope=asked.scope,
-        project=asked.project,
+        project_id=asked.project,
         expires_at=asked.expires_at,
         at=at,
     )

@@ -18,8 +18,9 @@ from django.db.models import QuerySet
 from missioncontrol import broadcast
 from missioncontrol.accounts import people, sessions
 from missioncontrol.accounts.models import Invitation, Membership, Role, SetupCode
-from missioncontrol.accounts.services import MintedSecret
-from missioncontrol.accounts.tokens import digest, new_token
+from missioncontrol.accounts.selectors import live
+from missioncontrol.accounts.services import MintedSecret, mint
+from missioncontrol.accounts.tokens import digest
 from missioncontrol.errors import Forbidden, InvalidRequest, LastOwner, ensure_found
 from missioncontrol.notify import services as notices
 from missioncontrol.projects.access import record_for_person
@@ -67,35 +68,30 @@ def invite(
             raise InvalidRequest(f"At most {MAX_INVITATIONS} open invitations; revoke one first.")
         # Done when others are made, so that no task is needed for it.
         Invitation.objects.filter(expires_at__lte=at - KEEP_EXPIRED_INVITATIONS).delete()
-        token = new_token("")
-        row = Invitation.objects.create(
+        made = mint(
+            Invitation,
             project_id=project_id,
-            digest=token.digest,
             role=role,
             note=note,
             invited_by=by,
             created_at=at,
             expires_at=expires_at,
         )
-        what = f"invited {_invitee(row)}as {row.role}"
+        what = f"invited {_invitee(made.row)}as {role}"
         journal.record_access(project_id, what, by=people.name_of(by), at=at)
-    return MintedSecret(row=row, secret=token.text)
+    return made
 
 
 def usable_invitations(at: datetime) -> QuerySet[Invitation]:
     """Return the invitations that still let somebody in."""
     # An archived project is read-only: nobody is let into it.
-    return _still_open(Invitation.objects.filter(project__archived_at=None), at)
+    return live(Invitation.objects.filter(project__archived_at=None), at=at)
 
 
 def find_invitation(secret: str, *, at: datetime) -> Invitation | None:
     """Return the invitation behind a link, without using it up; None: it is invalid or unknown."""
-    live = usable_invitations(at).select_related("project", "invited_by")
-    return live.filter(digest=digest(secret)).first()
-
-
-def _still_open(found: QuerySet[Invitation], at: datetime) -> QuerySet[Invitation]:
-    return found.filter(used_at=None, revoked_at=None, expires_at__gt=at)
+    usable = usable_invitations(at).select_related("project", "invited_by")
+    return usable.filter(digest=digest(secret)).first()
 
 
 @transaction.atomic
@@ -107,7 +103,7 @@ def revoke_invitation(invitation_id: UUID, *, project_id: UUID, by: str, at: dat
     """
     found = Invitation.objects.filter(pk=invitation_id, project_id=project_id)
     invitation = ensure_found(found.first(), "The invitation")
-    if _still_open(found, at).update(revoked_at=at):
+    if live(found, at=at).update(revoked_at=at):
         what = f"revoked the invitation {_invitee(invitation)}as {invitation.role}"
         journal.record_access(project_id, what, by=by, at=at)
 
@@ -130,7 +126,7 @@ def join_project(secret: str, *, user: User | None, name: str, at: datetime) -> 
         if Membership.objects.filter(project_id=offered.project_id, user=joining).exists():
             raise Forbidden("You are a member of this project already.")
         # Conditional: if two people use one link at once, only one comes in.
-        mine = _still_open(Invitation.objects.filter(pk=offered.pk), at)
+        mine = live(Invitation.objects.filter(pk=offered.pk), at=at)
         if not mine.update(used_at=at, used_by=joining):
             raise invalid_invitation_error()
         membership = Membership.objects.create(
@@ -268,7 +264,7 @@ def _void_invitations(member: Membership, *, at: datetime) -> None:
     live for ten minutes anyway.
     """
     mine = Invitation.objects.filter(project_id=member.project_id, invited_by=member.user_id)
-    _still_open(mine, at).update(revoked_at=at)
+    live(mine, at=at).update(revoked_at=at)
     SetupCode.objects.filter(project_id=member.project_id, used_at=None).delete()
 
 
