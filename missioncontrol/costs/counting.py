@@ -41,15 +41,20 @@ TOTAL_COLUMNS = tuple(column for name, column in USAGE_COLUMNS.items() if name !
 MAX_UNNAMED_AGENTS = 256
 NO_SPENDING = Spent()
 RUNS_PER_BATCH = 64
+NOT_PLACED = -1
 
 
 def with_counted_calls(turns: QuerySet[TurnModel]) -> QuerySet[TurnModel]:
-    """Annotate each turn with `counted`: the ledger row of its own model call, if any."""
+    """Annotate each turn with `counted_at`: at which turn its model call was counted, if it was.
+
+    `NOT_PLACED`: the call was counted, and its turn is not known yet.
+    """
     # The same rule as `_call_name`, in the database: one query for all turns of a batch.
     name = Coalesce(NullIf(OuterRef("call_id"), Value("")), OuterRef("key"))
     own = ModelCall.objects.filter(run_id=OuterRef("run_id"), call_id=name)
     # Not `Exists`, for which PostgreSQL may read the whole ledger once, into a hash table.
-    return turns.annotate(counted=Subquery(own.values("pk")[:1]))
+    placed = own.annotate(placed=Coalesce("turn_seq", Value(NOT_PLACED))).values("placed")
+    return turns.annotate(counted_at=Subquery(placed[:1]))
 
 
 class CostTotals:
@@ -62,22 +67,31 @@ class CostTotals:
         """`turns` must come from `with_counted_calls`."""
         seen = list(turns)
         self.counters = SharedCounters(runs, agents={turn.agent for turn in seen}, at=at)
-        self._counted = {
-            (turn.run_id, turn.call_id or turn.key) for turn in seen if cast(Any, turn).counted
+        self._counted_at: dict[tuple[UUID, str | None], int] = {
+            (turn.run_id, turn.call_id or turn.key): cast(Any, turn).counted_at
+            for turn in seen
+            if cast(Any, turn).counted_at is not None
         }
         # Collected, so that they are written by one statement.
         self._new_calls: list[ModelCall] = []
         self.costs: dict[UUID, Decimal | None] = {}
         """By turn, the cost of its call, for turns whose call was counted in this transaction."""
+        self._repeated: list[UUID] = []
 
-    def claim_call(self, run: Run, turn: Turn) -> bool:
+    def claim_call(self, run: Run, turn: Turn, row: TurnModel) -> bool:
         """Claim a turn's model call; several turns may carry the same one."""
         name = _call_name(turn)
-        if (run.id, name) in self._counted or not is_best_source(run, "turns"):
+        counted_at = self._counted_at.get((run.id, name))
+        if counted_at is not None:
+            # Shown at the first turn alone: the turns of a run add up to its meters.
+            if counted_at != row.seq:
+                self._repeated.append(row.id)
+            return False
+        if not is_best_source(run, "turns"):
             return False
         # A call without a name cannot be told from another: it is counted each time.
         if name:
-            self._counted.add((run.id, name))
+            self._counted_at[run.id, name] = row.seq
         return True
 
     def add_call(self, call: ModelCall, row: TurnModel) -> None:
@@ -88,6 +102,8 @@ class CostTotals:
     def write(self, tx: RunTransaction) -> None:
         """Store the new calls; the shared sums are added to at the transaction's very end."""
         insert_rows(ModelCall, self._new_calls)
+        if self._repeated:
+            TurnModel.objects.filter(pk__in=self._repeated).update(usage=None, cost_usd=None)
         # All runs of a project add to the same rows: they are locked last, for the commit alone.
         tx.before_commit.append(self.counters.write)
 
@@ -111,7 +127,7 @@ def count_turn(
             use.calls = 1
             meters.tool_calls += 1
             meters.failures = meters.failures + 1 if turn.error else 0
-    if is_paid and cost_totals.claim_call(run, turn):
+    if is_paid and cost_totals.claim_call(run, turn, row):
         # The ledger needs a name for each call: without one, the turn's row id.
         paid = Call.of_turn(turn, row, call_id=_call_name(turn) or str(row.id), source="turns")
         call, spent = enter_call(tx, run, paid)

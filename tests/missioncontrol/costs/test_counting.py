@@ -9,6 +9,7 @@ import pytest
 from guard.turn import Usage
 from missioncontrol.costs import selectors
 from missioncontrol.runs.models import JournalRow
+from missioncontrol.runs.timeline import show_series
 from tests.build import NOON, a_call, a_project, a_proposal, a_run, after, judged, report
 
 pytestmark = pytest.mark.django_db
@@ -49,6 +50,19 @@ def test_it_is_attributed_once_though_a_proposal_a_completion_and_another_turn_c
 
     assert len(attributed(run)) == 1
     assert run.meters.cost_usd == Decimal("0.008055")
+
+
+@pytest.mark.parametrize("own_figure", [None, Decimal("0.01")])
+def test_the_turns_of_one_call_add_up_to_the_run(own_figure):
+    """A model that asks for three tools at once is shown, and paid, at the first one's turn."""
+    same = {"call_id": "m1", "usage": USAGE, "cost_usd": own_figure, **SONNET}
+    run = report(a_run(), a_proposal("ls", key="a", **same), a_proposal("pwd", **same))
+
+    run = report(run, a_call("ls", key="a", result="x", **same), a_call("date", **same))
+
+    shown = show_series(run, points=10).points
+    assert [point.tokens for point in shown] == [USAGE.total, 0, 0]
+    assert sum(Decimal(point.cost_usd or 0) for point in shown) == run.meters.cost_usd
 
 
 def test_a_call_without_a_price_is_attributed_as_unpriced():

@@ -7,6 +7,7 @@ import pytest
 from guard.engine import Engine
 from guard.policy import DETECTOR_NAMES, Policy
 from guard.turn import Usage
+from missioncontrol.costs.counting import NOT_PLACED
 from missioncontrol.costs.ledger import Call, enter_call
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection import engine_cache, pipeline
@@ -147,7 +148,7 @@ def test_a_call_that_was_counted_after_the_look_ahead_is_not_counted_twice():
 
     (seen,) = engine_cache.unseen_observations([run], ahead)[run.id]
 
-    assert seen.row.counted
+    assert seen.row.counted_at == NOT_PLACED
 
 
 def test_a_ceiling_is_weighed_under_the_lock():
