@@ -14,7 +14,6 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 from urllib.parse import urlsplit
@@ -191,6 +190,14 @@ snapshot_reads = CoalescedReads()
 PAGE_SCHEMES = {"ws": "http", "wss": "https"}
 
 
+class SocketRefused(Exception):
+    """A socket may not, or no longer, show its place: it is closed with this code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
     """What both sockets do: join first, then read, so that nothing is missed."""
 
@@ -221,16 +228,11 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
     async def connect(self) -> None:
         """Accept, then refuse with a code that a browser can read."""
         await self.accept()
-        opener = await database_sync_to_async(authenticate_socket)(self.scope)
-        if opener is None:
-            await self.close(CLOSE_NOT_SIGNED_IN)
-            return
         try:
             shown_id = UUID(self.scope["path_params"]["id"])
-            projects = await database_sync_to_async(_projects_of)(opener)
-            self.shown_id = shown_id
-            self.group = await database_sync_to_async(self.group_of)(shown_id, projects)
-            self.person_channel = broadcast.person_channel(opener.user.pk)
+            access = await database_sync_to_async(self._read_access)(shown_id)
+            user, projects, self.group = access
+            self.person_channel = broadcast.person_channel(user.pk)
             # Joined before it is read: what is committed in between comes as an event.
             await audiences.join(self.group, self._forward)
             await subscriber.add(
@@ -242,13 +244,34 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
                 return _snapshots.dump_json(self.read_snapshot(shown_id, projects)).decode()
 
             reading: Callable[[], Awaitable[str]] = database_sync_to_async(read_text)
-            await self.send(await snapshot_reads.read(self.read_key(shown_id), reading))
+            # By this name: all who may listen to a place read the same.
+            shown = (type(self).__name__, shown_id)
+            await self.send(await snapshot_reads.read(shown, reading))
             while self._buffered:  # more may come while one is sent
                 await self.send(self._buffered.pop(0))
             self._buffered = None
-            self._access_task = asyncio.create_task(self._watch_access())
+            self._access_task = asyncio.create_task(self._watch_access(shown_id))
+        except SocketRefused as refused:
+            await self.close(refused.code)
         except (NotFound, ValueError):
             await self.close(CLOSE_FORBIDDEN)
+
+    def _read_access(self, shown_id: UUID) -> tuple[User, list[UUID], str]:
+        """Return who opened the socket, their projects now, and the group of what it shows.
+
+        Raises:
+            SocketRefused: they are not signed in, or may not see this.
+        """
+        opener = authenticate_socket(self.scope)
+        if opener is None:
+            raise SocketRefused(CLOSE_NOT_SIGNED_IN)
+        user, token = opener
+        mine = credentials.open_memberships_of(user, token=token)
+        projects = list(mine.values_list("project_id", flat=True))
+        try:
+            return user, projects, self.group_of(shown_id, projects)
+        except NotFound:
+            raise SocketRefused(CLOSE_FORBIDDEN) from None
 
     async def _forward(self, text: str) -> None:
         """Send a message of the group; one that comes before the snapshot waits for it."""
@@ -257,11 +280,7 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
         else:
             self._buffered.append(text)
 
-    def read_key(self, shown_id: UUID) -> tuple[str, UUID]:
-        """Return the reading's name: all who may listen to a place read the same."""
-        return type(self).__name__, shown_id
-
-    async def _watch_access(self) -> None:
+    async def _watch_access(self, shown_id: UUID) -> None:
         """Close once the session, the token or the membership is gone, or messages were lost.
 
         Send `KEEPALIVE` in between.
@@ -275,16 +294,10 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels ha
                 if self._missed:
                     await self.close(CLOSE_RECONNECT)
                     return
-                opener = await database_sync_to_async(authenticate_socket)(self.scope)
-                if opener is None:
-                    await self.close(CLOSE_NOT_SIGNED_IN)
-                    return
-                try:
-                    projects = await database_sync_to_async(_projects_of)(opener)
-                    await database_sync_to_async(self.group_of)(self.shown_id, projects)
-                except NotFound:
-                    await self.close(CLOSE_FORBIDDEN)
-                    return
+                await database_sync_to_async(self._read_access)(shown_id)
+            except SocketRefused as refused:
+                await self.close(refused.code)
+                return
             except Exception:  # a database that is away must not end the checks
                 logger.exception("who may look at %s could not be read", self.group)
                 self._needs_check.set()
@@ -333,21 +346,8 @@ class RunConsumer(LiveConsumer):
         return rows.run_snapshot(find_run(shown_id, projects=projects), at=now())
 
 
-def _projects_of(opener: SocketUser) -> list[UUID]:
-    mine = credentials.open_memberships_of(opener.user, token=opener.token)
-    return list(mine.values_list("project_id", flat=True))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SocketUser:
-    """The person who opens a socket, and the token they sent; None: they have a session."""
-
-    user: User
-    token: PersonalToken | None = None
-
-
-def authenticate_socket(scope: dict[str, Any]) -> SocketUser | None:
-    """Return who opens a socket; None: refused."""
+def authenticate_socket(scope: dict[str, Any]) -> tuple[User, PersonalToken | None] | None:
+    """Return who opens a socket, and the token they sent, if any; None: refused."""
     headers = {name.decode("latin1"): value.decode("latin1") for name, value in scope["headers"]}
     scheme = scope.get("scheme", "ws")
     if not origin.is_our_host(headers.get("host", "")):
@@ -355,7 +355,7 @@ def authenticate_socket(scope: dict[str, Any]) -> SocketUser | None:
     # A script's socket has no Origin, and needs none: no browser sends this header by itself.
     if token := bearer_of(headers.get("authorization", "")):
         row = find_personal_token(token, at=now()) if token.startswith(PERSON_PREFIX) else None
-        return SocketUser(user=row.user, token=row) if row else None
+        return (row.user, row) if row else None
     # A page of another site may send our cookie, but not our Origin: scheme, host and port.
     ours = {f"{PAGE_SCHEMES[scheme]}://{headers.get('host', '')}"}
     if settings.PUBLIC_URL:
@@ -366,7 +366,7 @@ def authenticate_socket(scope: dict[str, Any]) -> SocketUser | None:
     # Over HTTPS the cookie has another name, which no neighbouring host can set.
     name = origin.cookie_name(settings.SESSION_COOKIE_NAME, scheme)
     user = sessions.user_of_cookie(headers.get("cookie", ""), name)
-    return SocketUser(user=user) if user else None
+    return (user, None) if user else None
 
 
 ROUTES = (

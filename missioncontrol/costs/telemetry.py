@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from uuid import UUID
 
 from missioncontrol.compiled_queries import CompiledQuery
@@ -190,17 +191,14 @@ def match_calls_to_tools(
     not complete when its first tool begins. Calls that asked for no tool are left out.
     """
     begun: dict[str, list[TimedStart]] = defaultdict(list)
-    for call in sorted(calls, key=_start_order):
+    by_start = attrgetter("at", "name")
+    for call in sorted(calls, key=by_start):
         # By agent: several agents of one run call models at the same time.
         begun[call.agent].append(call)
     found: dict[str, str] = {}
-    for tool in sorted(tools, key=_start_order):
+    for tool in sorted(tools, key=by_start):
         before = bisect_right(begun[tool.agent], tool.at, key=lambda call: call.at)
         if before:
             # An answer may ask for several tools: the call is shown at the first one's turn.
             found.setdefault(begun[tool.agent][before - 1].name, tool.name)
     return found
-
-
-def _start_order(one: TimedStart) -> tuple[datetime, str]:
-    return one.at, one.name

@@ -13,12 +13,12 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import Q
 
 from guard.budget import Budget, Spent
 from guard.detectors.budget import budget_signal
 from guard.errors import PolicyInvalid
 from guard.signals import Signal
-from missioncontrol.accounts.models import Project
 from missioncontrol.costs import counting
 from missioncontrol.costs.spending import SHARED_UNITS, TREE, SharedCounters, Use
 from missioncontrol.errors import InvalidRequest, NotFound, ensure_found
@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 # How long after a run's start its parent is looked for.
 LINK_WITHIN = timedelta(days=1)
+WAITING_COLUMNS = ("id", "project_id", "parent_key", "relation")
 
 
 def link_run(
@@ -83,13 +84,13 @@ def link_run(
 def link_waiting_runs(*, at: datetime) -> None:
     """Link the runs whose named parent has become known since."""
     # Unlocked: most of them still wait, and `link_run` checks again under the locks.
-    for run_id, project_id, key in lineage.runs_awaiting_parent(since=at - LINK_WITHIN):
-        parent = lineage.find_parent(Project(pk=project_id), key)
+    waiting = Run.objects.filter(~Q(parent_key=""), parent=None, started_at__gte=at - LINK_WITHIN)
+    for run_id, project, key, named in waiting.values_list(*WAITING_COLUMNS):
+        parent, relation = lineage.find_parent(project, key), named or "child"
         if parent is None:
             continue
         try:
-            relation = Run.objects.values_list("relation", flat=True).get(pk=run_id) or "child"
-            link_run(run_id, parent.id, relation=relation, projects=[project_id], by="agent", at=at)
+            link_run(run_id, parent.id, relation=relation, projects=[project], by="agent", at=at)
         except InvalidRequest as refused:
             # It would be refused every time: stop looking for its parent.
             logger.info("run %s cannot be linked to %s: %s", run_id, parent.id, refused)

@@ -190,7 +190,9 @@ def finish(tx: RunTransaction, run: Run, tap: Tap, intervention: Intervention) -
     messages.queue_message(tx, run, text, by=by, agent=agent, intervention=intervention)
     # Before the release, which ends the hold that tells which calls wait.
     holding.skip_held_calls(run)
-    holding.release_to_finish(tx, run, by=by)
+    holding.release(tx, run, by=by, reason="finish")
+    # After the release, which clears it.
+    run.meters.finish_seq = run.meters.last_seq + holding.LAST_TURNS
 
 
 def allow_budget(

@@ -21,7 +21,7 @@ from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import guard_turn
 from missioncontrol.wire.decisions import PERMISSION, CardEvidence, EvidenceTurn
 from missioncontrol.wire.events import AutofixJudged, DecisionOpened, DecisionResolved
-from missioncontrol.wire.rows import from_json, to_json
+from missioncontrol.wire.rows import from_json, row_of, to_json
 
 # Resolutions of cards that nobody answered in time.
 EXPIRED_RESOLUTIONS = frozenset({"proceed", "stop", "timed_out"})
@@ -169,9 +169,6 @@ def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> Non
 
 def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime) -> CardEvidence:
     """Return what a card shows: the turns of the run itself and of linked runs."""
-    shown: dict[str, Any] = {
-        name: getattr(signal.evidence, name) for name in type(signal.evidence).__slots__
-    }
     # Ids are UUIDv7, the only order that turns of several runs share.
     rests_on = sorted([*linked_turns_of(signal), *turns], key=attrgetter("id"))
     costs = [turn.cost_usd for turn in rests_on if turn.cost_usd is not None]
@@ -179,8 +176,9 @@ def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetim
     if signal.kind is not Kind.BUDGET:  # no pattern of calls allows a budget
         calls = signal.evidence.calls
         offer = allowlist.offer_entry(calls, project=run.project_id, at=at)
-    return CardEvidence(
-        **shown,
+    return row_of(
+        CardEvidence,
+        signal.evidence,
         turns=signal.turns,
         items=tuple(
             EvidenceTurn(
@@ -198,6 +196,7 @@ def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetim
         ),
         cost_usd=sum(costs, Decimal(0)) if costs else None,
         offer_allowlist=offer,
+        asks=None,
     )
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from uuid import UUID
 
-from django.conf import settings
 from django.db.models import F, Q
 
 from missioncontrol.decisions import directives, holding, sessions
-from missioncontrol.decisions.models import Decision, Intervention
+from missioncontrol.decisions.models import Intervention
 from missioncontrol.decisions.sessions import HEARTBEAT_TIMEOUT_S
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
@@ -33,8 +31,6 @@ SPEAK_WITHIN = timedelta(minutes=5)
 IDLE_TIME = timedelta(seconds=5)
 # An agent that was asked to finish and never reports idleness has finished after this silence.
 FINISH_SILENCE = timedelta(minutes=5)
-# Added to the time that the configured judge may take.
-JUDGE_GRACE = timedelta(seconds=5)
 
 
 def _for_each_run(
@@ -143,13 +139,3 @@ def end_finished_runs(*, at: datetime) -> None:
             sessions.end_run(tx, run, Move.COMPLETE, by="policy", reason="it was asked to finish")
 
     _for_each_run(which, end, at=at)
-
-
-def overdue_decisions(*, at: datetime) -> list[UUID]:
-    """Return the cards whose judge is late."""
-    patience = JUDGE_GRACE
-    if settings.JUDGE is not None:
-        # Without a model the local judge answers at once: a late verdict was lost.
-        patience += timedelta(seconds=settings.JUDGE.timeout_s)
-    late = Decision.objects.filter(status="judging", opened_at__lt=at - patience)
-    return list(late.values_list("id", flat=True))

@@ -184,15 +184,11 @@ def follow_answer(tx: RunTransaction, run: Run, intervention: Intervention) -> N
     The answer that was followed before reached nobody if nothing of it can still leave.
     """
     before = _followed_answer(run)
-    if before is not None and before.status == "asked" and not _can_still_leave(before):
-        _set_status(tx, run, before, "unreachable", by=intervention.by, reason="answer superseded")
+    if before and before.status == "asked" and before.action not in PERMISSION_ANSWERS:
+        by, reason = intervention.by, "answer superseded"
+        if not unsent_texts(run.id).filter(intervention=before).exists():
+            _set_status(tx, run, before, "unreachable", by=by, reason=reason)
     run.meters.unconfirmed = intervention.id
-
-
-def _can_still_leave(intervention: Intervention) -> bool:
-    if intervention.action in PERMISSION_ANSWERS:
-        return True
-    return unsent_texts(intervention.run_id).filter(intervention=intervention).exists()
 
 
 def mark_all_unreachable(tx: RunTransaction, run: Run) -> None:

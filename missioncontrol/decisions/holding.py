@@ -67,13 +67,6 @@ def reset_streaks(run: Run) -> None:
     counting.reset_failures(run)
 
 
-def release_to_finish(tx: RunTransaction, run: Run, *, by: str) -> None:
-    """Let the agent go on for its last few turns, after which it is stopped."""
-    release(tx, run, by=by, reason="finish")
-    # After the release, which clears this column.
-    run.meters.finish_seq = run.meters.last_seq + LAST_TURNS
-
-
 def record_waiting(tx: RunTransaction, run: Run) -> None:
     """Note that the agent is known to be waiting."""
     hold = run.hold

@@ -230,14 +230,7 @@ def _carry_out(
     elif tap.action not in {"pause", "undo"}:
         cards.close_card(tx, run, resolution=tap.action, by=by)
     raised = ACTIONS[tap.action](tx, run, tap, intervention)
-    _track_delivery(
-        tx,
-        run,
-        intervention,
-        is_reachable=is_reachable,
-        lifts_hold=lifts_hold,
-        to_single_agent=tap.agent is not None,
-    )
+    _track_delivery(tx, run, tap, intervention, is_reachable=is_reachable, lifts_hold=lifts_hold)
     row = rows.intervention_row(intervention, run)
     asks = tap.action == "pause" and run.open_decision is not None
     expires_at = run.hold.expires_at if asks and run.hold else None
@@ -248,11 +241,11 @@ def _carry_out(
 def _track_delivery(
     tx: RunTransaction,
     run: Run,
+    tap: Tap,
     intervention: Intervention,
     *,
     is_reachable: bool,
     lifts_hold: bool,
-    to_single_agent: bool,
 ) -> None:
     """Have the agent's next act confirm this answer; a stop, once followed, stays followed.
 
@@ -264,20 +257,19 @@ def _track_delivery(
         # A new run can be reached by its requests; the ended one by none.
         intervention.status = "unreachable" if intervention.new_run_id is None else "acknowledged"
         intervention.acknowledged_at = intervention.at if intervention.new_run_id else None
-        intervention.save(update_fields=["status", "acknowledged_at"])
-    elif intervention.action in {"terminate", "restart"} or run.status not in MUST_STOP:
-        is_beside = to_single_agent or intervention.action in directives.PERMISSION_ANSWERS
+    elif tap.action in {"terminate", "restart"} or run.status not in MUST_STOP:
+        is_beside = tap.agent is not None or tap.action in directives.PERMISSION_ANSWERS
         if not is_beside or run.meters.unconfirmed is None:
             # One answer is followed at a time. An answer to a permission is confirmed by its own
             # request; a message to one agent does not replace what all agents were told.
             directives.follow_answer(tx, run, intervention)
         # A pause is for the next turn: no request need be open now.
-        if not is_reachable and intervention.action != "pause":
+        if not is_reachable and tap.action != "pause":
             intervention.status = "unreachable"
-            intervention.save(update_fields=["status"])
     else:  # a stop wins: nothing of this answer leaves
         intervention.status = "unreachable"
-        intervention.save(update_fields=["status"])
+    if intervention.status != "asked":
+        intervention.save(update_fields=["status", "acknowledged_at"])
 
 
 def set_mode(run_id: UUID, mode: str, *, projects: Container[UUID], by: str, at: datetime) -> Run:

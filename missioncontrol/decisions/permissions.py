@@ -21,6 +21,7 @@ from uuid import UUID
 from guard.describe import headline
 from guard.quoting import name_or_quote
 from guard.reading.normalize import call_text, command_in
+from guard.signals import Evidence
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
 from missioncontrol.decisions import allowlist, directives
@@ -34,7 +35,7 @@ from missioncontrol.runs.lifecycle import ENDED, MUST_STOP
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.sanitizing import storable_turn
 from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence, EvidenceTurn
-from missioncontrol.wire.rows import to_json
+from missioncontrol.wire.rows import row_of, to_json
 
 # A request not heard from for this long is gone: it ended while the server was away.
 LOST_AFTER = timedelta(seconds=30)
@@ -274,19 +275,13 @@ def _evidence(
         ran=False,
         at=turn.ts if turn else at,
     )
-    return CardEvidence(
-        summary=f"It asks for permission to use {name_or_quote(asks.tool)}.",
+    summary = f"It asks for permission to use {name_or_quote(asks.tool)}."
+    return row_of(
+        CardEvidence,
+        Evidence(summary=summary, calls=(call_text(call),)),
         turns=(turn.seq,) if turn else (),
         items=(item,) if turn else (),
-        calls=(call_text(call),),
-        repeats=0,
-        limit=0,
-        similarity=None,
-        threshold=None,
-        changed=None,
-        spent=None,
-        ceiling=None,
-        unit=None,
         cost_usd=None,
+        offer_allowlist=None,
         asks=asks,
     )

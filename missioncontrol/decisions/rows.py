@@ -133,12 +133,6 @@ def show_decision(decision: Any) -> DecisionRow:
     return decision_row(decision, decision.run, answer=decision.answer)
 
 
-def list_interventions(run: Run) -> list[InterventionRow]:
-    """Return what people did to a run, oldest first."""
-    found = Intervention.objects.filter(run=run).order_by("id")
-    return [intervention_row(one, run) for one in found]
-
-
 def list_autofixes(*, projects: Collection[UUID]) -> QuerySet[Autofix]:
     """Return autofixes, newest first."""
     found = Autofix.objects.filter(run__project_id__in=projects)
@@ -170,7 +164,8 @@ def run_snapshot(run: Run, *, at: datetime) -> Snapshot:
     """Return what a run's page shows in addition to its timeline."""
     cards = list_decisions(projects=[run.project_id]).filter(run=run)
     shown = [show_decision(card) for card in cards]
-    return _snapshot([run_row(run, at=at)], shown, tuple(list_interventions(run)), at=at)
+    answers = tuple(intervention_row(one, run) for one in run.interventions.order_by("id"))
+    return _snapshot([run_row(run, at=at)], shown, answers, at=at)
 
 
 def _snapshot(

@@ -8,6 +8,7 @@ continues from there.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -276,9 +277,6 @@ def _summarize_side(judged: Sequence[tuple[BacktestFlag | None, Label | None]]) 
     labels = [label for flag, label in judged if flag is not None]
     raised = [flag for flag, _ in judged if flag is not None]
     costs = [flag.cost_after_usd for flag in raised if flag.cost_after_usd is not None]
-    detectors: dict[str, int] = {}
-    for flag in raised:
-        detectors[flag.detector] = detectors.get(flag.detector, 0) + 1
     return BacktestSide(
         flagged=len(raised),
         stopped=sum(flag.stop_turn is not None for flag in raised),
@@ -287,5 +285,5 @@ def _summarize_side(judged: Sequence[tuple[BacktestFlag | None, Label | None]]) 
         turns_after=sum(flag.turns_after for flag in raised),
         # No price known is not the same as no cost.
         cost_after_usd=sum(costs, Decimal(0)) if costs else None,
-        detectors=detectors,
+        detectors=dict(Counter(flag.detector for flag in raised)),
     )

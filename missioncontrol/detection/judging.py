@@ -23,7 +23,7 @@ from guard.policy import JudgeRule
 from guard.signals import Assessment, Signal
 from guard.wire import Mode
 from missioncontrol.costs import counting
-from missioncontrol.decisions import cards, deadlines, holding, messages, rows
+from missioncontrol.decisions import cards, holding, messages, rows
 from missioncontrol.decisions.models import Autofix, Decision
 from missioncontrol.detection.models import Question
 from missioncontrol.ids import new_id
@@ -38,11 +38,14 @@ from missioncontrol.wire.events import AutofixApplied, DetectionRaised, JudgeAsk
 from missioncontrol.wire.rows import from_json, row_of, to_json
 
 HISTORY_TURNS = 24
+# Added to the time that the configured judge may take.
+JUDGE_GRACE = timedelta(seconds=5)
 
 
 def judge_card(decision_id: UUID, *, at: datetime) -> None:
     """Ask the judge about a card that waits for it; a second call does nothing."""
-    decision = _find_waiting_card(decision_id)
+    waiting = Decision.objects.select_related("run").filter(pk=decision_id, status="judging")
+    decision = waiting.first()
     if decision is None:
         return
     model: LLMJudge | None = settings.JUDGE
@@ -65,16 +68,13 @@ def judge_card(decision_id: UUID, *, at: datetime) -> None:
 
 def rule_overdue_cards(*, at: datetime) -> None:
     """Let the local judge rule on every card whose judge is late."""
-    for decision_id in deadlines.overdue_decisions(at=at):
-        rule_locally(decision_id, at=at)
-
-
-def rule_locally(decision_id: UUID, *, at: datetime) -> None:
-    """Let the local judge rule on a card whose judge is late."""
-    decision = _find_waiting_card(decision_id)
-    if decision is not None:
-        late = settings.JUDGE is not None
-        apply_verdict(decision_id, rule(case_of(decision)), at=at, stand_in=late)
+    model: LLMJudge | None = settings.JUDGE
+    # Without a model the local judge answers at once: a late verdict was lost.
+    patience = JUDGE_GRACE + timedelta(seconds=model.timeout_s if model else 0)
+    late = Decision.objects.select_related("run").filter(opened_at__lt=at - patience)
+    for decision in late.filter(status="judging"):
+        verdict = rule(case_of(decision))
+        apply_verdict(decision.pk, verdict, at=at, stand_in=model is not None)
 
 
 def judge_suspicion(question_id: UUID, *, at: datetime) -> None:
@@ -89,7 +89,7 @@ def judge_suspicion(question_id: UUID, *, at: datetime) -> None:
         question.judge = ruling.verdict.judge if ruling.verdict else ruling.asked
         question.failure = ruling.failure or ""
         if ruling.verdict is not None:
-            shown = _verdict_row(ruling.verdict)
+            shown = row_of(VerdictRow, ruling.verdict, stand_in=False)
             question.verdict = to_json(shown)
             question.decision = _rule_on_suspicion(tx, run, question, shown)
         question.save(update_fields=["judge", "failure", "verdict", "decision"])
@@ -118,13 +118,9 @@ def apply_verdict(
         decision = Decision.objects.get(pk=decision_id)
         # Meanwhile a person may have answered, or the sweeper may have let another judge rule.
         if decision.status == "judging":
-            _rule_on_card(tx, run, decision, _verdict_row(verdict, stand_in=stand_in))
+            shown = row_of(VerdictRow, verdict, stand_in=stand_in)
+            _rule_on_card(tx, run, decision, shown)
         _charge_calls(tx, run, decision, calls)
-
-
-def _find_waiting_card(decision_id: UUID) -> Decision | None:
-    waiting = Decision.objects.select_related("run").filter(pk=decision_id, status="judging")
-    return waiting.first()
 
 
 def _make_case(run: Run, signal: Signal) -> Case:
@@ -162,10 +158,6 @@ def _ask_model(model: LLMJudge, case: Case, *, at: datetime) -> tuple[Ruling, da
     ruling = model.ask(case)
     # The clock is read once, at the edge; how long the answer took is added to it.
     return ruling, at + timedelta(seconds=time.monotonic() - began)
-
-
-def _verdict_row(verdict: Verdict, *, stand_in: bool = False) -> VerdictRow:
-    return row_of(VerdictRow, verdict, stand_in=stand_in)
 
 
 def _rule_on_card(tx: RunTransaction, run: Run, decision: Decision, verdict: VerdictRow) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from guard.detectors.score import Weight, evidence_limit, stuck_score
 from guard.engine import Engine
 from guard.policy import PRESETS
-from guard.signals import Assessment, Kind
+from guard.signals import Assessment, Kind, Signal
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.detection.engine_cache import corrections_of, policy_of, start_engine
@@ -126,26 +126,24 @@ def _split_move(
     lifts = [one for one in assessment.signals if one.kind is not Kind.BUDGET or one.trips]
     rule = max(lifts, key=lambda one: (one.score, one.kind is not Kind.BUDGET), default=None)
     if rule is not None and height - reached >= _TOLERANCE:
-        yield ScorePart(
-            kind="rule",
-            amount=round(height - reached, 3),
-            turns=tuple(one for one in rule.turns if one != seq)[-MAX_PART_TURNS:],
-            rule=rule.kind,
-            repeats=rule.evidence.repeats,
-            limit=rule.evidence.limit,
-        )
+        turns = [one for one in rule.turns if one != seq][-MAX_PART_TURNS:]
+        yield _score_part("rule", reached, height, turns=turns, rule=rule)
 
 
 def _score_part(
-    kind: PartKind, before: float, after: float, turns: Sequence[int] = ()
+    kind: PartKind,
+    before: float,
+    after: float,
+    turns: Sequence[int] = (),
+    rule: Signal | None = None,
 ) -> ScorePart:
     return ScorePart(
         kind=kind,
         amount=round(after - before, 3),
         turns=tuple(turns),
-        rule=None,
-        repeats=None,
-        limit=None,
+        rule=rule.kind if rule else None,
+        repeats=rule.evidence.repeats if rule else None,
+        limit=rule.evidence.limit if rule else None,
     )
 
 

@@ -262,22 +262,17 @@ def _lose_overdue_clients(*, at: datetime) -> None:
 
 @shared_task(acks_late=True)
 def backtest(backtest_id: str) -> None:
-    """Run one slice of a backtest; the next slice is queued like any other task."""
-    run_backtest_slice(UUID(backtest_id))
-
-
-def run_backtest_slice(backtest_id: UUID) -> None:
-    """Run one slice here and queue the next; the backtest's page shows a failure."""
+    """Run one slice of a backtest and queue the next; its page shows a failure."""
     try:
-        more = backtests.run_slice(backtest_id, at=now())
+        more = backtests.run_slice(UUID(backtest_id), at=now())
     except OperationalError:  # the database is busy or away: the sweeper tries again
         raise
     except Exception as fault:
         logger.exception("backtest %s failed", backtest_id)
-        backtests.fail_backtest(backtest_id, fault, at=now())
+        backtests.fail_backtest(UUID(backtest_id), fault, at=now())
         return
     if more:
-        enqueue(backtest.name, str(backtest_id))
+        enqueue(backtest.name, backtest_id)
 
 
 def _resume_backtests(*, at: datetime) -> None:

@@ -238,21 +238,11 @@ class _TurnBatch:
         )
 
 
+# What a completion changes only if it says something of it.
+KEPT_COLUMNS = ("content", "state", "call_id", "model", "provider", "cost_usd")
 COMPLETION_COLUMNS = (
-    "obs",
-    "phase",
-    "content",
-    "result",
-    "error",
-    "files",
-    "state",
-    "call_id",
-    "model",
-    "provider",
-    "usage",
-    "cost_usd",
-    "done_at",
-    "digest",
+    *("obs", "phase", "result", "error", "files", "usage", "done_at", "digest"),
+    *KEPT_COLUMNS,
 )
 
 
@@ -269,16 +259,13 @@ _TURNS_BY_KEY = CompiledQuery(
 
 def _fill_outcome(row: Turn, turn: GuardTurn, *, at: datetime) -> None:
     """Copy from a turn what is known at its end; keep what the proposal said."""
-    row.phase = turn.phase
-    row.content = turn.content if turn.content is not None else row.content
-    row.result, row.error = turn.result, turn.error
+    row.phase, row.result, row.error = turn.phase, turn.result, turn.error
+    for name in KEPT_COLUMNS:
+        if (given := getattr(turn, name)) is not None:
+            setattr(row, name, given)
     row.files = list(turn.files) or row.files
-    row.state = turn.state or row.state
-    row.call_id, row.model = turn.call_id or row.call_id, turn.model or row.model
-    row.provider = turn.provider or row.provider
     if turn.usage:
         row.usage = {name: getattr(turn.usage, name) for name in rows.USAGE_COLUMNS}
-    row.cost_usd = turn.cost_usd if turn.cost_usd is not None else row.cost_usd
     row.done_at = None if turn.is_proposed else at
     # Last: the digest covers everything set above.
     row.digest = turn_digest({name: getattr(row, name) for name in TURN_FIELDS})

@@ -7,14 +7,11 @@ outermost first. A run gets a parent only once, so no cycle can form.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Literal
 from uuid import UUID
 
-from django.db.models import Q
-
-from missioncontrol.accounts.models import Project
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import RECORDED, Run
@@ -30,7 +27,7 @@ MAX_LINEAGE = 16
 MAX_RELATIVES = 64
 
 
-def find_parent(project: Project, key: str | None) -> Run | None:
+def find_parent(project: UUID, key: str | None) -> Run | None:
     """Find the run that a key, or an id as text, names; None: not known (yet)."""
     if not key:
         return None
@@ -42,12 +39,6 @@ def find_parent(project: Project, key: str | None) -> Run | None:
         with suppress(ValueError):  # most keys are not ids
             found = runs.filter(pk=UUID(key)).first()
     return found
-
-
-def set_parent(run: Run, parent: Run, *, relation: str) -> None:
-    """Set a run's parent, root and lineage; the caller saves them."""
-    run.parent, run.relation = parent, relation
-    run.root, run.lineage = parent.root or parent.id, lineage_of_children(parent)
 
 
 def lineage_of_children(parent: Run) -> list[str]:
@@ -123,9 +114,3 @@ def live_descendant_ids(run: Run) -> list[UUID]:
         found += [one for one, _, status in below if status not in ENDED]
         frontier = {one for one, _, _ in below}
     return found
-
-
-def runs_awaiting_parent(*, since: object) -> Sequence[tuple[UUID, UUID, str]]:
-    """Return runs whose parent was named before it was known: run, project, parent's key."""
-    waiting = Run.objects.filter(~Q(parent_key=""), parent=None, started_at__gte=since)
-    return list(waiting.values_list("id", "project_id", "parent_key"))

@@ -113,7 +113,21 @@ class Run(models.Model):
         self._state.fields_cache["hold_row"] = hold
 
 
-class RunMeters(models.Model):
+class TokenCounts(models.Model):
+    """Tokens by kind (`rows.USAGE_COLUMNS`); output includes reasoning."""
+
+    input_tokens = models.BigIntegerField(default=0)
+    cache_read_tokens = models.BigIntegerField(default=0)
+    cache_write_5m_tokens = models.BigIntegerField(default=0)
+    cache_write_1h_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    reasoning_tokens = models.BigIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+
+
+class RunMeters(TokenCounts):
     """What turns change about a run; created with it, and changed only in `runs.journal`.
 
     A turn that changes no state writes this row alone. None of the columns that it changes is
@@ -157,12 +171,6 @@ class RunMeters(models.Model):
     )
     recovering = models.UUIDField(null=True, help_text="an autofix whose effect is not known yet")
 
-    input_tokens = models.BigIntegerField(default=0)
-    cache_read_tokens = models.BigIntegerField(default=0)
-    cache_write_5m_tokens = models.BigIntegerField(default=0)
-    cache_write_1h_tokens = models.BigIntegerField(default=0)
-    output_tokens = models.BigIntegerField(default=0)
-    reasoning_tokens = models.BigIntegerField(default=0)
     cost_usd = models.DecimalField(max_digits=16, decimal_places=6, default=Decimal)
     judge_cost_usd = models.DecimalField(max_digits=16, decimal_places=6, default=Decimal)
     unpriced_calls = models.IntegerField(default=0)
@@ -276,7 +284,7 @@ class Turn(models.Model):
         indexes = [models.Index(fields=["run", "obs"], name="turn_obs")]
 
 
-class ModelCall(models.Model):
+class ModelCall(TokenCounts):
     """One model call of a run or of its judge: usage under one `call_id` counts once."""
 
     # Has an index of its own too: SQLite reads a run's newest calls in order by it.
@@ -287,12 +295,6 @@ class ModelCall(models.Model):
     agent = models.CharField(max_length=100, default="")
     model = models.CharField(max_length=100, default="")
     source = models.CharField(max_length=10, default="turns")
-    input_tokens = models.BigIntegerField(default=0)
-    cache_read_tokens = models.BigIntegerField(default=0)
-    cache_write_5m_tokens = models.BigIntegerField(default=0)
-    cache_write_1h_tokens = models.BigIntegerField(default=0)
-    output_tokens = models.BigIntegerField(default=0)
-    reasoning_tokens = models.BigIntegerField(default=0)
     cost_usd = models.DecimalField(
         max_digits=16, decimal_places=6, null=True, help_text="null: no price is known"
     )

@@ -39,7 +39,8 @@ def republish_events(*, since: datetime, until: datetime) -> None:
     of_projects: dict[UUID, list[EventHead]] = defaultdict(list)
     of_runs, metered = {}, []
     for row in last.select_related("run__meters").defer(*(f"run__{name}" for name in LONG_COLUMNS)):
-        event = _event_of(row)
+        text = json.dumps({**header(row), **json.loads(row.payload or "")})
+        event: EventHead = adapter_of(Event).validate_json(text)
         of_projects[event.project].append(event)
         run = cast(Any, row.run)  # the join leaves out the project's own events
         of_runs[run.id] = [(event, None)]
@@ -48,8 +49,3 @@ def republish_events(*, since: datetime, until: datetime) -> None:
     groups = {*map(broadcast.board_group, of_projects), *map(broadcast.run_group, of_runs)}
     if groups:
         broadcast.send_to_groups(groups, news.frames)
-
-
-def _event_of(row: JournalRow) -> EventHead:
-    text = json.dumps({**header(row), **json.loads(row.payload or "")})
-    return cast(EventHead, adapter_of(Event).validate_json(text))

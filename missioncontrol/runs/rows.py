@@ -26,7 +26,7 @@ from guard.turn import Turn as GuardTurn
 from guard.wire import Mode
 from missioncontrol import broadcast
 from missioncontrol.runs.lifecycle import ENDED
-from missioncontrol.runs.models import JournalRow, ModelCall, Run, RunMeters, Turn
+from missioncontrol.runs.models import JournalRow, Run, TokenCounts, Turn
 from missioncontrol.wire.events import EventHead, TurnCompleted, TurnRecorded
 from missioncontrol.wire.rows import adapter_of, row_of, to_json
 from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint, TurnRow
@@ -44,7 +44,7 @@ USAGE_COLUMNS = {
 }
 
 
-def usage_of(counted: RunMeters | ModelCall) -> Usage:
+def usage_of(counted: TokenCounts) -> Usage:
     """Return the tokens counted for a run, or for one model call."""
     return Usage(**{name: getattr(counted, column) for name, column in USAGE_COLUMNS.items()})
 

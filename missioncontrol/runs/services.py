@@ -268,12 +268,14 @@ def _create_run(
         source=source,
     )
     parent = _run_of_project(project, request.parent) or lineage.find_parent(
-        project, request.parent_key
+        project.pk, request.parent_key
     )
     with journal.lock_runs([parent.id] if parent else [], at=at) as tx:
         if parent is not None:
-            lineage.make_root(tx.run(parent.id))
-            lineage.set_parent(run, tx.run(parent.id), relation=request.relation)
+            above = tx.run(parent.id)
+            lineage.make_root(above)
+            run.parent, run.relation = above, request.relation
+            run.root, run.lineage = above.root, lineage.lineage_of_children(above)
         # A project may let agents choose; what they chose is recorded.
         chosen = tuple(name for name in ("mode", "policy", "budget") if getattr(request, name))
         _insert_run(tx, run, by=by, chosen=chosen)

@@ -307,22 +307,14 @@ def _one_or_zero(**conditions: Any) -> Case:
 
 def locate_moments(run: Run, moments: Sequence[datetime]) -> tuple[MomentRow, ...]:
     """Return, for each moment, the number of the first turn at or after it."""
-    times = _TurnTimes(run)
-    return tuple(MomentRow(at=at, seq=bisect_left(times, at)) for at in moments)
+    times = Turn.objects.filter(run=run).values_list("ts", flat=True)
 
+    def time_of(seq: int) -> datetime:
+        return times.get(seq=seq)
 
-class _TurnTimes(Sequence[datetime]):
-    """The times of a run's turns, each read when it is asked for."""
-
-    def __init__(self, run: Run) -> None:
-        self._turns = Turn.objects.filter(run=run)
-        self._length = run.meters.last_seq + 1
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __getitem__(self, seq: Any) -> Any:
-        return self._turns.values_list("ts", flat=True).get(seq=seq)
+    # No index is in order of time, but turns are: a few are read.
+    seqs = range(run.meters.last_seq + 1)
+    return tuple(MomentRow(at=at, seq=bisect_left(seqs, at, key=time_of)) for at in moments)
 
 
 def list_hand_offs(run: Run) -> HandOffs:

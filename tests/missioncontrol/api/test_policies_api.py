@@ -1,7 +1,7 @@
 """A project's policy by REST: checked, versioned, tried on recorded runs."""
 
 import sys
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
@@ -37,7 +37,7 @@ def backtest(client, **body):
 
 def worked_off(client, **body):
     asked = backtest(client, **body)
-    tasks.run_backtest_slice(UUID(asked.json()["id"]))
+    tasks.backtest(asked.json()["id"])
     return client.get(f"/api/v1/backtest/{asked.json()['id']}/").json()
 
 

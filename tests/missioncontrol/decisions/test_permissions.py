@@ -207,8 +207,8 @@ def test_it_is_no_loop_and_no_judge_is_asked_about_it():
     assert list(loops._cards(run.project_id)) == []
     found = history_totals(Run.objects.filter(pk=run.id))
     assert (found.flagged, found.loops) == (0, 0)
-    assert deadlines.overdue_decisions(at=after(600)) == []
-    judging.judge_card(card.id, at=after(1))
+    judging.rule_overdue_cards(at=after(600))
+    judging.judge_card(card.id, at=after(601))
     assert how(card)[0] == "open"
 
 

@@ -185,7 +185,7 @@ def test_a_failure_is_shown_on_the_backtests_page(project):
     backtest = ask(project)
     Backtest.objects.update(policy={"no such field": 1})
 
-    tasks.run_backtest_slice(backtest.id)
+    tasks.backtest(str(backtest.id))
 
     backtest.refresh_from_db()
     row = backtests.backtest_row(backtest)

@@ -10,7 +10,7 @@ import pytest
 
 from guard.judge import JudgeModel, LLMJudge
 from missioncontrol.costs import counting
-from missioncontrol.decisions import deadlines, interventions
+from missioncontrol.decisions import interventions
 from missioncontrol.decisions.actions import Tap
 from missioncontrol.decisions.models import Decision, Message
 from missioncontrol.detection import judging, pipeline
@@ -165,10 +165,10 @@ def test_the_local_judge_stands_in_for_an_overdue_judge(asking):
     run = a_stuck_run(judged=False, mode="pause")
     with asking(a_completion(a_verdict()), timeout_s=20.0) as chat:
         Decision.objects.update(asked_at=NOON)
-        assert deadlines.overdue_decisions(at=after(24)) == []
+        judging.rule_overdue_cards(at=after(24))
+        assert Decision.objects.get(pk=run.open_decision).verdict is None
 
-        for decision_id in deadlines.overdue_decisions(at=after(26)):
-            judging.rule_locally(decision_id, at=after(26))
+        judging.rule_overdue_cards(at=after(26))
 
     assert Decision.objects.get(pk=run.open_decision).verdict["stand_in"] is True
     assert chat.asked == []
