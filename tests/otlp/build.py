@@ -11,8 +11,7 @@ from uuid import UUID, uuid4
 from missioncontrol.accounts.models import Reach
 from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api.otlp import decoding, storing
-from missioncontrol.api.otlp.batch import Batch
-from missioncontrol.api.otlp.record import Signal
+from missioncontrol.api.otlp.record import Batch, Signal
 from missioncontrol.api.otlp.session_records import (
     SessionRecord,
     TraceSessions,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -17,33 +18,38 @@ from google.protobuf.message import DecodeError
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from pydantic.alias_generators import to_camel
 
-from missioncontrol.api.otlp.batch import (
-    INVALID_PROTOBUF,
-    MAX_DEPTH,
-    MAX_RECORDS,
-    Batch,
-    UnreadableRecord,
-    attributes_by_name,
-    check_json_size,
-    check_protobuf_size,
-    event_name,
-    read_hex_id,
-    start_time,
-    time_of,
-)
-from missioncontrol.api.otlp.record import Event, Record, Signal, read_integer
-from missioncontrol.errors import InvalidRequest
-from missioncontrol.runs.sanitizing import storable_text
+from missioncontrol.api.otlp.record import Batch, Event, Record, Signal, read_integer
+from missioncontrol.errors import BodyTooLarge, InvalidRequest
+from missioncontrol.runs.sanitizing import storable_json, storable_text
 
-JSON_GROUPS: dict[Signal, tuple[str, str, str]] = {
-    "traces": ("resourceSpans", "scopeSpans", "spans"),
-    "logs": ("resourceLogs", "scopeLogs", "logRecords"),
-    "metrics": ("resourceMetrics", "scopeMetrics", "metrics"),
+# Far above what exporters send at once (512 spans, the specification's default).
+MAX_RECORDS = 20_000
+# Levels of nesting of a value.
+MAX_DEPTH = 24
+# The year 2200: databases cannot read a much later one back.
+MAX_SECOND = 7_258_118_400
+# Parts are counted before they are built: an empty one takes two bytes, and a hundred times as much
+# memory as an object.
+# In protobuf each span, attribute and value is a message. 16 MB of real ones contain fewer.
+MAX_PROTOBUF_MESSAGES = 500_000
+# In JSON each object and list is one; brackets within texts count too, so the limit is higher.
+MAX_JSON_CONTAINERS = 1_000_000
+INVALID_PROTOBUF = "The body is no OTLP request in protobuf."
+# A request's message, and its fields down to the records.
+REQUESTS: dict[Signal, tuple[Any, tuple[str, str, str]]] = {
+    "traces": (ExportTraceServiceRequest, ("resource_spans", "scope_spans", "spans")),
+    "logs": (ExportLogsServiceRequest, ("resource_logs", "scope_logs", "log_records")),
+    "metrics": (ExportMetricsServiceRequest, ("resource_metrics", "scope_metrics", "metrics")),
 }
 POINT_FIELDS = ("gauge", "sum", "histogram", "exponentialHistogram", "summary")
 # JSON encoders write an enumeration as a number, as its text, or by name.
 ERROR_STATUSES = (2, "2", "STATUS_CODE_ERROR")
+
+
+class UnreadableRecord(ValueError):
+    """One record cannot be read; the others can."""
 
 
 def read_json(body: bytes, signal: Signal) -> Batch:
@@ -53,14 +59,15 @@ def read_json(body: bytes, signal: Signal) -> Batch:
         InvalidRequest: it is not a JSON object, or its groups are not lists.
         BodyTooLarge: it contains too many objects.
     """
-    check_json_size(body)
+    if body.count(b"{") + body.count(b"[") > MAX_JSON_CONTAINERS:
+        raise BodyTooLarge(f"At most {MAX_JSON_CONTAINERS} objects and lists per request.")
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
         raise InvalidRequest("The body is not JSON, or is nested too deeply.") from None
     if not isinstance(value, dict):
         raise InvalidRequest("The body must be a JSON object.")
-    resources, scopes, records = JSON_GROUPS[signal]
+    resources, scopes, records = map(to_camel, REQUESTS[signal][1])
     rows = (
         (given, resource)
         for group in _read_list(value, resources)
@@ -69,7 +76,6 @@ def read_json(body: bytes, signal: Signal) -> Batch:
         for within in _read_list(group, scopes)
         for given in _read_list(_require_object(within, "a scope's group"), records)
     )
-
     return read_records(rows, signal)
 
 
@@ -137,8 +143,8 @@ def _read_span(given: dict[str, Any], index: int, resource: dict[str, Any]) -> R
         span=span,
         parent=_read_id(given, "parentSpanId", 16),
         time_ns=since,
-        began_at=time_of(since),
-        ended_at=time_of(until),
+        began_at=_time_of(since),
+        ended_at=_time_of(until),
         failure=_text_or_empty(status.get("message")) or "error" if failed else None,
         events=tuple(
             Event(name=_text_or_empty(event.get("name")), attributes=read_attributes(event))
@@ -156,28 +162,38 @@ def _read_log_record(given: dict[str, Any], index: int, resource: dict[str, Any]
     when = _read_nanoseconds(given, "timeUnixNano") or _read_nanoseconds(
         given, "observedTimeUnixNano"
     )
+    # The attribute is the older convention, the record's own field the newer; some use neither.
+    name = attributes.get("event.name") or _text_or_empty(given.get("eventName")) or body
+    # Written at the end of an action, with its duration.
+    took = read_integer(attributes.get("duration_ms")) or 0
     return Record(
         signal="logs",
         index=index,
         resource=resource,
         time_ns=when,
-        name=event_name(attributes, _text_or_empty(given.get("eventName")), body),
+        name=storable_text(name)[:200] if isinstance(name, str) else "",
         # Some clients send an event's fields as its body.
         attributes=attributes | (body if isinstance(body, dict) else {}),
         trace=_read_id(given, "traceId", 32),
         span=_read_id(given, "spanId", 16),
-        began_at=start_time(when, attributes),
-        ended_at=time_of(when),
+        # A negative duration, from a clock that was set back, must not put the start after the end.
+        began_at=_time_of(when - max(took, 0) * 1_000_000) or _time_of(when),
+        ended_at=_time_of(when),
     )
 
 
-def read_attributes(given: dict[str, Any]) -> dict[str, Any]:
-    """Read the attributes of a record, a resource or an event."""
-    return attributes_by_name(
-        (_text_or_empty(one.get("key")), _read_value(one.get("value"), 0))
-        for one in _read_list(given, "attributes")
-        if isinstance(one, dict)
-    )
+def read_attributes(
+    given: dict[str, Any], name: str = "attributes", depth: int = 0
+) -> dict[str, Any]:
+    """Read the attributes of a record, a resource or an event, ready to be stored.
+
+    The last of the same name counts.
+    """
+    return {
+        _text_or_empty(one["key"]): storable_json(_read_value(one.get("value"), depth))
+        for one in _read_list(given, name)
+        if isinstance(one, dict) and _text_or_empty(one.get("key"))
+    }
 
 
 def _read_value(given: Any, depth: int) -> Any:
@@ -194,12 +210,15 @@ def _read_value(given: Any, depth: int) -> Any:
     if isinstance(given.get("arrayValue"), dict):
         return [_read_value(one, depth + 1) for one in _read_list(given["arrayValue"], "values")]
     if isinstance(given.get("kvlistValue"), dict):
-        pairs = (one for one in _read_list(given["kvlistValue"], "values") if isinstance(one, dict))
-        return attributes_by_name(
-            (_text_or_empty(one.get("key")), _read_value(one.get("value"), depth + 1))
-            for one in pairs
-        )
+        return read_attributes(given["kvlistValue"], "values", depth + 1)
     return None
+
+
+def _time_of(nanoseconds: int) -> datetime | None:
+    """Return a time; None if there is none or it is out of range."""
+    if not 0 < nanoseconds < MAX_SECOND * 1_000_000_000:  # before dividing: it may not fit a float
+        return None
+    return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
 
 
 def _read_nanoseconds(given: dict[str, Any], name: str) -> int:
@@ -210,10 +229,17 @@ def _read_nanoseconds(given: dict[str, Any], name: str) -> int:
 
 
 def _read_id(given: dict[str, Any], name: str, length: int) -> str:
+    """Return an id in lower case; an empty text for an empty or all-zero one."""
     text = given.get(name) or ""
     if not isinstance(text, str):
         raise UnreadableRecord(f"{name} must be a text")
-    return read_hex_id(text, length, name)
+    text = text.lower()
+    # W3C Trace Context: an id of only zeros is invalid.
+    if not text.strip("0"):
+        return ""
+    if len(text) != length or any(letter not in "0123456789abcdef" for letter in text):
+        raise UnreadableRecord(f"{name} must be {length} hexadecimal digits")
+    return text
 
 
 def _read_list(given: dict[str, Any], name: str) -> list[Any]:
@@ -246,18 +272,6 @@ class NotAList(UnreadableRecord, InvalidRequest):
         InvalidRequest.__init__(self, f"{name} must be a list")
 
 
-PROTOBUF_MESSAGES: dict[Signal, Any] = {
-    "traces": ExportTraceServiceRequest,
-    "logs": ExportLogsServiceRequest,
-    "metrics": ExportMetricsServiceRequest,
-}
-PROTOBUF_GROUPS: dict[Signal, tuple[str, str, str]] = {
-    "traces": ("resource_spans", "scope_spans", "spans"),
-    "logs": ("resource_logs", "scope_logs", "log_records"),
-    "metrics": ("resource_metrics", "scope_metrics", "metrics"),
-}
-
-
 def read_protobuf(body: bytes, signal: Signal) -> Batch:
     """Read a request in protobuf.
 
@@ -265,12 +279,12 @@ def read_protobuf(body: bytes, signal: Signal) -> Batch:
         InvalidRequest: it is not such a message.
         BodyTooLarge: it contains too many objects.
     """
-    check_protobuf_size(body, PROTOBUF_MESSAGES[signal].DESCRIPTOR)
+    kind, (resources, scopes, records) = REQUESTS[signal]
+    _check_protobuf_size(body, kind.DESCRIPTOR)
     try:
-        message = PROTOBUF_MESSAGES[signal].FromString(body)
+        message = kind.FromString(body)
     except DecodeError:
         raise InvalidRequest(INVALID_PROTOBUF) from None
-    resources, scopes, records = PROTOBUF_GROUPS[signal]
     rows = (
         # One by one: all at once, a request would be in memory twice.
         (_to_json_form(given), resource)
@@ -303,3 +317,64 @@ def _converter(field: Any) -> Callable[[Any], Any]:
     if field.type == field.TYPE_BYTES:
         return lambda value: base64.b64encode(value).decode()
     return lambda value: value
+
+
+def _check_protobuf_size(body: bytes, kind: Any) -> None:
+    """Refuse a body that would become too many objects; `kind` is the message's descriptor.
+
+    Raises:
+        BodyTooLarge: it would.
+        InvalidRequest: it is not such a message.
+    """
+    if len(body) <= 2 * MAX_PROTOBUF_MESSAGES:  # nearly all: too short to hold that many
+        return
+    try:
+        if not _has_at_most_messages(MAX_PROTOBUF_MESSAGES, body, kind):
+            raise BodyTooLarge(f"At most {MAX_PROTOBUF_MESSAGES} messages within a request.")
+    except IndexError:  # cut off within a number
+        raise InvalidRequest(INVALID_PROTOBUF) from None
+
+
+def _has_at_most_messages(limit: int, body: bytes, kind: Any) -> bool:
+    unread = [(0, len(body), _message_fields(kind))]
+    while unread:
+        at, end, kinds = unread.pop()
+        while at < end:
+            tag, at = _read_varint(body, at)
+            match tag & 7:  # the wire type
+                case 0:
+                    _, at = _read_varint(body, at)
+                case 1:
+                    at += 8
+                case 5:
+                    at += 4
+                case 2:
+                    size, at = _read_varint(body, at)
+                    if (inner := kinds.get(tag >> 3)) is not None:
+                        limit -= 1
+                        unread.append((at, min(at + size, end), _message_fields(inner)))
+                    at += size
+                case _:  # a group, which OTLP does not use: what follows it would not be counted
+                    raise InvalidRequest(INVALID_PROTOBUF)
+            if limit < 0:
+                return False
+    return True
+
+
+@cache
+def _message_fields(kind: Any) -> dict[int, Any]:
+    return {
+        field.number: field.message_type for field in kind.fields if field.message_type is not None
+    }
+
+
+def _read_varint(body: bytes, at: int) -> tuple[int, int]:
+    """Read a varint; return it and where the next field begins."""
+    value = shift = 0
+    while True:
+        byte = body[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:  # noqa: PLR2004 - the sign that another byte follows
+            return value, at
+        shift += 7

@@ -1,4 +1,4 @@
-"""One span or log record, as every dialect reads it, and what it says of an agent's session."""
+"""Spans and log records, as every dialect reads them, and what one says of an agent's session."""
 
 from __future__ import annotations
 
@@ -89,6 +89,28 @@ class Record:
     def has(self, *names: str) -> bool:
         """Whether any of these attributes is present."""
         return any(name in self.attributes for name in names)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Records in the order of the request; `refused` says why, by position."""
+
+    signal: Signal
+    records: list[Record] = field(default_factory=list)
+    refused: dict[int, str] = field(default_factory=dict)
+    points: int = 0
+    """Data points of metrics, which are counted and not stored."""
+
+    def refuse(self, index: int, why: str) -> None:
+        """Leave out a record and say why."""
+        self.refused[index] = why
+
+    @property
+    def message(self) -> str:
+        """Describe what was refused, the first few by position; empty if nothing was."""
+        reasons = [f"record {index}: {why}" for index, why in sorted(self.refused.items())[:5]]
+        more = len(self.refused) - len(reasons)
+        return "; ".join(reasons) + (f"; and {more} more" if more else "")
 
 
 def read_integer(value: Any) -> int | None:

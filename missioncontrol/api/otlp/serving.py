@@ -25,8 +25,8 @@ from guard.formats.recording import Recording
 from guard.turn import Turn
 from missioncontrol.api.endpoint import PROTOBUF, Request, Response
 from missioncontrol.api.otlp import decoding, storing
-from missioncontrol.api.otlp.batch import MAX_RECORDS, Batch
-from missioncontrol.api.otlp.record import Signal
+from missioncontrol.api.otlp.decoding import MAX_RECORDS
+from missioncontrol.api.otlp.record import Batch, Signal
 from missioncontrol.api.otlp.session_records import (
     SessionRecord,
     TraceSessions,

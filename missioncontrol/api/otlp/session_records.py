@@ -14,8 +14,7 @@ from guard.adapters.parsing import max_session_chars
 from guard.turn import Role, Turn
 from missioncontrol.api.agents import fault_of
 from missioncontrol.api.otlp import coding_agents, genai, openinference
-from missioncontrol.api.otlp.batch import Batch
-from missioncontrol.api.otlp.record import CLIENTS, Record, RecordFacts
+from missioncontrol.api.otlp.record import CLIENTS, Batch, Record, RecordFacts
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs.sanitizing import masked_text
 

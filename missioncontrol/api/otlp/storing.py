@@ -20,8 +20,7 @@ from django.db import transaction
 from guard.turn import Turn
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.selectors import KeyHolder
-from missioncontrol.api.otlp.batch import Batch
-from missioncontrol.api.otlp.record import Record
+from missioncontrol.api.otlp.record import Batch, Record
 from missioncontrol.api.otlp.session_records import SessionRecord
 from missioncontrol.compiled_queries import CompiledQuery
 from missioncontrol.costs import telemetry

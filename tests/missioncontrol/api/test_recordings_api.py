@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Membership, Project
-from missioncontrol.api.otlp.batch import MAX_RECORDS
+from missioncontrol.api.otlp.decoding import MAX_RECORDS
 from missioncontrol.audit import erasing
 from missioncontrol.audit.anchors import verify
 from missioncontrol.audit.erasing import erase_run
