@@ -20,7 +20,7 @@ from missioncontrol.api.otlp.record import (
     read_cost,
     usage_with_cached_input,
 )
-from missioncontrol.api.otlp.steps import parse_json, prompt_facts, tool_turn
+from missioncontrol.api.otlp.steps import parse_json, prompt_facts, tool_facts
 
 REDACTED = frozenset({"<REDACTED>", "[REDACTED]"})
 MICROS = Decimal(1_000_000)
@@ -116,17 +116,17 @@ def _read_tool_call(record: Record, own: RecordFacts) -> RecordFacts:
     if given is None:
         named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
         given = {name: value for name, value in named.items() if value}
-    turn = tool_turn(
+    return tool_facts(
+        own,
+        record,
         # The call's own id, because hooks report the same call by it.
-        key=record.text("tool_use_id", "gen_ai.tool.call.id") or record.key,
-        agent=own.agent,
+        call_id=record.text("tool_use_id", "gen_ai.tool.call.id"),
         at=record.began_at,
         tool=record.text("tool_name"),
         given=given,
         result=output if isinstance(output, str) else None,
         failure=(record.text("error", "error_type") or "failed") if failed else None,
     )
-    return replace(own, turns=(turn,), tool_key=turn.key)
 
 
 # By the name of a log event or of its span.
@@ -166,9 +166,10 @@ def read_codex(record: Record) -> RecordFacts | None:
         # The exit code is in the output; the `success` beside it may be true all the same.
         output, code = output_of(record.text("output"))
         failed = code or record.attributes.get("success") in ("false", False)
-        turn = tool_turn(
-            key=record.text("call_id") or record.key,
-            agent="",
+        return tool_facts(
+            common,
+            record,
+            call_id=record.text("call_id"),
             at=record.began_at,
             tool=record.text("tool_name"),
             # Not every tool takes JSON: a patch is plain text.
@@ -176,7 +177,6 @@ def read_codex(record: Record) -> RecordFacts | None:
             result=output or None,
             failure=(output or record.text("error.message") or "failed") if failed else None,
         )
-        return replace(common, turns=(turn,), tool_key=turn.key)
     if name == "user_prompt":
         asked = record.text("prompt")
         return prompt_facts(common, record, text="" if asked in REDACTED else asked)
@@ -217,9 +217,10 @@ def read_gemini(record: Record) -> RecordFacts | None:
         # A failed command is reported as a success of the tool that ran it.
         failed = code or record.attributes.get("success") in ("false", False)
         why = record.text("error", "error.message", "error_type")
-        turn = tool_turn(
-            key=record.text("call_id", "tool_call_id") or record.key,
-            agent="",
+        return tool_facts(
+            common,
+            record,
+            call_id=record.text("call_id", "tool_call_id"),
             at=record.began_at,
             tool=record.text("function_name"),
             given=parse_json(record.text("function_args"))
@@ -228,7 +229,6 @@ def read_gemini(record: Record) -> RecordFacts | None:
             result=None,
             failure=(why or (f"exit code {code}" if code else "failed")) if failed else None,
         )
-        return replace(common, turns=(turn,), tool_key=turn.key)
     if name == "user_prompt":
         prompt_id, text = record.text("prompt_id"), record.text("prompt")
         return prompt_facts(common, record, prompt_id=prompt_id, text=text)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from missioncontrol.api.otlp.record import (
     ChatMessage,
+    ModelUse,
     Record,
     RecordFacts,
     client_of,
@@ -18,15 +19,14 @@ from missioncontrol.api.otlp.record import (
     usage_with_cached_input,
 )
 from missioncontrol.api.otlp.steps import (
-    ModelStep,
     group_numbered,
     model_facts,
     parse_json,
     read_arguments,
     read_message,
     read_messages,
+    tool_facts,
     tool_request,
-    tool_turn,
 )
 
 MODEL_CALLS = frozenset(
@@ -80,12 +80,7 @@ def read(record: Record) -> RecordFacts:
         return _read_tool_call(record, common)
     if operation not in MODEL_CALLS:
         return common
-    step = ModelStep(
-        key=record.key,
-        agent=common.agent,
-        at=record.ended_at,
-        given=_read_messages(record, "input", "gen_ai.prompt"),
-        output=_read_messages(record, "output", "gen_ai.completion"),
+    use = ModelUse(
         model=record.text(*MODEL)[:100],
         provider=record.text(*PROVIDER)[:50],
         # The provider's own id: a span and an event that describe one call share it.
@@ -99,7 +94,13 @@ def read(record: Record) -> RecordFacts:
         ),
         cost_usd=read_cost(record.attributes.get("gen_ai.usage.cost")),
     )
-    return model_facts(common, step)
+    return model_facts(
+        common,
+        record,
+        use,
+        given=_read_messages(record, "input", "gen_ai.prompt"),
+        output=_read_messages(record, "output", "gen_ai.completion"),
+    )
 
 
 def operation_of(record: Record) -> str:
@@ -139,17 +140,16 @@ def _read_tool_call(record: Record, common: RecordFacts) -> RecordFacts:
         messages = (message for message in raised if isinstance(message, str) and message)
         failure = next(messages, "") or record.text("error.type") or failure
 
-    call_id = record.text("gen_ai.tool.call.id", "gen_ai.tool.call_id")
-    turn = tool_turn(
-        key=fit_key(call_id or record.key),
-        agent=common.agent,
+    return tool_facts(
+        common,
+        record,
+        call_id=record.text("gen_ai.tool.call.id", "gen_ai.tool.call_id"),
         at=record.ended_at,
         tool=record.text("gen_ai.tool.name", "traceloop.entity.name") or record.name,
         given=given,
         result=result,
         failure=failure,
     )
-    return replace(common, turns=(turn,), tool_key=turn.key, is_unpaired=not call_id)
 
 
 def _read_messages(record: Record, direction: str, older: str) -> tuple[ChatMessage, ...]:

@@ -6,10 +6,9 @@ own figure.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from missioncontrol.api.otlp.record import (
     ChatMessage,
+    ModelUse,
     Record,
     RecordFacts,
     ToolAnswer,
@@ -19,12 +18,11 @@ from missioncontrol.api.otlp.record import (
     usage_with_cached_input,
 )
 from missioncontrol.api.otlp.steps import (
-    ModelStep,
     group_numbered,
     model_facts,
     parse_json,
+    tool_facts,
     tool_request,
-    tool_turn,
 )
 
 KIND_ATTRIBUTE = "openinference.span.kind"
@@ -51,12 +49,7 @@ def read(record: Record) -> RecordFacts:
         call_id = fit_key(
             response_id if isinstance(response_id, str) and response_id else record.key
         )
-        step = ModelStep(
-            key=record.key,
-            agent=common.agent,
-            at=record.ended_at,
-            given=_read_messages(record, "llm.input_messages."),
-            output=_read_messages(record, "llm.output_messages."),
+        use = ModelUse(
             call_id=call_id,
             model=record.text("llm.model_name")[:100],
             provider=record.text("llm.provider", "llm.system")[:50],
@@ -69,20 +62,25 @@ def read(record: Record) -> RecordFacts:
                 reasoning=record.count("llm.token_count.completion_details.reasoning"),
             ),
         )
-        return model_facts(common, step)
+        return model_facts(
+            common,
+            record,
+            use,
+            given=_read_messages(record, "llm.input_messages."),
+            output=_read_messages(record, "llm.output_messages."),
+        )
     if kind == "TOOL":
-        call_id = record.text("tool_call.id", "tool.id")
         given = record.attributes.get("tool.parameters", record.attributes.get("input.value"))
-        turn = tool_turn(
-            key=fit_key(call_id or record.key),
-            agent=common.agent,
+        return tool_facts(
+            common,
+            record,
+            call_id=record.text("tool_call.id", "tool.id"),
             at=record.ended_at,
             tool=record.text("tool.name", "tool_call.function.name") or record.name,
             given=record.attributes.get("tool_call.function.arguments", given),
             result=record.attributes.get("output.value"),
             failure=record.failure,
         )
-        return replace(common, turns=(turn,), tool_key=turn.key, is_unpaired=not call_id)
     return common
 
 

@@ -11,13 +11,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from guard.formats.fields import read_answer, read_args
-from guard.turn import Phase, Role, Turn, Usage
+from guard.turn import Phase, Role, Turn
 from missioncontrol.api.otlp.record import (
     ChatMessage,
     ModelUse,
@@ -25,8 +24,8 @@ from missioncontrol.api.otlp.record import (
     RecordFacts,
     ToolAnswer,
     ToolRequest,
+    fit_key,
 )
-from missioncontrol.wire.rows import row_of
 
 MAX_MESSAGES = 2000
 _NUMBERED = re.compile(r"(\d{1,4})\.(.+)")
@@ -197,55 +196,67 @@ class _CallIds:
 MAX_AGENT_CHARS, MAX_TOOL_CHARS = 100, 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelStep:
-    """One exchange with a model: what it received, what it said, what it used."""
+def model_facts(
+    common: RecordFacts,
+    record: Record,
+    use: ModelUse,
+    *,
+    given: Iterable[ChatMessage],
+    output: Iterable[ChatMessage],
+) -> RecordFacts:
+    """Return what tools returned, what a person said, and what the model did and used.
 
-    key: str
-    agent: str
-    at: datetime | None
-    given: Sequence[ChatMessage] = ()
-    output: Sequence[ChatMessage] = ()
-    model: str = ""
-    provider: str = ""
-    call_id: str = ""
-    usage: Usage | None = None
-    cost_usd: Decimal | None = None
-
-
-def model_facts(common: RecordFacts, step: ModelStep) -> RecordFacts:
-    """Return what tools returned, what a person said, and what the model did and used."""
+    `given` is what the model received, `output` what it said.
+    """
     # One for both: an answer may belong to a call of an earlier request.
     call_ids = _CallIds()
-    given = tuple(map(call_ids.assign, step.given))
-    step = replace(step, given=given, output=tuple(map(call_ids.assign, step.output)))
-    # New messages begin after the model's last own one: `assistant` with OpenAI, `model` with
-    # Google, `ai` with LangChain.
-    spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
-    new = given[(spoken[-1] + 1 if spoken else 0) :]
+    given, output = [list(map(call_ids.assign, messages)) for messages in (given, output)]
     # `human` is LangChain's.
     asked = [message.text for message in given if message.role in {"user", "human"}]
-    use = row_of(ModelUse, step)
+    own = Turn(
+        role=Role.ASSISTANT,
+        agent=common.agent[:MAX_AGENT_CHARS] or None,
+        ts=record.ended_at,
+        call_id=use.call_id or None,
+        model=use.model or None,
+        provider=use.provider or None,
+    )
     return replace(
         common,
-        turns=(*_input_turns(step, new), *_output_turns(step)),
+        turns=(*_input_turns(given, own), *_output_turns(output, own, record.key)),
         prompt=next((text for text in reversed(asked) if text), ""),
         # A call with neither is not counted: it would appear as a call without a price.
         use=use if use.usage or use.cost_usd else None,
     )
 
 
-def tool_turn(
+def tool_facts(
+    common: RecordFacts,
+    record: Record,
     *,
-    key: str,
-    agent: str,
+    call_id: str,
     at: datetime | None,
     tool: str,
     given: Any,
     result: Any,
     failure: str | None,
+) -> RecordFacts:
+    """Return a tool that has run, as a turn; `call_id` is empty if the record has none."""
+    key = fit_key(call_id or record.key)
+    turn = _tool_turn(key, common.agent, at, tool, given=given, result=result, failure=failure)
+    return replace(common, turns=(turn,), tool_key=key, is_unpaired=not call_id)
+
+
+def _tool_turn(
+    key: str,
+    agent: str,
+    at: datetime | None,
+    tool: str,
+    *,
+    given: Any,
+    result: Any,
+    failure: str | None = None,
 ) -> Turn:
-    """Return the turn of a tool that has run."""
     text = read_answer(result)
     return Turn(
         role=Role.ASSISTANT,
@@ -273,72 +284,44 @@ def prompt_facts(
     return replace(common, turns=(turn,), prompt=text)
 
 
-def _input_turns(step: ModelStep, new: Sequence[ChatMessage]) -> Iterator[Turn]:
+def _input_turns(given: Sequence[ChatMessage], own: Turn) -> Iterator[Turn]:
     """Return what tools and people said; repeated text is a new turn only if it was said again."""
-    names = {call.id: call for message in step.given for call in message.calls}
-    answer_counts = Counter(answer.text for answer in _tool_answers(step.given))
-    for answer in _tool_answers(new):
-        call = names.get(answer.id)
+    # New messages begin after the model's last own one: `assistant` with OpenAI, `model` with
+    # Google, `ai` with LangChain.
+    spoken = [i for i, message in enumerate(given) if message.role in {"assistant", "model", "ai"}]
+    new = given[(spoken[-1] + 1 if spoken else 0) :]
+    calls = {call.id: call for message in given for call in message.calls}
+    answer_counts = Counter(answer.text for message in given for answer in message.answers)
+    for answer in (answer for message in new for answer in message.answers):
+        call = calls.get(answer.id)
         if call is not None and answer.id:
-            yield tool_turn(
-                key=answer.id,
-                agent=step.agent,
-                at=step.at,
-                tool=call.name,
-                given=call.args,
-                result=answer.text,
-                failure=None,
+            agent = own.agent or ""
+            yield _tool_turn(
+                answer.id, agent, own.ts, call.name, given=call.args, result=answer.text
             )
         elif not answer.id and answer.text:
             # The call was in the model's text.
             key = f"told:{_digest(answer.text)}:{answer_counts[answer.text]}"
-            yield Turn(role=Role.TOOL, key=key, content=answer.text, ts=step.at)
+            yield Turn(role=Role.TOOL, key=key, content=answer.text, ts=own.ts)
 
     # Each call contains the whole conversation: how often a text occurs in it shows a repeat.
-    text_counts = Counter(message.text for message in step.given if message.role == "user")
+    text_counts = Counter(message.text for message in given if message.role == "user")
     for message in new:
         if message.role == "user" and message.text:
             key = f"user:{_digest(message.text)}:{text_counts[message.text]}"
-            yield Turn(role=Role.USER, key=key, content=message.text, ts=step.at)
-
-
-def _tool_answers(new: Sequence[ChatMessage]) -> Iterator[ToolAnswer]:
-    for message in new:
-        yield from message.answers
+            yield Turn(role=Role.USER, key=key, content=message.text, ts=own.ts)
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _output_turns(step: ModelStep) -> Iterator[Turn]:
+def _output_turns(output: Sequence[ChatMessage], own: Turn, key: str) -> Iterator[Turn]:
     """Return what the model said, then the calls it proposed."""
-    text = "\n".join(message.text for message in step.output if message.text)
-    if text:
-        yield Turn(
-            role=Role.ASSISTANT,
-            key=f"said:{step.key}",
-            agent=step.agent[:MAX_AGENT_CHARS] or None,
-            content=text,
-            ts=step.at,
-            call_id=step.call_id or None,
-            model=step.model or None,
-            provider=step.provider or None,
-        )
-
-    for message in step.output:
-        for call in message.calls:
-            # Without an id its outcome could never be matched: it would stay proposed for ever.
-            if call.id and call.name:
-                yield Turn(
-                    role=Role.ASSISTANT,
-                    key=call.id,
-                    agent=step.agent[:MAX_AGENT_CHARS] or None,
-                    phase=Phase.PROPOSED,
-                    tool=call.name[:MAX_TOOL_CHARS],
-                    args=call.args,
-                    ts=step.at,
-                    call_id=step.call_id or None,
-                    model=step.model or None,
-                    provider=step.provider or None,
-                )
+    if text := "\n".join(message.text for message in output if message.text):
+        yield replace(own, key=f"said:{key}", content=text)
+    for call in (call for message in output for call in message.calls):
+        # Without an id its outcome could never be matched: it would stay proposed for ever.
+        if call.id and call.name:
+            tool = call.name[:MAX_TOOL_CHARS]
+            yield replace(own, key=call.id, phase=Phase.PROPOSED, tool=tool, args=call.args)
