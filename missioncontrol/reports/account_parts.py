@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -20,15 +20,16 @@ from missioncontrol.costs.selectors import COLUMNS, SUMS, group_names
 from missioncontrol.reports import loops
 from missioncontrol.reports.loops import Loop
 from missioncontrol.reports.periods import (
+    MINUTE,
     Period,
     PeriodKind,
     days_until,
+    midnight,
     period_before,
     period_of,
     same_time_before,
     today,
 )
-from missioncontrol.reports.savings import UnstoppedLoop
 from missioncontrol.runs.models import JournalRow, ModelCall
 from missioncontrol.runs.rows import round_dollars
 from missioncontrol.wire.costs import CostBudget
@@ -50,29 +51,95 @@ class AccountQuery:
     model: str | None = None
 
 
-@dataclass(slots=True)
 class ProjectPart:
-    """One project's part of an account."""
+    """One project's part of an account, as the database has it at one moment."""
 
-    project: Project
-    period: Period
-    before: Period
-    groups: dict[str, dict[str, Any]]
-    earlier: dict[str, Decimal]
-    models: dict[str, set[str]]
-    loops: list[Loop]
-    stops: list[Loop]
-    unstopped: list[UnstoppedLoop]
-    budget: CostBudget | None
-    names: dict[str, str]
+    def __init__(self, project: Project, query: AccountQuery, *, at: datetime) -> None:
+        zone = zone_of(project.time_zone)
+        self.project, self.query = project, query
+        self.period = period_of(query.kind, query.day or today(zone, at=at), zone)
+        self.before = period_before(query.kind, self.period)
+        self.is_over = at >= self.period.until
+        self.minute = max(0, min((at - self.period.since) // MINUTE, self.period.minutes))
+        """How many of the period's minutes have passed."""
+        self.days = days_until(min(self.period.last, today(zone, at=at)), count=TREND_DAYS)
+        """The days whose loops and costs are shown: up to today, or the period's end."""
+        calls, key = self._calls_in(self.period), F(COLUMNS[query.group_by])
+        self.groups = group_calls(calls, key)
+        self.names = group_names(project, query.group_by, list(self.groups))
+        # Up to the same time of the earlier period: a morning is compared with a morning.
+        by_then = same_time_before(self.period, self.before, at=at)
+        earlier = calls_between(self._calls, self.before.since, by_then).annotate(key=key)
+        costs: Any = earlier.values("key").annotate(cost=Sum("cost_usd")).order_by()
+        self.earlier = {str(one["key"]): round_dollars(one["cost"]) for one in costs}
+        self.unpriced_models: dict[str, set[str]] = defaultdict(set)
+        unpriced = calls.filter(cost_usd__isnull=True).exclude(model="").annotate(key=key)
+        for name, model in unpriced.values_list("key", "model").distinct().order_by():
+            self.unpriced_models[str(name)].add(model)
+        # One query of loops for both: the period's own, and the two weeks of the trend.
+        since = min(midnight(self.days[0], zone), self.period.since)
+        self.trend_loops = self._loops(loops.find_loops, since, self.period.until)
+        self.loops = [loop for loop in self.trend_loops if loop.at >= self.period.since]
+        self.stops = self._loops(loops.stopped_loops, self.period.since, self.period.until)
+        self.unstopped = loops.unstopped_loops(project.id, at=min(at, self.period.until))
 
+    @property
+    def _calls(self) -> QuerySet[ModelCall]:
+        """The model calls that the account is about, of any time."""
+        # None means any agent; an empty name means calls of agents without a name.
+        named = {"agent": self.query.agent, "model": self.query.model}
+        given = {name: value for name, value in named.items() if value is not None}
+        return ModelCall.objects.filter(project=self.project, **given)
 
-def calls_of(project: Project, query: AccountQuery) -> QuerySet[ModelCall]:
-    """Return the model calls that an account is about, of any time."""
-    found = ModelCall.objects.filter(project=project)
-    # None means any agent; an empty name means calls of agents without a name.
-    found = found if query.agent is None else found.filter(agent=query.agent)
-    return found if query.model is None else found.filter(model=query.model)
+    def _calls_in(self, period: Period) -> QuerySet[ModelCall]:
+        return calls_between(self._calls, period.since, period.until)
+
+    def _loops(
+        self, find: Callable[..., list[Loop]], since: datetime, until: datetime
+    ) -> list[Loop]:
+        """Return the loops that the account is about, if it is about one agent or model."""
+        agent, model = self.query.agent, self.query.model
+        found = find(self.project.id, since=since, until=until)
+        return [
+            loop for loop in found if agent in {None, loop.agent} and model in {None, loop.model}
+        ]
+
+    def budget(self) -> CostBudget | None:
+        """Return the day's budget; None for another account, beside which it would mislead."""
+        # It is for a day and all agents.
+        query = self.query
+        if query.kind != "day" or query.agent is not None or query.model is not None:
+            return None
+        costs = (one[name] for one in self.groups.values() for name in ("cost", "judge_cost"))
+        return budget_of(self.project, self.period.first, sum(map(round_dollars, costs), NOTHING))
+
+    def sums_before(self) -> tuple[dict[str, dict[str, Any]], list[Loop], list[Loop]]:
+        """Return the sums of the whole period before, its loops, and those that were stopped."""
+        since, until = self.before.since, self.before.until
+        return (
+            group_calls(self._calls_in(self.before), F("project_id")),
+            self._loops(loops.find_loops, since, until),
+            self._loops(loops.stopped_loops, since, until),
+        )
+
+    def minute_sums(self, period: Period) -> list[tuple[int, Decimal]]:
+        """Return what calls cost in each minute of a period that has any."""
+        found = self._calls_in(period).filter(cost_usd__isnull=False)
+        minutes = found.annotate(minute=TruncMinute("at", tzinfo=UTC)).values("minute")
+        sums: Any = minutes.annotate(cost=Sum("cost_usd")).order_by("minute")
+        return [
+            ((one["minute"] - period.since) // MINUTE, round_dollars(one["cost"])) for one in sums
+        ]
+
+    def day_sums(self) -> list[tuple[int, str, Decimal]]:
+        """Return what each agent's calls cost on each of `days`, by its position."""
+        whole = Period(first=self.days[0], last=self.days[-1], zone=self.period.zone)
+        # In the project's time zone, and in the database: the rows are far too many to read.
+        day = TruncDate("at", tzinfo=self.period.zone)
+        found = self._calls_in(whole).annotate(day=day).values("day", "agent")
+        sums: Any = found.annotate(cost=Sum("cost_usd")).order_by()
+        place = self.days.index
+        return [(place(one["day"]), one["agent"], round_dollars(one["cost"])) for one in sums]
 
 
 def budget_of(project: Project, day: date, spent: Decimal) -> CostBudget | None:
@@ -123,65 +190,6 @@ def _usd_in(extra: dict[str, Any]) -> Decimal:
     return Decimal(str((extra.get("more") or {}).get("usd", "0")))
 
 
-def gather_part(project: Project, query: AccountQuery, *, at: datetime) -> ProjectPart:
-    """Read everything of one project that an account consists of."""
-    zone = zone_of(project.time_zone)
-    period = period_of(query.kind, query.day or today(zone, at=at), zone)
-    before = period_before(query.kind, period)
-    by_then = same_time_before(period, before, at=at)
-    calls = calls_of(project, query)
-    key = F(COLUMNS[query.group_by])
-    groups = group_calls(calls_between(calls, period.since, period.until), key)
-    # Up to the same time of the earlier period: a morning is compared with a morning.
-    earlier = calls_between(calls, before.since, by_then).annotate(key=key).values("key")
-    earlier = earlier.annotate(cost=Sum("cost_usd")).order_by()
-    days = trend_days(period, at=at)
-    # One query of loops for both: the period's own, and the two weeks of the trend.
-    trend = Period(first=days[0], last=period.last, zone=period.zone)
-    since = min(trend.since, period.since)
-    models: dict[str, set[str]] = defaultdict(set)
-    unpriced = calls_between(calls, period.since, period.until).filter(cost_usd__isnull=True)
-    unpriced = unpriced.exclude(model="").annotate(key=key)
-    for name, model in unpriced.values_list("key", "model").distinct().order_by():
-        models[str(name)].add(model)
-    part = ProjectPart(
-        project=project,
-        period=period,
-        before=before,
-        groups=groups,
-        earlier={str(one["key"]): round_dollars(one["cost"]) for one in cast(Any, earlier)},
-        models=models,
-        loops=matching_loops(loops.find_loops(project.id, since=since, until=period.until), query),
-        stops=matching_loops(
-            loops.stopped_loops(project.id, since=period.since, until=period.until), query
-        ),
-        unstopped=loops.unstopped_loops(project.id, at=min(at, period.until)),
-        budget=None,
-        names=group_names(project, query.group_by, list(groups)),
-    )
-    # A budget is for a day and all agents: beside one agent's costs it would mislead.
-    if query.kind == "day" and query.agent is None and query.model is None:
-        costs = (
-            round_dollars(one["cost"]) + round_dollars(one["judge_cost"]) for one in groups.values()
-        )
-        part.budget = budget_of(project, period.first, sum(costs, NOTHING))
-    return part
-
-
-def trend_days(period: Period, *, at: datetime) -> list[date]:
-    """Return the 14 days whose loops and costs are shown: up to today, or the period's end."""
-    return days_until(min(period.last, today(period.zone, at=at)), count=TREND_DAYS)
-
-
-def matching_loops(found: Iterable[Loop], query: AccountQuery) -> list[Loop]:
-    """Keep the loops that an account is about, if it is about one agent or model."""
-    return [
-        loop
-        for loop in found
-        if query.agent in {None, loop.agent} and query.model in {None, loop.model}
-    ]
-
-
 def calls_between(
     calls: QuerySet[ModelCall], since: datetime, until: datetime
 ) -> QuerySet[ModelCall]:
@@ -202,23 +210,3 @@ def group_calls(calls: QuerySet[ModelCall], key: F) -> dict[str, dict[str, Any]]
         str(one["key"]): {**cast(Any, one), "runs": runs[str(one["key"])]}
         for one in sums.order_by()
     }
-
-
-def minute_sums(calls: QuerySet[ModelCall], period: Period) -> list[tuple[datetime, Decimal]]:
-    """Return what calls cost in each minute of a period that has any."""
-    found = calls_between(calls, period.since, period.until).filter(cost_usd__isnull=False)
-    minutes = found.annotate(minute=TruncMinute("at", tzinfo=UTC)).values("minute")
-    sums = minutes.annotate(cost=Sum("cost_usd")).order_by("minute")
-    return [(one["minute"], round_dollars(one["cost"])) for one in cast(Any, sums)]
-
-
-def day_sums(
-    calls: QuerySet[ModelCall], days: Sequence[date], period: Period
-) -> list[tuple[date, str, Decimal]]:
-    """Return what each agent's calls cost on each of these days."""
-    whole = Period(first=days[0], last=days[-1], zone=period.zone)
-    # In the project's time zone, and in the database: the rows are far too many to read.
-    day = TruncDate("at", tzinfo=period.zone)
-    found = calls_between(calls, whole.since, whole.until).annotate(day=day)
-    sums = found.values("day", "agent").annotate(cost=Sum("cost_usd")).order_by()
-    return [(one["day"], one["agent"], round_dollars(one["cost"])) for one in cast(Any, sums)]

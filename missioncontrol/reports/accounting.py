@@ -7,7 +7,7 @@ shows it during the day, the daily report stores it once the day is over.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -18,26 +18,17 @@ from django.db.models import Count, F, Q, Sum
 from guard.turn import Usage
 from missioncontrol.accounts.models import Project
 from missioncontrol.clock import zone_of
-from missioncontrol.reports import loops
 from missioncontrol.reports.account_parts import (
     NOTHING,
     TREND_DAYS,
     AccountQuery,
-    Group,
     ProjectPart,
     budget_of,
     calls_between,
-    calls_of,
-    day_sums,
-    gather_part,
-    group_calls,
-    matching_loops,
-    minute_sums,
-    trend_days,
 )
 from missioncontrol.reports.loops import Loop
-from missioncontrol.reports.periods import MINUTE, Period, PeriodKind, period_of, today
-from missioncontrol.reports.savings import UnstoppedLoop, estimate_savings
+from missioncontrol.reports.periods import MINUTE, PeriodKind, period_of, today
+from missioncontrol.reports.savings import Stop, UnstoppedLoop, estimate_savings
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import ModelCall, Run
 from missioncontrol.runs.rows import USAGE_COLUMNS, round_dollars
@@ -64,25 +55,18 @@ MAX_GROUPS = 200
 def build_account(projects: Collection[UUID], query: AccountQuery, *, at: datetime) -> CostAccount:
     """Return the account of these projects, each in its own days, added up."""
     listed = list(Project.objects.filter(pk__in=projects).order_by("id"))
-    parts = [gather_part(project, query, at=at) for project in listed]
+    parts = [ProjectPart(project, query, at=at) for project in listed]
     # Days are named by the oldest project's calendar; those of others may be a day off.
     first = parts[0]
     # For projects in several time zones, the clock of one must not be shown as that of all.
     zones = {part.project.time_zone for part in parts}
-    stops = [loop.stop for part in parts for loop in part.stops if loop.stop]
     unstopped = [one for part in parts for one in part.unstopped]
-    groups = _groups(parts, query, unstopped, at=at)
+    groups = _groups(parts, unstopped)
+    stops = [loop for part in parts for loop in part.stops]
     earlier = sum((sum(part.earlier.values(), NOTHING) for part in parts), NOTHING)
-    spent = _sum(
-        [one for part in parts for one in part.groups.values()],
-        loops=sum(part.period.since <= loop.at < part.period.until for part, loop in _loops(parts)),
-        stops=sum(len(part.stops) for part in parts),
-    )
-    ceilings = [part.budget for part in parts if part.budget is not None]
+    ceilings = [budget for part in parts if (budget := part.budget()) is not None]
     amounts = ("ceiling_usd", "extra_usd", "left_usd")
     sums = {name: sum((getattr(one, name) for one in ceilings), NOTHING) for name in amounts}
-    # If one project has no budget, they have none together: a bar would suggest one.
-    budget = CostBudget(**sums) if ceilings and len(ceilings) == len(parts) else None
     return CostAccount(
         projects=tuple(part.project.id for part in parts),
         range=query.kind,
@@ -91,30 +75,30 @@ def build_account(projects: Collection[UUID], query: AccountQuery, *, at: dateti
         time_zone=zones.pop() if len(zones) == 1 else "",
         at=at,
         since=first.period.since,
-        over=all(at >= part.period.until for part in parts),
+        over=all(part.is_over for part in parts),
         minutes=max(part.period.minutes for part in parts),
-        minute=max(_minute(part.period, at) for part in parts),
-        spent=spent,
-        before=_sum_before(parts, query),
+        minute=max(part.minute for part in parts),
+        spent=_sum(
+            [one for part in parts for one in part.groups.values()],
+            loops=sum(len(part.loops) for part in parts),
+            stops=len(stops),
+        ),
+        before=_sum_before(parts),
         before_by_then_usd=earlier,
         before_day=first.before.first.isoformat(),
-        budget=budget,
-        saved=estimate_savings(stops, unstopped),
-        points=tuple(_points(parts, query, earlier, at=at)),
-        days=tuple(_days(parts, query, at=at)),
+        # If one project has no budget, they have none together: a bar would suggest one.
+        budget=CostBudget(**sums) if ceilings and len(ceilings) == len(parts) else None,
+        saved=estimate_savings(_stops_of(stops), unstopped),
+        points=tuple(_points(parts, earlier)),
+        days=tuple(_days(parts)),
         group_by=query.group_by,
         groups=groups[:MAX_GROUPS],
         groups_left_out=max(0, len(groups) - MAX_GROUPS),
     )
 
 
-def _minute(period: Period, at: datetime) -> int:
-    return max(0, min((at - period.since) // MINUTE, period.minutes))
-
-
-def _loops(parts: Iterable[ProjectPart]) -> Iterator[tuple[ProjectPart, Loop]]:
-    """Yield each loop with its project's part, including those of the trend before the period."""
-    return ((part, loop) for part in parts for loop in part.loops)
+def _stops_of(stopped: Iterable[Loop]) -> list[Stop]:
+    return [loop.stop for loop in stopped if loop.stop]
 
 
 def _sum(rows: Sequence[dict[str, Any]], *, loops: int, stops: int) -> CostSum:
@@ -133,76 +117,52 @@ def _sum(rows: Sequence[dict[str, Any]], *, loops: int, stops: int) -> CostSum:
     )
 
 
-def _sum_before(parts: Sequence[ProjectPart], query: AccountQuery) -> CostSum:
+def _sum_before(parts: Iterable[ProjectPart]) -> CostSum:
     rows: list[dict[str, Any]] = []
     found = stopped = 0
     for part in parts:
-        project, period = part.project, part.before
         # The whole period, not only up to the same time: the page shows both.
-        calls = calls_between(calls_of(project, query), period.since, period.until)
-        rows += group_calls(calls, F("project_id")).values()
-        begun = loops.find_loops(project.id, since=period.since, until=period.until)
-        ended = loops.stopped_loops(project.id, since=period.since, until=period.until)
-        found += len(matching_loops(begun, query))
-        stopped += len(matching_loops(ended, query))
+        sums, begun, ended = part.sums_before()
+        rows += sums.values()
+        found += len(begun)
+        stopped += len(ended)
     return _sum(rows, loops=found, stops=stopped)
 
 
 def _groups(
-    parts: Sequence[ProjectPart],
-    query: AccountQuery,
-    unstopped: list[UnstoppedLoop],
-    *,
-    at: datetime,
+    parts: Sequence[ProjectPart], unstopped: Sequence[UnstoppedLoop]
 ) -> tuple[CostGroup, ...]:
+    group_by = parts[0].query.group_by
     keys = {key for part in parts for key in part.groups}
     # An agent that spent before and nothing now gets a line; an earlier run has ended, and would
     # only fill the table.
-    keys |= {key for part in parts for key in part.earlier if query.group_by != "run"}
-    keys |= {
-        _key_in(loop, query.group_by)
-        for part, loop in _loops(parts)
-        if part.period.since <= loop.at < part.period.until
-    }
-    found = [_group(key, parts, query, unstopped, at=at) for key in keys]
+    keys |= {key for part in parts for key in part.earlier if group_by != "run"}
+    keys |= {str(getattr(loop, group_by)) for part in parts for loop in part.loops}
+    found = [_group(key, parts, unstopped) for key in keys]
     # Most expensive first, so that what is cut off at the end is the least interesting.
     return tuple(sorted(found, key=lambda one: (-one.cost_usd - one.judge_cost_usd, one.name)))
 
 
-def _key_in(loop: Loop, group_by: Group) -> str:
-    return str(getattr(loop, group_by))
+def _group(key: str, parts: Sequence[ProjectPart], unstopped: Sequence[UnstoppedLoop]) -> CostGroup:
+    group_by = parts[0].query.group_by
 
+    def mine(found: Iterable[Loop]) -> list[Loop]:
+        return [loop for loop in found if str(getattr(loop, group_by)) == key]
 
-def _group(
-    key: str,
-    parts: Sequence[ProjectPart],
-    query: AccountQuery,
-    unstopped: list[UnstoppedLoop],
-    *,
-    at: datetime,
-) -> CostGroup:
     rows = [part.groups[key] for part in parts if key in part.groups]
-    mine = [(part, loop) for part, loop in _loops(parts) if _key_in(loop, query.group_by) == key]
-    stops = [
-        loop.stop
-        for part in parts
-        for loop in part.stops
-        if loop.stop and _key_in(loop, query.group_by) == key
-    ]
-    now = [loop for part, loop in mine if part.period.since <= loop.at < part.period.until]
+    stops = _stops_of(loop for part in parts for loop in mine(part.stops))
     # Loops per day, oldest first; each project's in its own days.
     trend = [0] * TREND_DAYS
-    for part, loop in mine:
-        last_day = trend_days(part.period, at=at)[-1]
-        # In calendar days: a day of 23 hours is one too.
-        back = (last_day - today(part.period.zone, at=loop.at)).days
-        if 0 <= back < TREND_DAYS:
-            trend[TREND_DAYS - 1 - back] += 1
-    total = _sum(rows, loops=len(now), stops=len(stops))
+    for part in parts:
+        for day in (today(part.period.zone, at=loop.at) for loop in mine(part.trend_loops)):
+            if day in part.days:
+                trend[part.days.index(day)] += 1
+    begun = sum(len(mine(part.loops)) for part in parts)
+    total = _sum(rows, loops=begun, stops=len(stops))
     usage = {name: sum(one[f"sum_{name}"] or 0 for one in rows) for name in USAGE_COLUMNS}
-    models = set().union(*(part.models.get(key, set()) for part in parts))
+    models = set().union(*(part.unpriced_models.get(key, set()) for part in parts))
     name = next((name for part in parts if (name := part.names.get(key))), key)
-    if name == key and query.group_by == "run":  # it only looped in this period, and cost nothing
+    if name == key and group_by == "run":  # it only looped in this period, and cost nothing
         name = Run.objects.filter(pk=key).values_list("name", flat=True).first() or key
     return row_of(
         CostGroup,
@@ -219,20 +179,17 @@ def _group(
     )
 
 
-def _points(
-    parts: Sequence[ProjectPart], query: AccountQuery, earlier: Decimal, *, at: datetime
-) -> Iterable[CostPoint]:
+def _points(parts: Sequence[ProjectPart], earlier: Decimal) -> Iterable[CostPoint]:
     """Yield cumulative costs: this period's, and at the same minute those of the one before."""
-    step = POINT_EVERY[query.kind] // MINUTE
+    step = POINT_EVERY[parts[0].query.kind] // MINUTE
     now: dict[int, Decimal] = defaultdict(Decimal)
     before: dict[int, Decimal] = defaultdict(Decimal)
     for part in parts:
-        calls = calls_of(part.project, query)
         for into, period in ((now, part.period), (before, part.before)):
-            for moment, cost in minute_sums(calls, period):
-                into[(moment - period.since) // MINUTE // step] += cost
+            for minute, cost in part.minute_sums(period):
+                into[minute // step] += cost
     length = max(part.period.minutes for part in parts)
-    reached = max(_minute(part.period, at) for part in parts)
+    reached = max(part.minute for part in parts)
     whole = sum(now.values(), NOTHING)
     # Rounded up: a week of 167 hours is not a whole number of two-hour steps.
     for place in range(-(-length // step) + 1):
@@ -246,16 +203,15 @@ def _points(
         yield CostPoint(minute=minute, spent_usd=spent, before_usd=then)
 
 
-def _days(parts: Sequence[ProjectPart], query: AccountQuery, *, at: datetime) -> Iterable[CostDay]:
+def _days(parts: Sequence[ProjectPart]) -> Iterable[CostDay]:
     """Yield what each agent cost on each of 14 days, the period's last one last."""
     spent: dict[int, dict[str, Decimal]] = defaultdict(lambda: defaultdict(Decimal))
     for part in parts:
-        days = trend_days(part.period, at=at)
-        for day, agent, cost in day_sums(calls_of(part.project, query), days, part.period):
-            spent[days.index(day)][agent] += cost
+        for place, agent, cost in part.day_sums():
+            spent[place][agent] += cost
     # By position, not by date: projects in several time zones may be a day apart, and each one's
     # last day is the last.
-    for place, day in enumerate(trend_days(parts[0].period, at=at)):
+    for place, day in enumerate(parts[0].days):
         by_agent = dict(spent[place])
         yield CostDay(
             day=day.isoformat(), agents=by_agent, total_usd=sum(by_agent.values(), NOTHING)
