@@ -13,7 +13,6 @@ from missioncontrol.api.views import (
     decisions,
     devices,
     instance,
-    joining,
     members,
     policies,
     projects,
@@ -55,7 +54,7 @@ urlpatterns = [
     *(re_path(f"^login/by/{method}/?$", view) for method, view in sign_in_methods.VIEWS.items()),
     path("login/<str:secret>/", sign_in_links.sign_in_by_link, name="sign-in"),
     re_path(r"^pair/?$", sign_in_links.sign_in_by_code, name="pair"),
-    re_path(r"^join/?$", joining.join, name="join"),
+    re_path(r"^join/?$", sign_in_links.join, name="join"),
     path("shared/<str:secret>/", shares.shared_page, name="shared"),
     # A picture with its own address: messengers show it before anybody opens the link.
     path("shared/<str:secret>/image.png", shares.preview_image, name="shared-picture"),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import wraps
 from http import HTTPStatus
-from types import MappingProxyType
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -16,8 +15,6 @@ from missioncontrol.api.problems import View
 from missioncontrol.errors import TooManyRequests
 from missioncontrol.translation import TextTable, language_of
 
-# A form with a CSRF token needs its Origin, which browsers hide under `no-referrer`.
-SAME_ORIGIN_REFERRER = {"referrer": "same-origin"}
 CONNECT_SOURCE = "connect-src 'self'; "
 
 
@@ -36,55 +33,62 @@ def keep_link_secret(view: View) -> View:
     return wrapped
 
 
-def texts_for(request: HttpRequest, table: str) -> TextTable:
-    """Return a table of texts in the language this browser prefers."""
-    return TextTable.of(table, preferred_language(request))
-
-
 def preferred_language(request: HttpRequest) -> str:
     """Return the language this browser prefers."""
     first = request.headers.get("Accept-Language", "").partition(",")[0]
     return language_of(first.partition(";")[0])
 
 
-def render_page(
-    request: HttpRequest,
-    template: str,
-    texts: str,
-    context: Mapping[str, object] = MappingProxyType({}),
-    *,
-    status: HTTPStatus = HTTPStatus.OK,
-    wait: TooManyRequests | None = None,
-    calls: bool = False,
-) -> HttpResponse:
-    """Draw a page for people not signed in: it runs only scripts with its nonce, and loads our
-    fonts.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicPage:
+    """One of these pages: it runs only scripts with its nonce, and loads our fonts."""
 
-    `texts`: the table of what it says; its `t` unless `context` has its own. `wait`: it is
-    refused with 429, and says for how long. `calls`: its script may call us.
-    """
-    nonce = secrets.token_urlsafe(16)
-    whole = {
-        "nonce": nonce,
-        "manage": manage_command(),
-        "t": texts_for(request, texts),
-        "language": preferred_language(request),
-        "referrer": "no-referrer",
-        "sans": bundled_font("inter"),
-        "mono": bundled_font("jetbrains-mono"),
-        **context,
-    }
-    response = render(request, template, whole, status=status)
-    if wait:
-        response.status_code = HTTPStatus.TOO_MANY_REQUESTS
-        response["Retry-After"] = str(wait.wait_s)
-    response["Content-Security-Policy"] = (
-        f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
-        "font-src 'self'; "
-        f"form-action 'self'; {CONNECT_SOURCE if calls else ''}"
-        "frame-ancestors 'none'; base-uri 'none'"
-    )
-    return response
+    template: str
+    texts: str
+    """The table of what it says."""
+    referrer: str = "no-referrer"
+    """A form with a CSRF token needs its Origin, which browsers hide under `no-referrer`."""
+    calls: bool = False
+    """Whether its script may call us."""
+
+    def texts_for(self, request: HttpRequest) -> TextTable:
+        """Return its texts in the language this browser prefers."""
+        return TextTable.of(self.texts, preferred_language(request))
+
+    def render(
+        self,
+        request: HttpRequest,
+        *,
+        status: HTTPStatus = HTTPStatus.OK,
+        wait: TooManyRequests | None = None,
+        **context: object,
+    ) -> HttpResponse:
+        """Draw it; with `wait` it is refused with 429, and says for how long.
+
+        `context`: what the template shows; its texts are `t`, unless `context` has its own.
+        """
+        nonce = secrets.token_urlsafe(16)
+        whole = {
+            "nonce": nonce,
+            "manage": manage_command(),
+            "t": self.texts_for(request),
+            "language": preferred_language(request),
+            "referrer": self.referrer,
+            "sans": bundled_font("inter"),
+            "mono": bundled_font("jetbrains-mono"),
+            **context,
+        }
+        response = render(request, self.template, whole, status=status)
+        if wait:
+            response.status_code = HTTPStatus.TOO_MANY_REQUESTS
+            response["Retry-After"] = str(wait.wait_s)
+        response["Content-Security-Policy"] = (
+            f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; "
+            "font-src 'self'; "
+            f"form-action 'self'; {CONNECT_SOURCE if self.calls else ''}"
+            "frame-ancestors 'none'; base-uri 'none'"
+        )
+        return response
 
 
 def manage_command() -> str:

@@ -26,7 +26,7 @@ from missioncontrol.api.problems import allow_methods
 from missioncontrol.api.rest import YEARS, Page, address_of, get_or_404, page_of
 from missioncontrol.api.routing import Router
 from missioncontrol.api.views.devices import link_base
-from missioncontrol.api.views.pages import keep_link_secret, render_page
+from missioncontrol.api.views.pages import PublicPage, keep_link_secret
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, TooManyRequests
 from missioncontrol.history import sharing
@@ -42,6 +42,7 @@ api = Router()
 # Nobody guesses 256 bits: this stops callers who would keep the server busy with drawing.
 VISIT_LIMIT = RateLimit("shared links opened", per_caller=120, total=600)
 CREATION_LIMIT = RateLimit("shared links made", per_caller=30, total=300)
+SHARED_PAGE = PublicPage(template="history/shared.html", texts="shared")
 
 
 @api.get("shares/")
@@ -93,15 +94,15 @@ def shared_page(request: HttpRequest, secret: str) -> HttpResponse:
     by = people.name_of(row.made_by)
     # A person who never gave a name is called "you", which would mean the reader of the link.
     until = t.until_nameless if by == LOCAL_OWNER else t.until
-    context = {
-        "language": row.language,
-        "t": t,
-        "shown": shown,
+    return SHARED_PAGE.render(
+        request,
+        language=row.language,
+        t=t,
+        shown=shown,
         # An absolute address, because whoever draws a preview reads the page from elsewhere.
-        "image": f"{address_of(request)}image.png",
-        "until": until.format(by=by, day=row.expires_at.strftime(t.day)),
-    }
-    return render_page(request, "history/shared.html", "shared", context)
+        image=f"{address_of(request)}image.png",
+        until=until.format(by=by, day=row.expires_at.strftime(t.day)),
+    )
 
 
 @keep_link_secret
@@ -128,10 +129,7 @@ def _find_share(request: HttpRequest, secret: str) -> tuple[Share | None, HttpRe
     row = sharing.find_share(secret, at=now())
     if row is not None:
         return row, HttpResponse()
-    gone = render_page(
-        request, "history/shared.html", "shared", {"shown": None}, status=HTTPStatus.NOT_FOUND
-    )
-    return None, gone
+    return None, SHARED_PAGE.render(request, shown=None, status=HTTPStatus.NOT_FOUND)
 
 
 # The size that previews show completely (Open Graph's 1.91 to 1).

@@ -1,8 +1,14 @@
-"""Sign in by a link or a pairing code, and sign out; the other methods are in `sign_in_methods`."""
+"""Sign in by a link, a pairing code or an invitation to a project, and sign out.
+
+The other methods are in `sign_in_methods`. The page of an invitation says who invites to what, and
+has one button. The link's secret follows its `#`. The page moves it from there into a form's body
+and removes it from the address, so that no log, referrer or history keeps it.
+"""
 
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import login, logout
@@ -14,22 +20,22 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
 from missioncontrol import origin
-from missioncontrol.accounts import credentials, services, sessions
-from missioncontrol.accounts.models import Browser, LoginLink
+from missioncontrol.accounts import credentials, people, services, sessions
+from missioncontrol.accounts.models import Browser, Invitation, LoginLink, Membership
 from missioncontrol.accounts.rate_limits import RateLimit
-from missioncontrol.accounts.services import find_login_link, record_link_browser
+from missioncontrol.accounts.services import LOCAL_OWNER, find_login_link, record_link_browser
 from missioncontrol.api import auth
 from missioncontrol.api.problems import allow_methods
 from missioncontrol.api.views.pages import (
-    SAME_ORIGIN_REFERRER,
+    PublicPage,
     keep_link_secret,
     manage_command,
-    render_page,
-    texts_for,
+    preferred_language,
 )
 from missioncontrol.clock import now
-from missioncontrol.errors import TooManyRequests
-from missioncontrol.projects import access
+from missioncontrol.errors import Forbidden, InvalidRequest, TooManyRequests
+from missioncontrol.projects import access, members
+from missioncontrol.translation import TextTable
 
 MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 HOME_PATH = "/"
@@ -37,7 +43,13 @@ DEVICES_PATH = "/settings/devices"
 # Nobody guesses 58 bits at any rate: the total limit only protects the server, and is so high that
 # a guesser with a few addresses cannot lock everybody out.
 PAIRING_CODE_LIMIT = RateLimit("pairing codes", per_caller=10, total=6_000)
+# Nobody guesses 256 bits: this stops callers who keep the server busy, not those who mistype.
+INVITATION_LIMIT = RateLimit("invitations tried", per_caller=30, total=600)
 SCRIPT_CSRF_COOKIE = "csrftoken"
+SIGN_IN_PAGE = PublicPage(template="accounts/sign_in.html", texts="link")
+HOW_TO_PAGE = PublicPage(template="accounts/how_to_sign_in.html", texts="link")
+PAIR_PAGE = PublicPage(template="accounts/pair.html", texts="link", referrer="same-origin")
+JOIN_PAGE = PublicPage(template="accounts/join.html", texts="joining", referrer="same-origin")
 PROXY_HEADERS = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_VIA")
 
 
@@ -58,8 +70,7 @@ def sign_in_by_link(request: HttpRequest, secret: str) -> HttpResponse:
         # No second factor is asked for: whoever prints a link can read the database, and whoever
         # offers one to a phone is signed in.
         return _redeem_link(request, offered) or _link_expired_page(request)
-    context = {"is_pairing": offered.code_digest is not None}
-    return render_page(request, "accounts/sign_in.html", "link", context)
+    return SIGN_IN_PAGE.render(request, is_pairing=offered.code_digest is not None)
 
 
 @keep_link_secret
@@ -76,17 +87,16 @@ def how_to_sign_in(request: HttpRequest) -> HttpResponse:
 def sign_in_by_code(request: HttpRequest) -> HttpResponse:
     """Accept the code that *Pair a phone* shows, where there is no camera."""
     if request.method != "POST":
-        return render_page(request, "accounts/pair.html", "link", SAME_ORIGIN_REFERRER)
+        return PAIR_PAGE.render(request)
+    t = PAIR_PAGE.texts_for(request)
     try:
         PAIRING_CODE_LIMIT.acquire(origin.client_address_of(request), at=now())
     except TooManyRequests as error:
-        context = {**SAME_ORIGIN_REFERRER, "problem": texts_for(request, "link").too_many}
-        return render_page(request, "accounts/pair.html", "link", context, wait=error)
+        return PAIR_PAGE.render(request, problem=t.too_many, wait=error)
     offered = services.find_link_by_code(code=request.POST.get("code", ""), at=now())
     if offered and (entered := _redeem_link(request, offered)):
         return entered
-    context = {**SAME_ORIGIN_REFERRER, "problem": texts_for(request, "link").unknown}
-    return render_page(request, "accounts/pair.html", "link", context, status=HTTPStatus.GONE)
+    return PAIR_PAGE.render(request, problem=t.unknown, status=HTTPStatus.GONE)
 
 
 # Only by POST: a link or an image on another site must not sign anybody out.
@@ -183,6 +193,82 @@ def _link_expired_page(request: HttpRequest) -> HttpResponse:
 def _how_to_page(
     request: HttpRequest, *, fresh: bool, status: HTTPStatus = HTTPStatus.OK
 ) -> HttpResponse:
-    each_start = texts_for(request, "link").each_start.format(up=f"{manage_command()} up")
-    context = {"fresh": fresh, "each_start": each_start}
-    return render_page(request, "accounts/how_to_sign_in.html", "link", context, status=status)
+    each_start = HOW_TO_PAGE.texts_for(request).each_start.format(up=f"{manage_command()} up")
+    return HOW_TO_PAGE.render(request, fresh=fresh, each_start=each_start, status=status)
+
+
+@never_cache
+@allow_methods("GET", "HEAD", "POST")
+def join(request: HttpRequest) -> HttpResponse:
+    """Ask for a link, show what it offers, and admit its bearer."""
+    if request.method != "POST":
+        return JOIN_PAGE.render(request)
+    try:
+        INVITATION_LIMIT.acquire(origin.client_address_of(request), at=now())
+    except TooManyRequests as error:
+        return JOIN_PAGE.render(request, problem=JOIN_PAGE.texts_for(request).too_many, wait=error)
+    # The whole link may be pasted: the secret follows its `#`.
+    secret = request.POST.get("invitation", "").strip().rpartition("#")[2]
+    invitation = members.find_invitation(secret, at=now())
+    if invitation is None:
+        return _refusal_page(request)
+    mine = Membership.objects.filter(project=invitation.project_id, user=request.user.pk)
+    # Before the link is used up, so that the person it was meant for can still use it.
+    if request.user.is_authenticated and mine.exists():
+        return _refusal_page(request, is_member=True)
+    if "accept" in request.POST:
+        return _accept_invitation(request, invitation, secret)
+    return _invitation_page(request, invitation, secret)
+
+
+def _accept_invitation(request: HttpRequest, invitation: Invitation, secret: str) -> HttpResponse:
+    user: Any = request.user if request.user.is_authenticated else None
+    name = request.POST.get("name", "")
+    try:
+        joined = members.join_project(secret, user=user, name=name, at=now())
+    except InvalidRequest:
+        problem = JOIN_PAGE.texts_for(request).name_refused
+        return _invitation_page(request, invitation, secret, problem=problem, name=name)
+    except Forbidden:
+        return _refusal_page(request)
+    response = HttpResponseRedirect(HOME_PATH)
+    # A person who was signed in stays signed in, with the same session.
+    if joined.is_new:
+        set_browser_cookie(response, begin_session(request, joined.user))
+    return response
+
+
+class JoiningTexts(TextTable):
+    roles: dict[str, str]
+    may: dict[str, str]
+
+
+def _invitation_page(
+    request: HttpRequest, invitation: Invitation, secret: str, *, problem: str = "", name: str = ""
+) -> HttpResponse:
+    t, user = JoiningTexts.of("joining", preferred_language(request)), request.user
+    # The account of whoever invited may be gone: the invitation outlives it.
+    by = people.name_of(invitation.invited_by) if invitation.invited_by else ""
+    by = "" if by == LOCAL_OWNER else by  # a person who never gave a name
+    says = t.invites if by else t.invites_nameless
+    return JOIN_PAGE.render(
+        request,
+        offered=invitation,
+        secret=secret,
+        problem=problem,
+        name=name,
+        invites=says.format(by=by, project=invitation.project.name),
+        role=t.roles[invitation.role],
+        may=t.may[invitation.role],
+        until=t.until.format(day=f"{invitation.expires_at:%Y-%m-%d %H:%M}"),
+        you_are=t.you_are.format(name=people.name_of(user)) if user.is_authenticated else "",
+        status=HTTPStatus.BAD_REQUEST if problem else HTTPStatus.OK,
+    )
+
+
+def _refusal_page(request: HttpRequest, *, is_member: bool = False) -> HttpResponse:
+    t = JOIN_PAGE.texts_for(request)
+    over = {"title": t.over_title, "text": t.over}
+    already = {"title": t.already_title, "text": t.already}
+    status = HTTPStatus.CONFLICT if is_member else HTTPStatus.GONE
+    return JOIN_PAGE.render(request, refused=already if is_member else over, status=status)

@@ -24,12 +24,12 @@ from missioncontrol.accounts import credentials, oidc, people, rate_limits
 from missioncontrol.accounts.rate_limits import FREE_ATTEMPTS, RateLimit
 from missioncontrol.api.endpoint import read_json_object
 from missioncontrol.api.problems import allow_methods
-from missioncontrol.api.views import pages, sign_in_links
+from missioncontrol.api.views import sign_in_links
+from missioncontrol.api.views.pages import PublicPage
 from missioncontrol.env import IdentityProvider
 from missioncontrol.errors import Forbidden, MissionControlError, TooManyRequests
 from missioncontrol.projects import access
 from missioncontrol.projects import sign_in_methods as project_methods
-from missioncontrol.translation import TextTable
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +42,12 @@ FIRST_FACTOR_VALID_S = 600
 OIDC_STATE_KEY = "oidc"
 OIDC_REDIRECT_PATH = "/login/by/oidc/back"
 ACCOUNT_PATH = "/settings/account"
+METHODS_PAGE = PublicPage(
+    template="accounts/sign_in_methods.html",
+    texts="sign_in",
+    referrer="same-origin",
+    calls=True,
+)
 
 View = Callable[[HttpRequest], HttpResponse]
 
@@ -78,6 +84,7 @@ def show_methods(request: HttpRequest) -> HttpResponse:
 @allow_methods("POST")
 def sign_in_by_password(request: HttpRequest) -> HttpResponse:
     """Check a name and a password; the time it takes reveals nothing about which was wrong."""
+    t = METHODS_PAGE.texts_for(request)
     # No NUL: internal names that begin with one are counted beside those typed.
     name = request.POST.get("name", "").replace("\0", "").strip()
     password = request.POST.get("password", "")
@@ -89,11 +96,11 @@ def sign_in_by_password(request: HttpRequest) -> HttpResponse:
     if user is None or "\0" in password:
         # Takes as long as a check, so that measuring it reveals no name.
         make_password(password)
-        return _methods_page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
+        return _methods_page(request, t.wrong, name=name)
     # The password first: a deactivated account must not answer sooner than a wrong password.
     if not (user.check_password(password) and user.is_active):
         _record_failure(request, user, attempts)
-        return _methods_page(request, _texts(request).wrong, name=name, status=HTTPStatus.FORBIDDEN)
+        return _methods_page(request, t.wrong, name=name)
     # A correct first factor clears its own count; the second has another.
     rate_limits.clear_sign_in_attempts(name, origin.client_address_of(request))
     return _accept_first_factor(request, user, "a password")
@@ -117,7 +124,7 @@ def check_second_factor(request: HttpRequest) -> HttpResponse:
     kind = credentials.verify_code(user, request.POST.get("code", "").strip())
     if kind is None:
         _record_failure(request, user, attempts)
-        return _second_factor_page(request, user, _texts(request).wrong_code)
+        return _second_factor_page(request, user, METHODS_PAGE.texts_for(request).wrong_code)
     rate_limits.clear_sign_in_attempts(account, origin.client_address_of(request))
     code = "a code" if kind == credentials.FactorKind.APP else "a recovery code"
     return _sign_in(request, user, f"{method} and {code}")
@@ -213,8 +220,8 @@ def return_from_provider(request: HttpRequest) -> HttpResponse:
         user = project_methods.sign_in_by_identity(known, at=clock.now())
     except Forbidden as error:
         logger.warning("a sign-in by OpenID Connect was refused: %s", error)
-        problem = _texts(request).not_let_in.format(provider=_provider().name)
-        return _methods_page(request, problem, status=HTTPStatus.FORBIDDEN)
+        problem = METHODS_PAGE.texts_for(request).not_let_in.format(provider=_provider().name)
+        return _methods_page(request, problem)
     return _accept_first_factor(request, user, "the identity provider")
 
 
@@ -222,13 +229,13 @@ def _connect_or_prove(
     request: HttpRequest, known: oidc.ProviderIdentity, purpose: str, to: str
 ) -> HttpResponse:
     """Connect an account to the signed-in person, or accept it as proof of who they are."""
-    problem = _texts(request).not_yours.format(provider=_provider().name)
+    problem = METHODS_PAGE.texts_for(request).not_yours.format(provider=_provider().name)
     if not request.user.is_authenticated:
         return HttpResponseRedirect("/login/")
     if purpose == "again":
         mine = credentials.identity_of(request.user)
         if mine is None or mine.subject != known.subject:
-            return _methods_page(request, problem, status=HTTPStatus.FORBIDDEN)
+            return _methods_page(request, problem)
         request.session.cycle_key()
         credentials.record_proof(request.session, at=clock.now())
         return HttpResponseRedirect(to)
@@ -238,7 +245,7 @@ def _connect_or_prove(
     try:
         project_methods.connect_identity(request.user, known, at=clock.now())
     except Forbidden:
-        return _methods_page(request, problem, status=HTTPStatus.FORBIDDEN)
+        return _methods_page(request, problem)
     request.session.cycle_key()
     return HttpResponseRedirect(to)
 
@@ -294,11 +301,10 @@ def _second_factor_page(
     request: HttpRequest, user: User, problem: str = "", *, wait: TooManyRequests | None = None
 ) -> HttpResponse:
     kinds = {row.type for row in credentials.factors_of(user)}
-    status = HTTPStatus.FORBIDDEN if problem else HTTPStatus.OK
     asks_code = bool(kinds - {credentials.FactorKind.PASSKEY})
     asks_passkey = credentials.FactorKind.PASSKEY in kinds
     context = {"is_second": True, "asks_code": asks_code, "asks_passkey": asks_passkey}
-    return _methods_page(request, problem, status=status, wait=wait, **context)
+    return _methods_page(request, problem, wait=wait, **context)
 
 
 def _too_many_page(request: HttpRequest, error: TooManyRequests, **context: Any) -> HttpResponse:
@@ -306,7 +312,7 @@ def _too_many_page(request: HttpRequest, error: TooManyRequests, **context: Any)
 
 
 def _wait_text(request: HttpRequest, error: TooManyRequests) -> str:
-    t, minutes = _texts(request), -(-error.wait_s // 60)
+    t, minutes = METHODS_PAGE.texts_for(request), -(-error.wait_s // 60)
     is_long = error.wait_s > 90  # noqa: PLR2004 - seconds that nobody counts
     counted = t.minutes.format(count=minutes) if is_long else t.seconds.format(count=error.wait_s)
     return t.too_many.format(wait=counted)
@@ -314,8 +320,8 @@ def _wait_text(request: HttpRequest, error: TooManyRequests) -> str:
 
 def _provider_failed_page(request: HttpRequest, why: str) -> HttpResponse:
     logger.warning("the identity provider's answer was refused: %s", why)
-    problem = _texts(request).provider_failed.format(provider=_provider().name)
-    return _methods_page(request, problem, status=HTTPStatus.FORBIDDEN)
+    problem = METHODS_PAGE.texts_for(request).provider_failed.format(provider=_provider().name)
+    return _methods_page(request, problem)
 
 
 def _refuse_passkey(code: str, *, status: HTTPStatus = HTTPStatus.FORBIDDEN) -> HttpResponse:
@@ -326,28 +332,19 @@ def _methods_page(
     request: HttpRequest,
     problem: str = "",
     *,
-    status: HTTPStatus = HTTPStatus.OK,
     wait: TooManyRequests | None = None,
     **more: Any,
 ) -> HttpResponse:
-    t = _texts(request)
-    context = {
+    status = HTTPStatus.FORBIDDEN if problem else HTTPStatus.OK
+    with_provider = METHODS_PAGE.texts_for(request).with_provider
+    shown = {
         "problem": problem,
         "methods": settings.SIGN_IN,
         "asks_passkey": "passkey" in settings.SIGN_IN,
-        "provider": t.with_provider.format(provider=settings.OIDC.name) if settings.OIDC else "",
-        **pages.SAME_ORIGIN_REFERRER,
+        "provider": with_provider.format(provider=settings.OIDC.name) if settings.OIDC else "",
         **more,
     }
-    return pages.render_page(
-        request,
-        "accounts/sign_in_methods.html",
-        "sign_in",
-        context,
-        status=status,
-        wait=wait,
-        calls=True,
-    )
+    return METHODS_PAGE.render(request, status=status, wait=wait, **shown)
 
 
 def _provider() -> IdentityProvider:
@@ -360,10 +357,6 @@ def _redirect_uri(request: HttpRequest) -> str:
     """Return the address that browsers come back to, as it is registered with the provider."""
     base = settings.PUBLIC_URL.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
     return f"{base}{OIDC_REDIRECT_PATH}"
-
-
-def _texts(request: HttpRequest) -> TextTable:
-    return pages.texts_for(request, "sign_in")
 
 
 # Each view by its name after `/login/by/`.

@@ -181,7 +181,7 @@ def test_neither_logs_nor_addresses_contain_the_secret(client, invited, caplog):
 
 def test_invitation_attempts_are_rate_limited(client, monkeypatch):
     # At one moment: a try is given back every two seconds, and a busy machine takes longer.
-    monkeypatch.setattr("missioncontrol.api.views.joining.now", lambda: NOON)
+    monkeypatch.setattr("missioncontrol.api.views.sign_in_links.now", lambda: NOON)
     answers = [look(client, "wrong").status_code for _ in range(31)]
 
     assert answers == [410] * 30 + [429]
