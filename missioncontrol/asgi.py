@@ -57,10 +57,7 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     releases: list[endpoint.ReleaseSlot] = []
     try:
         if not IS_DAPHNE:
-            acquire = endpoint.apply_rate_limit(scope)
-            receive = endpoint.acquire_after_body(
-                endpoint.limit_body(scope, receive), acquire, releases
-            )
+            receive = endpoint.limit_request(scope, receive, releases)
         for method, path, handler in THIN_ROUTES:
             if scope["method"] == method and (found := path.match(scope["path"])):
                 await endpoint.serve(handler, found.groupdict(), scope, receive, send)

@@ -5,9 +5,8 @@ Of posted turns, valid ones are kept and invalid ones are refused one by one.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -18,9 +17,11 @@ from pydantic import TypeAdapter, ValidationError
 from guard.turn import Turn as GuardTurn
 from guard.wire import Directive, Message, Refusal, TurnsReply
 from missioncontrol.api.endpoint import (
+    AfterSend,
     Request,
     Response,
     first_fault,
+    json_response,
     read_json_object,
     read_wait_s,
 )
@@ -51,7 +52,6 @@ MINIMAL_PREFERENCE = re.compile(r'(?i)(?:^|[,;])\s*return\s*=\s*"?minimal\b')
 # The gap allowed between two requests of a keeper, including a restart of its server.
 KEEPER_GRACE_S = 20.0
 
-AfterSend = Callable[[], Awaitable[None]]
 Messages = tuple[Message, ...]
 
 
@@ -158,7 +158,7 @@ async def post_presence(request: Request) -> Response:
     await dispatcher.run(
         lambda: _record_presence(run_id, for_s=sessions.HEARTBEAT_TIMEOUT_S, witness="sdk")
     )
-    return Response(200, json.dumps({"again_within_s": sessions.HEARTBEAT_TIMEOUT_S}).encode())
+    return json_response({"again_within_s": sessions.HEARTBEAT_TIMEOUT_S})
 
 
 async def _take_queued_messages(

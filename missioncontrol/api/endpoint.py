@@ -43,6 +43,7 @@ logger = logging.getLogger(__name__)
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+AfterSend = Callable[[], Awaitable[None]]
 
 MAX_WAIT_S = 60.0
 # The message a handler is cancelled with when its caller hangs up; a server that ends gives none.
@@ -60,7 +61,12 @@ class Response:
     body: bytes = b""
     headers: tuple[tuple[bytes, bytes], ...] = ()
     content_type: bytes = b"application/json"
-    after_send: Callable[[], Awaitable[None]] | None = None
+    after_send: AfterSend | None = None
+
+
+def json_response(body: Any, *, after_send: AfterSend | None = None) -> Response:
+    """Answer a JSON value."""
+    return Response(200, json.dumps(body).encode(), after_send=after_send)
 
 
 @dataclass(slots=True)
@@ -180,26 +186,16 @@ def _acquire_nothing() -> ReleaseSlot:
     return lambda: None
 
 
-def acquire_after_body(
-    receive: Receive, acquire: Callable[[], ReleaseSlot], releases: list[ReleaseSlot]
-) -> Receive:
-    """Return a `receive` that takes the request's slot when the body is there."""
+def limit_request(scope: Scope, receive: Receive, releases: list[ReleaseSlot]) -> Receive:
+    """Return a `receive` that takes the request's slot once the body is there.
 
-    async def receive_then_acquire() -> MutableMapping[str, Any]:
-        message = await receive()
-        if message["type"] == "http.request" and not message.get("more_body") and not releases:
-            releases.append(acquire())
-        return message
-
-    return receive_then_acquire
-
-
-def limit_body(scope: Scope, receive: Receive) -> Receive:
-    """Return a `receive` that raises BodyTooLarge past what this caller may send.
+    It raises BodyTooLarge past what this caller may send. `releases` gets what gives the slot back.
 
     Raises:
-        BodyTooLarge: more was announced; `receive` raises it when more is read.
+        TooManyRequests: its address or its key has sent too many.
+        BodyTooLarge: more was announced.
     """
+    acquire = apply_rate_limit(scope)
     announced, has_key, size = header(scope, b"content-length"), may_send_large_body(scope), 0
     # Without a valid length, the bytes read are counted all the same.
     limits.check_body_size(int(announced) if announced.isdecimal() else 0, has_key=has_key)
@@ -209,6 +205,8 @@ def limit_body(scope: Scope, receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         limits.check_body_size(size, has_key=has_key)
+        if message["type"] == "http.request" and not message.get("more_body") and not releases:
+            releases.append(acquire())
         return message
 
     return receive_counted

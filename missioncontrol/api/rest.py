@@ -34,6 +34,8 @@ MAX_PAGE_SIZE = 500
 # No date of ours is outside these years, and databases fail on dates far outside.
 YEARS = range(2000, 2201)
 DAY_LENGTH = len("2026-11-21 ")
+TIME_EXAMPLE = "an RFC 3339 time such as 2026-11-21T10:00:00Z"
+DAY_EXAMPLE = "a date such as 2026-11-21"
 LIMIT_PATTERN = re.compile(r"[1-9][0-9]{0,5}")
 
 
@@ -140,7 +142,7 @@ def page_size(request: Request) -> int:
     text = request.query_params.get("limit", str(DEFAULT_PAGE_SIZE))
     # `int` would accept `+5`, `1_0` and the digits of every script.
     if not LIMIT_PATTERN.fullmatch(text):
-        raise InvalidRequest(f"limit: expected 1 to {MAX_PAGE_SIZE}, got {text!r}.", field="limit")
+        raise _unexpected("limit", text, f"1 to {MAX_PAGE_SIZE}")
     # A shorter page than requested is no error: `next` leads on.
     return min(int(text), MAX_PAGE_SIZE)
 
@@ -151,60 +153,40 @@ Limit = Annotated[int, Depends(page_size, query=("limit",))]
 # Readers of query parameters by name; each raises InvalidRequest for an invalid value.
 def read_integer(name: str, text: str) -> int:
     """Read a whole number."""
-    try:
-        return int(text)
-    except ValueError:
-        raise InvalidRequest(
-            f"{name}: expected a whole number, got {text!r}.", field=name
-        ) from None
+    return _parse(int, name, text, expected="a whole number")
 
 
 def read_time(name: str, text: str) -> datetime:
     """Read an RFC 3339 time, with a `T` or a space after the day; without a zone it is UTC."""
-    # A later space is the `+` of a zone that was not percent-encoded.
-    day, rest = text[:DAY_LENGTH], text[DAY_LENGTH:]
-    try:
-        read = datetime.fromisoformat(day + rest.replace(" ", "+"))
-    except ValueError:
-        raise InvalidRequest(
-            f"{name}: expected an RFC 3339 time such as 2026-11-21T10:00:00Z, got {text!r}.",
-            field=name,
-        ) from None
+    read = _parse(_parse_rfc3339, name, text, expected=TIME_EXAMPLE)
     if read.year not in YEARS:
-        raise InvalidRequest(
-            f"{name}: expected a year from 2000 to 2200, got {text!r}.", field=name
-        )
+        raise _unexpected(name, text, "a year from 2000 to 2200")
     return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def _parse_rfc3339(text: str) -> datetime:
+    # A space after the day is the `+` of a zone that was not percent-encoded.
+    return datetime.fromisoformat(text[:DAY_LENGTH] + text[DAY_LENGTH:].replace(" ", "+"))
 
 
 def read_day(name: str, text: str) -> date:
     """Read a date."""
-    try:
-        read = date.fromisoformat(text)
-    except ValueError:
-        # Refused below, with the same error as a year out of range.
-        read = date.min
+    read = _parse(date.fromisoformat, name, text, expected=DAY_EXAMPLE)
     if read.year not in YEARS:
-        raise InvalidRequest(
-            f"{name}: expected a date such as 2026-11-21, got {text!r}.", field=name
-        )
+        raise _unexpected(name, text, DAY_EXAMPLE)
     return read
 
 
 def read_id(name: str, text: str) -> UUID:
     """Read an id."""
-    try:
-        return UUID(text)
-    except ValueError:
-        raise InvalidRequest(f"{name}: expected an id, got {text!r}.", field=name) from None
+    return _parse(UUID, name, text, expected="an id")
 
 
 def read_choice(name: str, text: str, known: tuple[str, ...]) -> str:
     """Read one of a few words; the first, which may be empty, if the text is empty."""
     if (chosen := text or known[0]) in known:
         return chosen
-    expected = ", ".join(filter(None, known))
-    raise InvalidRequest(f"{name}: expected one of {expected}, got {text!r}.", field=name)
+    raise _unexpected(name, text, f"one of {', '.join(filter(None, known))}")
 
 
 def read_word(name: str, text: str) -> str:
@@ -227,6 +209,17 @@ def read_choices(name: str, text: str, known: tuple[str, ...]) -> list[str]:
 def read_text(name: str, text: str) -> str:
     """Read a text to search for, as it would be stored; an empty one asks for all."""
     return text.replace("\0", "")
+
+
+def _parse(parse: Callable[[str], T], name: str, text: str, *, expected: str) -> T:
+    try:
+        return parse(text)
+    except ValueError:
+        raise _unexpected(name, text, expected) from None
+
+
+def _unexpected(name: str, text: str, expected: str) -> InvalidRequest:
+    return InvalidRequest(f"{name}: expected {expected}, got {text!r}.", field=name)
 
 
 QUERY_READERS: Mapping[Any, Callable[[str, str], Any]] = {

@@ -5,7 +5,6 @@ An outcome without an id is matched with the call it belongs to.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
@@ -25,7 +24,7 @@ from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api.agents import check_key_again, delivery_callback, fault_of, unreleased_seq
-from missioncontrol.api.endpoint import Request, Response, read_json_object
+from missioncontrol.api.endpoint import Request, Response, json_response, read_json_object
 from missioncontrol.api.hooks import waiting
 from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
@@ -63,8 +62,7 @@ async def handle_hook(request: Request) -> Response:
         # What its project sets for whoever connects an agent to it; no run is opened.
         project = await dispatcher.run(lambda: Project.objects.get(pk=request.key.project))
         about = {"fail": project.fail, "hold_limit": project.hold_limit}
-        body = json.dumps({"missioncontrol": {**about, "version": settings.VERSION}})
-        return Response(200, body.encode())
+        return json_response({"missioncontrol": {**about, "version": settings.VERSION}})
     if request.key.reports_only:  # nothing that requires an answer
         event = replace(
             event, holds=False, waits_for_message=False, permission_call=None, takes_messages=False
@@ -81,7 +79,7 @@ async def handle_hook(request: Request) -> Response:
         return await waiting.wait_for_message(run, request)
     if event.ends_session:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
-        return Response(200, b"{}")
+        return json_response({})
     control = await _wait_while_held(request, event, run, stored.obs)
     if event.permission_call is not None:
         event = await dispatcher.run(lambda: _with_allowlist_grant(event, run, own))
@@ -100,7 +98,7 @@ async def handle_hook(request: Request) -> Response:
     message_ids = [message.id for message in directive.messages]
     callback = delivery_callback(run.id, control, asked_by=asked_by, message_ids=message_ids)
     after_send = None if request.key.reports_only else callback
-    return Response(200, json.dumps(answer).encode(), after_send=after_send)
+    return json_response(answer, after_send=after_send)
 
 
 def _with_allowlist_grant(event: HookEvent, run: Run, own: Redaction) -> HookEvent:

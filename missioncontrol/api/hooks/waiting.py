@@ -14,7 +14,6 @@ A witness (`guard.hooks.watcher`) says that the client is alive, and passes mess
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
@@ -26,11 +25,13 @@ from django.db.models import Q
 
 from guard.adapters.base import Adapter
 from guard.adapters.hook import HookEvent
-from missioncontrol.api.agents import AfterSend, delivery_callback
+from missioncontrol.api.agents import delivery_callback
 from missioncontrol.api.endpoint import (
     CLIENT_DISCONNECTED,
+    AfterSend,
     Request,
     Response,
+    json_response,
     read_json_object,
     read_wait_s,
 )
@@ -74,17 +75,14 @@ async def ask_permission(
     # Read last: a run that was stopped meanwhile is allowed nothing.
     control = await dispatcher.control_state(run_id)
     if control is None:
-        return _json_response({})
+        return json_response({})
+    after_send: AfterSend | None = None
     if card and outcome and outcome.is_answer and not control.must_stop:
-        answer, shown = cast(Any, outcome.resolution), card
+        answer, record = cast(Any, outcome.resolution), permissions.record_delivered
         event = replace(event, permission_answer=answer, answer_text=outcome.message)
-        return _json_response(
-            adapter.answer(event, directives.make_directive(control, asked_seq=None)),
-            after_send=lambda: dispatcher.persist(
-                lambda: permissions.record_delivered(run_id, shown, at=now())
-            ),
-        )
-    return _json_response(adapter.answer(event, directives.make_directive(control, asked_seq=None)))
+        after_send = partial(dispatcher.persist, lambda: record(run_id, card, at=now()))
+    reply = adapter.answer(event, directives.make_directive(control, asked_seq=None))
+    return json_response(reply, after_send=after_send)
 
 
 async def close_permissions(event: HookEvent, stored: IngestResult) -> None:
@@ -131,10 +129,6 @@ async def _wait_for_outcome(run_id: UUID, card: UUID, *, for_s: float) -> Permis
     )
     # Somebody may have answered since the last check; the request can still return it.
     return await dispatcher.read(lambda: permissions.outcome_of(card), retry=True)
-
-
-def _json_response(body: dict[str, Any], *, after_send: AfterSend | None = None) -> Response:
-    return Response(200, json.dumps(body).encode(), after_send=after_send)
 
 
 async def claim_messages(
@@ -186,7 +180,7 @@ async def wait_for_message(run: Run, request: Request) -> Response:
         if is_over or messages or left_s <= 0:
             reply = {"wake": _joined_texts(messages), "over": is_over, "since": since}
             after_send = _message_callback(run.id, control, messages)
-            return _json_response(reply, after_send=after_send)
+            return json_response(reply, after_send=after_send)
         control = await dispatcher.wait_at_rest(run.id, after=control.version, timeout_s=left_s)
         await request.check_key()
     raise NotFound("The run")
@@ -247,4 +241,4 @@ def _witness_response(
     after_send: AfterSend | None = None,
 ) -> Response:
     body = {"over": over, "stop": stop, "text": text}
-    return _json_response(body, after_send=after_send)
+    return json_response(body, after_send=after_send)

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from guard.formats.codex import output_of
 from guard.turn import Role, Turn, Usage
-from missioncontrol.api.otlp import genai
+from missioncontrol.api.otlp import conventions
 from missioncontrol.api.otlp.record import (
     ModelUse,
     Record,
@@ -195,7 +195,7 @@ def read_gemini(record: Record) -> RecordFacts | None:
         client="gemini", session=session or record.text("session.id", resource=True)
     )
     if record.signal == "traces":
-        facts = genai.read(record) if genai.recognises(record) else None
+        facts = conventions.read_genai(record) if conventions.is_genai(record) else None
         return replace(common, use=facts.use) if facts else None
     name = record.name.removeprefix("gemini_cli.")
     if name == "api_response":

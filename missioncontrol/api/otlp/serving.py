@@ -23,7 +23,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from guard.formats.recording import Recording
 from guard.turn import Turn
-from missioncontrol.api.endpoint import PROTOBUF, Request, Response
+from missioncontrol.api.endpoint import PROTOBUF, Request, Response, json_response
 from missioncontrol.api.otlp import decoding, storing
 from missioncontrol.api.otlp.decoding import MAX_RECORDS
 from missioncontrol.api.otlp.record import Batch, Signal
@@ -94,7 +94,7 @@ async def receive_telemetry(request: Request) -> Response:
         )
     # A 64-bit number is a text in OTLP's JSON.
     body = {"partialSuccess": {camel: str(count), "errorMessage": message}} if count else {}
-    return Response(200, json.dumps(body).encode())
+    return json_response(body)
 
 
 def _last_header(request: Request, name: bytes) -> str:
@@ -212,11 +212,7 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
     turns: list[Turn] = []
     proposals = storing.OpenProposals(NO_REDACTION)
     for one in ordered:
-        for turn in one.facts.turns:
-            if turn.is_proposed:
-                proposals.add(turn)
-            elif one.facts.is_unpaired:
-                turn = proposals.with_proposal_key(turn)  # noqa: PLW2901 - as it was told
+        for turn in (proposals.pair(turn, one.facts) for turn in one.facts.turns):
             moment = turn.ts or one.record.began_at or one.record.ended_at
             turns.append(replace(turn, ts=moment, agent=turn.agent or agent))
     recording = Recording(

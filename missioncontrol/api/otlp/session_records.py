@@ -13,7 +13,7 @@ from uuid import UUID
 from guard.adapters.parsing import max_session_chars
 from guard.turn import Role, Turn
 from missioncontrol.api.agents import fault_of
-from missioncontrol.api.otlp import coding_agents, genai, openinference
+from missioncontrol.api.otlp import coding_agents, conventions
 from missioncontrol.api.otlp.record import CLIENTS, Batch, Record, RecordFacts
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs.sanitizing import masked_text
@@ -25,8 +25,8 @@ DIALECTS: tuple[tuple[Callable[[Record], bool], Callable[[Record], RecordFacts |
     (coding_agents.is_from_claude_code, coding_agents.read_claude_code),
     (coding_agents.is_from_codex, coding_agents.read_codex),
     (coding_agents.is_from_gemini, coding_agents.read_gemini),
-    (openinference.recognises, openinference.read),
-    (genai.recognises, genai.read),
+    (conventions.is_openinference, conventions.read_openinference),
+    (conventions.is_genai, conventions.read_genai),
 )
 # More spans can still be expected for the newest traces.
 MAX_TRACES = 10_000

@@ -20,7 +20,7 @@ from django.db import transaction
 from guard.turn import Turn
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.selectors import KeyHolder
-from missioncontrol.api.otlp.record import Batch, Record
+from missioncontrol.api.otlp.record import Batch, Record, RecordFacts
 from missioncontrol.api.otlp.session_records import SessionRecord
 from missioncontrol.compiled_queries import CompiledQuery
 from missioncontrol.costs import telemetry
@@ -206,20 +206,18 @@ class OpenProposals:
         """Add a proposal that is stored, and so masked already."""
         self._keys[tool, canonical(args)].append(key)
 
-    def add(self, turn: Turn) -> None:
-        """Add a proposal that is about to be stored."""
-        self._keys[self._masked_call(turn)].append(turn.key)
-
-    def with_proposal_key(self, turn: Turn) -> Turn:
-        """Give a tool call without an id the key of the proposal it answers, if one waits."""
-        # Each key once: two equal calls answer two proposals, the older one first.
-        waiting = self._keys.get(self._masked_call(turn))
-        return replace(turn, key=waiting.popleft()) if waiting else turn
-
-    def _masked_call(self, turn: Turn) -> tuple[str | None, str]:
+    def pair(self, turn: Turn, facts: RecordFacts) -> Turn:
+        """Add a proposal; give a call without an id the key of the proposal that it answers."""
+        if not (turn.is_proposed or facts.is_unpaired):
+            return turn
         # Masked as stored proposals are.
         tool, args = masked_text(turn.tool, self._own), masked_json(turn.args, self._own)
-        return tool, canonical(args)
+        waiting = self._keys[tool, canonical(args)]
+        if turn.is_proposed:
+            waiting.append(turn.key)
+            return turn
+        # Each key once: two equal calls answer two proposals, the older one first.
+        return replace(turn, key=waiting.popleft()) if waiting else turn
 
 
 def _pair_turns(run: Run, session_records: list[SessionRecord], own: Redaction) -> list[Turn]:
@@ -230,13 +228,7 @@ def _pair_turns(run: Run, session_records: list[SessionRecord], own: Redaction) 
         open_ = TurnModel.objects.filter(run=run, phase="proposed", key__isnull=False)
         for key, tool, args in open_.order_by("seq").values_list("key", "tool", "args"):
             proposals.add_stored(key, tool, args)
-    turns: list[Turn] = []
-    for one in session_records:
-        for turn in one.facts.turns:
-            if turn.is_proposed:
-                proposals.add(turn)
-            turns.append(proposals.with_proposal_key(turn) if one.facts.is_unpaired else turn)
-    return turns
+    return [proposals.pair(turn, one.facts) for one in session_records for turn in one.facts.turns]
 
 
 def telemetry_row(

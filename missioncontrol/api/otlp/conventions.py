@@ -1,7 +1,8 @@
-"""OpenTelemetry's GenAI conventions, and OpenLLMetry's, from which they grew.
+"""What instrumentations write: OpenTelemetry's GenAI conventions, OpenLLMetry, OpenInference.
 
-Names and their deprecated forms: opentelemetry-semantic-conventions 0.66b2, and
-what OpenLLMetry's instrumentations send. Input tokens include what was cached.
+GenAI's names and their deprecated forms: opentelemetry-semantic-conventions 0.66b2, and what the
+instrumentations of OpenLLMetry send, from which they grew. OpenInference (Arize Phoenix) writes
+`openinference.span.kind` and flattened attributes. Input tokens include what was cached.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from missioncontrol.api.otlp.record import (
     ModelUse,
     Record,
     RecordFacts,
+    ToolAnswer,
     client_of,
     fit_key,
     read_cost,
@@ -56,16 +58,18 @@ CACHE_WRITE = (
 REASONING = ("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens")
 MODEL = ("gen_ai.response.model", "gen_ai.request.model")
 PROVIDER = ("gen_ai.provider.name", "gen_ai.system")
+KIND_ATTRIBUTE = "openinference.span.kind"
+CACHE_PREFIX = "llm.token_count.prompt_details."
 
 
-def recognises(record: Record) -> bool:
-    """Whether this follows the conventions."""
+def is_genai(record: Record) -> bool:
+    """Whether this follows the GenAI conventions, or OpenLLMetry's."""
     return any(name.startswith(("gen_ai.", "traceloop.")) for name in record.attributes)
 
 
-def read(record: Record) -> RecordFacts:
+def read_genai(record: Record) -> RecordFacts:
     """Read a span, or the event that describes one model call in detail."""
-    operation = operation_of(record)
+    operation = _operation_of(record)
     agent = record.text("gen_ai.agent.name", "traceloop.association.properties.agent")
     if not agent and record.text("traceloop.span.kind") == "agent":
         agent = record.text("traceloop.entity.name")
@@ -77,7 +81,7 @@ def read(record: Record) -> RecordFacts:
         session=record.text(*SESSION) or record.text("session.id", resource=True),
     )
     if operation in TOOL_CALLS:
-        return _read_tool_call(record, common)
+        return _read_genai_tool(record, common)
     if operation not in MODEL_CALLS:
         return common
     use = ModelUse(
@@ -98,12 +102,12 @@ def read(record: Record) -> RecordFacts:
         common,
         record,
         use,
-        given=_read_messages(record, "input", "gen_ai.prompt"),
-        output=_read_messages(record, "output", "gen_ai.completion"),
+        given=_read_genai_messages(record, "input", "gen_ai.prompt"),
+        output=_read_genai_messages(record, "output", "gen_ai.completion"),
     )
 
 
-def operation_of(record: Record) -> str:
+def _operation_of(record: Record) -> str:
     """Name the operation, which older instrumentations only imply."""
     name = record.text("gen_ai.operation.name", "traceloop.span.kind", "llm.request.type").lower()
     if name:
@@ -111,7 +115,7 @@ def operation_of(record: Record) -> str:
     return "chat" if record.has(*INPUT, *OUTPUT) else ""
 
 
-def _read_tool_call(record: Record, common: RecordFacts) -> RecordFacts:
+def _read_genai_tool(record: Record, common: RecordFacts) -> RecordFacts:
     given = record.attributes.get("gen_ai.tool.call.arguments")
     if given is None:
         # OpenLLMetry records what the framework's function received, including the call's
@@ -152,7 +156,7 @@ def _read_tool_call(record: Record, common: RecordFacts) -> RecordFacts:
     )
 
 
-def _read_messages(record: Record, direction: str, older: str) -> tuple[ChatMessage, ...]:
+def _read_genai_messages(record: Record, direction: str, older: str) -> tuple[ChatMessage, ...]:
     """Read the messages of one direction, wherever they were recorded."""
     written = record.attributes.get(f"gen_ai.{direction}.messages")
     for event in record.events:
@@ -177,3 +181,84 @@ def _read_messages(record: Record, direction: str, older: str) -> tuple[ChatMess
         )
         messages.append(replace(read, calls=(*read.calls, *calls)))
     return tuple(messages) or read_messages(record.attributes.get(older))
+
+
+def is_openinference(record: Record) -> bool:
+    """Whether OpenInference sent this."""
+    return record.has(KIND_ATTRIBUTE)
+
+
+def read_openinference(record: Record) -> RecordFacts:
+    """Read a span; `llm.cost.total` is the instrumentation's own figure."""
+    kind = record.text(KIND_ATTRIBUTE).upper()
+    # Where no agent is named, the graph's node is the agent.
+    agent = record.text("agent.name", "graph.node.id")[:100]
+    common = RecordFacts(
+        client=client_of(record.service), session=record.text("session.id"), agent=agent
+    )
+    if kind == "LLM":
+        # The id is only in the whole response, which is stored as JSON.
+        response = parse_json(record.text("output.value"))
+        response_id = response.get("id") if isinstance(response, dict) else None
+        call_id = fit_key(
+            response_id if isinstance(response_id, str) and response_id else record.key
+        )
+        use = ModelUse(
+            call_id=call_id,
+            model=record.text("llm.model_name")[:100],
+            provider=record.text("llm.provider", "llm.system")[:50],
+            cost_usd=read_cost(record.attributes.get("llm.cost.total")),
+            usage=usage_with_cached_input(
+                given=record.count("llm.token_count.prompt"),
+                output=record.count("llm.token_count.completion"),
+                read=record.count(f"{CACHE_PREFIX}cache_read"),
+                written=record.count(f"{CACHE_PREFIX}cache_write"),
+                reasoning=record.count("llm.token_count.completion_details.reasoning"),
+            ),
+        )
+        return model_facts(
+            common,
+            record,
+            use,
+            given=_read_flat_messages(record, "llm.input_messages."),
+            output=_read_flat_messages(record, "llm.output_messages."),
+        )
+    if kind == "TOOL":
+        given = record.attributes.get("tool.parameters", record.attributes.get("input.value"))
+        return tool_facts(
+            common,
+            record,
+            call_id=record.text("tool_call.id", "tool.id"),
+            at=record.ended_at,
+            tool=record.text("tool.name", "tool_call.function.name") or record.name,
+            given=record.attributes.get("tool_call.function.arguments", given),
+            result=record.attributes.get("output.value"),
+            failure=record.failure,
+        )
+    return common
+
+
+def _read_flat_messages(record: Record, prefix: str) -> tuple[ChatMessage, ...]:
+    # Attributes are flat: numbers in their names make a list.
+    messages = []
+    for row in group_numbered(record.attributes, prefix):
+        role = str(row.get("message.role") or "assistant").lower()
+        text, call_id = row.get("message.content"), row.get("message.tool_call_id")
+        # A message of several parts is recorded part by part.
+        if not isinstance(text, str):
+            blocks = group_numbered(row, "message.contents.")
+            texts = (block.get("message_content.text") for block in blocks)
+            text = "\n".join(one for one in texts if isinstance(one, str) and one)
+        if role == "tool" and isinstance(call_id, str):
+            messages.append(ChatMessage(role=role, answers=(ToolAnswer(id=call_id, text=text),)))
+            continue
+        calls = tuple(
+            tool_request(
+                call.get("tool_call.id"),
+                call.get("tool_call.function.name"),
+                call.get("tool_call.function.arguments"),
+            )
+            for call in group_numbered(row, "message.tool_calls.")
+        )
+        messages.append(ChatMessage(role=role, text=text, calls=calls))
+    return tuple(messages)
