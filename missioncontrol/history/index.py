@@ -1,6 +1,6 @@
 """The words of all runs in one table, behind the same functions on both databases.
 
-SQLite: FTS5. PostgreSQL: tsvector under a GIN index. Words are prepared by `words`, so neither
+SQLite: FTS5. PostgreSQL: tsvector under a GIN index. Words are prepared by `language`, so neither
 database parses text by its own rules, and no text of a person can act as an operator. A
 document holds a run's own words (name, goal, reasons) or one turn's; its number combines the
 run's and the turn's. The indexed texts are also shown where they match: everything here was
@@ -19,8 +19,14 @@ from django.db import connection
 from django.db.models.expressions import RawSQL
 
 from missioncontrol.decisions.models import Decision, Intervention, Message
-from missioncontrol.history.language import Phrase
-from missioncontrol.history.words import AGENT_SIGN, TOOL_SIGN, cut_middle, make_tag, split_words
+from missioncontrol.history.language import (
+    AGENT_SIGN,
+    TOOL_SIGN,
+    Phrase,
+    cut_middle,
+    make_tag,
+    split_words,
+)
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.sanitizing import texts_in
 
@@ -169,9 +175,14 @@ def turn_texts(turn: Turn) -> Iterator[Field]:
     yield "files", "\n".join(turn.files)
 
 
-def run_texts(run: Run) -> Iterator[Field]:
-    """Yield a run's own texts: what it is, and why it was held or ended."""
-    return _run_fields(run, related_texts([run])[run.id])
+def run_texts(run: Run, related: Iterable[Field]) -> Iterator[Field]:
+    """Yield a run's own texts: what it is, why it was held or ended, and `related_texts`."""
+    # In the order in which a match is shown: what the run is comes before its reasons.
+    yield "name", run.name
+    yield "goal", run.goal
+    yield "agent", run.agent
+    yield "reason", run.reason
+    yield from related
 
 
 def related_texts(runs: Collection[Run]) -> dict[UUID, list[Field]]:
@@ -192,30 +203,17 @@ def related_texts(runs: Collection[Run]) -> dict[UUID, list[Field]]:
     return found
 
 
-def _run_fields(run: Run, beside: Iterable[Field]) -> Iterator[Field]:
-    # In the order in which a match is shown: what the run is comes before its reasons.
-    yield "name", run.name
-    yield "goal", run.goal
-    yield "agent", run.agent
-    yield "reason", run.reason
-    yield from beside
-
-
 def turn_words(turn: Turn) -> list[str]:
     """Return the words of a turn, and its tags."""
-    tags = [make_tag(TOOL_SIGN, turn.tool or ""), make_tag(AGENT_SIGN, turn.agent)]
-    return [*_field_words(turn_texts(turn)), *filter(None, tags)]
+    tags = (make_tag(TOOL_SIGN, turn.tool or ""), make_tag(AGENT_SIGN, turn.agent))
+    return _words_in(turn_texts(turn), tags)
 
 
-def run_words(run: Run, beside: Iterable[Field]) -> list[str]:
-    """Return a run's own words, those said about it (`beside`), and its tags."""
-    return [
-        *_field_words(_run_fields(run, beside)),
-        *filter(None, [make_tag(AGENT_SIGN, run.agent)]),
-    ]
+def run_words(run: Run, related: Iterable[Field]) -> list[str]:
+    """Return a run's own words, those of `related_texts`, and its tag."""
+    return _words_in(run_texts(run, related), (make_tag(AGENT_SIGN, run.agent),))
 
 
-def _field_words(texts: Iterator[Field]) -> Iterator[str]:
-    for _, text in texts:
-        if text:
-            yield from split_words(cut_middle(text))
+def _words_in(texts: Iterator[Field], tags: Iterable[str]) -> list[str]:
+    words = [word for _, text in texts if text for word in split_words(cut_middle(text))]
+    return [*words, *filter(None, tags)]

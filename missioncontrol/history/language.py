@@ -1,20 +1,23 @@
-"""The line of search: `agent:coder status:held tool:Bash "exact words" cost:>1`.
+"""The line of search: `agent:coder status:held tool:Bash "exact words" cost:>1`, and its words.
 
-Pure. Text that is no known token is searched as words: a colon in it is no error. A known
-token with an invalid value is refused, and the error says what was expected.
+Pure. Both databases get prepared words, so that they find the same: lower case without accents,
+letters and digits only, each Chinese, Japanese or Korean character a word of its own.
+`app/auth.py` is three words in a row. Text that is no known token is searched as words: a colon in
+it is no error. A known token with an invalid value is refused, and the error says what was
+expected.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
 from typing import Any, get_args
 
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.history.words import split_words
 from missioncontrol.wire.runs import RunStatus
 
 MAX_LINE_LENGTH = 1000
@@ -24,13 +27,26 @@ MODES = ("warn", "flag", "pause", "auto")
 FACTS = ("flagged", "fixed", "unpriced", "imported")
 AGO_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 DAYS_BACK = {"today": 0, "yesterday": 1}
-HIGHEST = Decimal(10) ** 12
 
 # A quote that is not closed yet ends with the line: people search while they type.
 _TOKEN = re.compile(r'(-?)(?:([a-z]+):)?(?:"([^"]*)"?|(\S*))', re.IGNORECASE)
 # A limited number of digits: a number beyond the column's range would fail in the database.
 _RANGE = re.compile(r"(>=|<=|>|<|=)?(\d{1,15}(?:\.\d{1,6})?)(?:\.\.(\d{1,15}(?:\.\d{1,6})?))?")
 _AGO = re.compile(r"(\d{1,4})([mhdw])")
+
+# Only the beginning of longer words counts: they are hashes and blobs.
+MAX_WORD_LENGTH = 64
+# Characters of one field that are indexed: its beginning, and its end for the last fifth.
+MAX_INDEXED_TEXT = 30_000
+# The first character of a tag; no word contains it.
+TOOL_SIGN, AGENT_SIGN = "\u00a7", "\u00b6"
+
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+# Kana, CJK and Hangul are written without spaces: each character is a word of its own.
+_WORD = re.compile(
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]|[^\\W_\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]+"
+)
+_NOT_WORD = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,3 +190,48 @@ PARSERS: dict[str, Callable[[str, datetime, tzinfo], Any]] = {
     "since": _moment_parser("since"),
     "until": _moment_parser("until"),
 }
+
+
+def split_words(text: str) -> list[str]:
+    r"""Return the words of a text, in order.
+
+    >>> split_words("Naïve app/auth.py")
+    ['naive', 'app', 'auth', 'py']
+    >>> split_words("\U0001d54a")
+    ['s']
+    """
+    # Code and logs are nearly always ASCII: one regular expression, no characters to decompose.
+    if text.isascii():
+        return [word[:MAX_WORD_LENGTH] for word in _ASCII_WORD.findall(text.lower())]
+    return [word for word, _, _ in located_words(text)]
+
+
+def located_words(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each word of a text with its start and end in the text."""
+    for found in _WORD.finditer(text):
+        word = found.group()
+        if word.isascii():
+            yield word.lower()[:MAX_WORD_LENGTH], found.start(), found.end()
+            continue
+        # Some capitals show only once a character is decomposed, such as the mathematical S.
+        apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", word).casefold())
+        plain = _NOT_WORD.sub("", "".join(c for c in apart if not unicodedata.combining(c)))
+        # A decomposed character may contain ones that are words by themselves.
+        for part in _WORD.findall(plain[:MAX_WORD_LENGTH]):
+            yield part, found.start(), found.end()
+
+
+def make_tag(sign: str, name: str) -> str:
+    """Return the one word that stands for a tool's or an agent's whole name."""
+    # Joined to one word: with several, only the first would have the sign.
+    plain = "".join(split_words(name))
+    return sign + plain[: MAX_WORD_LENGTH - 1] if plain else ""
+
+
+def cut_middle(text: str) -> str:
+    """Return the parts of a long text that are indexed."""
+    if len(text) <= MAX_INDEXED_TEXT:
+        return text
+    # An error is at the end of an output, so the end is kept too.
+    tail = MAX_INDEXED_TEXT // 5
+    return f"{text[: MAX_INDEXED_TEXT - tail]} {text[-tail:]}"

@@ -38,10 +38,17 @@ from missioncontrol.decisions.models import NOT_LOOPS, SPOKE, Autofix, Decision,
 from missioncontrol.decisions.rows import OPEN_STATUSES
 from missioncontrol.errors import InvalidRequest
 from missioncontrol.history import index
-from missioncontrol.history.index import RUN_PART, Field, run_texts, turn_texts
-from missioncontrol.history.language import Bounds, Phrase, Query
+from missioncontrol.history.index import RUN_PART, Field, related_texts, run_texts, turn_texts
+from missioncontrol.history.language import (
+    AGENT_SIGN,
+    TOOL_SIGN,
+    Bounds,
+    Phrase,
+    Query,
+    located_words,
+    make_tag,
+)
 from missioncontrol.history.models import IndexedRun
-from missioncontrol.history.words import AGENT_SIGN, TOOL_SIGN, located_words, make_tag
 from missioncontrol.reports.texts import csv_text
 from missioncontrol.runs.lifecycle import ENDED, Status
 from missioncontrol.runs.models import RECORDED, Run, Turn
@@ -215,7 +222,7 @@ def find_match(run: Run, terms: Sequence[Phrase]) -> MatchRow | None:
     # The index gives the turn, so a long run need not be read to find it.
     part = index.find_part(mark.id, terms) if mark and terms else None
     if part is None or part == RUN_PART:
-        return first_match(run_texts(run), terms, turn=None)
+        return first_match(run_texts(run, related_texts([run])[run.id]), terms, turn=None)
     turn = Turn.objects.filter(run=run, seq=part - 1).first()
     return first_match(turn_texts(turn), terms, turn=turn.seq) if turn else None
 
@@ -341,31 +348,24 @@ def cursor_of(run: Run) -> str:
     return json.dumps([text, str(run.id)])
 
 
-CSV_COLUMNS = (
-    "id",
-    "project",
-    "name",
-    "agent",
-    "status",
-    "mode",
-    "model",
-    "goal",
-    "started_at",
-    "ended_at",
-    "turns",
-    "calls",
-    "cost_usd",
-    "judge_cost_usd",
-    "unpriced_calls",
-    "loop_cost_usd",
-    "why_kind",
-    "why",
-    "resolution",
-    "by",
-    "recovered",
-)
-# Flat names for a spreadsheet; JSON shows the nesting.
-NESTED_COLUMNS = {
+# Column -> where a row has its value; flat names for a spreadsheet, while JSON shows the nesting.
+CSV_COLUMNS = {
+    "id": "id",
+    "project": "project",
+    "name": "name",
+    "agent": "agent",
+    "status": "status",
+    "mode": "mode",
+    "model": "model",
+    "goal": "goal",
+    "started_at": "started_at",
+    "ended_at": "ended_at",
+    "turns": "turns",
+    "calls": "calls",
+    "cost_usd": "cost_usd",
+    "judge_cost_usd": "judge_cost_usd",
+    "unpriced_calls": "unpriced_calls",
+    "loop_cost_usd": "loop_cost_usd",
     "why_kind": "why.kind",
     "why": "why.summary",
     "resolution": "why.resolution",
@@ -373,7 +373,7 @@ NESTED_COLUMNS = {
     "recovered": "why.recovered",
 }
 # Built once: an export reads these columns of every run.
-_read_columns = attrgetter(*(NESTED_COLUMNS.get(column, column) for column in CSV_COLUMNS))
+_read_columns = attrgetter(*CSV_COLUMNS.values())
 
 
 def jsonl_lines(rows: Iterable[HistoryRow]) -> Iterator[bytes]:

@@ -48,7 +48,7 @@ def test_a_csv_file_is_read_back_as_it_was(project, as_person, owner):
 
     (row,) = csv.DictReader(io.StringIO(export(as_person(owner), **CSV), newline=""))
 
-    assert tuple(row) == CSV_COLUMNS
+    assert tuple(row) == tuple(CSV_COLUMNS)
     assert (row["name"], row["goal"]) == ('a "quoted", name', "two\nlines")
     assert (row["turns"], float(row["cost_usd"])) == ("1", 2.5)
 

@@ -9,8 +9,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from missioncontrol.errors import InvalidRequest
-from missioncontrol.history.language import MAX_TERMS, PARSERS, Bounds, parse_query
-from missioncontrol.history.words import MAX_WORD_LENGTH, located_words, make_tag, split_words
+from missioncontrol.history.language import (
+    MAX_TERMS,
+    MAX_WORD_LENGTH,
+    PARSERS,
+    Bounds,
+    located_words,
+    make_tag,
+    parse_query,
+    split_words,
+)
 
 AT = datetime(2026, 11, 22, 10, 30, tzinfo=UTC)
 

@@ -11,10 +11,9 @@ from guard.turn import Role, Turn
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.actions import Tap
 from missioncontrol.history import tasks
-from missioncontrol.history.language import Phrase
+from missioncontrol.history.language import Phrase, split_words
 from missioncontrol.history.models import IndexedRun
 from missioncontrol.history.search import spans_in
-from missioncontrol.history.words import split_words
 from missioncontrol.runs.services import describe_run
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, put, report
 from tests.examples import examples_for
