@@ -41,7 +41,6 @@ from missioncontrol.runs import selectors as runs
 from missioncontrol.runs.models import Run
 
 WRITERS = frozenset({Role.OWNER, Role.OPERATOR})
-KEYS_NEED_OWNER = "Only an owner makes and revokes keys."
 
 
 # Each checks only its own prefix: DRF tries one after the other, and a caller with a key of one
@@ -339,11 +338,6 @@ def writable_projects(request: Request) -> Container[UUID]:
     return LazyProjects(partial(check_may_act, request))
 
 
-def key_owner_projects(request: Request) -> Container[UUID]:
-    """Return the projects whose keys the caller may revoke, including archived ones."""
-    return LazyProjects(partial(check_owner, request, refusal=KEYS_NEED_OWNER, even_archived=True))
-
-
 def check_signed_in_session(request: Request) -> None:
     """Refuse a token: a leaked one must not create another credential, nor lock its person out.
 
@@ -376,19 +370,6 @@ FRESH_PROOF = (check_signed_in_session, check_fresh_proof)
 def owned_projects(request: Request) -> list[UUID]:
     """Return the projects a person owns."""
     return _memberships(request, roles=frozenset({Role.OWNER}))
-
-
-def resolve_owned_project(request: Request, named: UUID | None) -> UUID:
-    """Return the project that an owner writes to: the named one, or the only one.
-
-    Raises:
-        NotFound: it is not theirs at all.
-        Forbidden: they do not own it, or it is archived.
-        InvalidRequest: they have several and named none.
-    """
-    project = resolve_project(request, named)
-    check_owner(request, project, KEYS_NEED_OWNER)
-    return project
 
 
 def person_of(request: Request) -> User:

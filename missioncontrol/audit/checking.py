@@ -33,6 +33,7 @@ from missioncontrol.proof import (
     Link,
     ProjectChain,
     RunChain,
+    fault_at,
     missing_runs,
     turn_digest,
 )
@@ -251,16 +252,8 @@ def _row_faults(run: Run, replayed: ReplayedRun, last: Link) -> Iterator[Fault]:
             expected[name] = datetime.fromisoformat(expected[name])
     for name, value in expected.items():
         if found[name] != value:
-            yield Fault(
-                kind="run_row",
-                project=last.project,
-                run=last.run,
-                seq=last.seq,
-                row=last.id,
-                what=name,
-                found=str(found[name])[:200],
-                expected=str(value)[:200],
-            )
+            shown, told = str(found[name])[:200], str(value)[:200]
+            yield fault_at(last, "run_row", what=name, found=shown, expected=told)
 
 
 def _capped(cost: Decimal) -> Decimal:
@@ -290,15 +283,9 @@ def _turn_faults(
             )
             kind = None if is_unchanged else "turn_changed"
         if kind is not None:
-            yield _turn_fault(kind, turn.seq, last)
+            yield fault_at(last, kind, what=str(turn.seq + 1))
     for seq in left:
-        yield _turn_fault("turn_missing", seq, last)
-
-
-def _turn_fault(kind: str, seq: int, last: Link) -> Fault:
-    return Fault(
-        kind=kind, project=last.project, run=last.run, seq=last.seq, row=last.id, what=str(seq + 1)
-    )
+        yield fault_at(last, "turn_missing", what=str(seq + 1))
 
 
 def _as_floats(value: Any) -> Any:

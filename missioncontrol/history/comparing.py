@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -34,12 +33,6 @@ class Pair(NamedTuple):
 
     a: int | None
     b: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ReadStep:
-    request: str
-    step: ComparedStep
 
 
 def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
@@ -84,12 +77,12 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
 def compare(run: Run, other: Run) -> RunComparison:
     """Align the turns of two runs."""
     a, b = _read_steps(run), _read_steps(other)
-    pairs = align([one.request for one in a], [one.request for one in b])
+    pairs = align([request for request, _ in a], [request for request, _ in b])
     stretches = tuple(
         Stretch(
             same=same,
-            a=tuple(a[one.a].step for one in group if one.a is not None),
-            b=tuple(b[one.b].step for one in group if one.b is not None),
+            a=tuple(a[one.a][1] for one in group if one.a is not None),
+            b=tuple(b[one.b][1] for one in group if one.b is not None),
         )
         for same, found in groupby(pairs, key=lambda one: None not in one)
         for group in [list(found)]
@@ -106,13 +99,14 @@ def compare(run: Run, other: Run) -> RunComparison:
     )
 
 
-def _read_steps(run: Run) -> list[_ReadStep]:
+def _read_steps(run: Run) -> list[tuple[str, ComparedStep]]:
+    """Return the first turns of a run, each with the request that tells equal ones."""
     until = time.monotonic() + READ_SECONDS
     # Texts are cut to their beginning by the database: whole results of a thousand turns would be
     # megabytes that no step shows.
     turns = Turn.objects.filter(run=run).order_by("seq").defer("content", "result", "error")
     turns = turns.annotate(opening=Left("content", MAX_TEXT), fault=Left("error", 1))[:MAX_TURNS]
-    read: list[_ReadStep] = []
+    read: list[tuple[str, ComparedStep]] = []
     for turn in turns.iterator(chunk_size=50):
         turn.content, turn.result, turn.error = turn.opening, None, turn.fault
         seen = rows.guard_turn(turn)
@@ -125,7 +119,7 @@ def _read_steps(run: Run) -> list[_ReadStep]:
         if turn.seq <= run.meters.erased_seq:  # a turn without its words equals no other
             request = f"turn {run.pk} {turn.seq}"
         # With the role: an agent that repeats a person's words takes another step.
-        read.append(_ReadStep(request=f"{turn.role} {request}", step=step))
+        read.append((f"{turn.role} {request}", step))
         # After the turn, not before: even if the first turn's
         # arguments are very long, it is shown.
         if time.monotonic() > until:

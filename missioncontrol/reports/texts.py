@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -68,9 +68,7 @@ COLUMNS = ("from", "to", "time_zone", "group_by", *FIGURES)
 
 def account_csv(account: CostAccount) -> str:
     """Return an account as CSV: a line per group, then the sum."""
-    return csv_text(
-        [COLUMNS, *group_lines(account, account.group_by, account.groups), sum_line(account)]
-    )
+    return _csv_of(account, ((account.group_by, account.groups),))
 
 
 def csv_text(lines: Iterable[Iterable[object]]) -> str:
@@ -98,21 +96,15 @@ def safe_cell(value: object) -> str:
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
-def group_lines(
-    account: CostAccount, by: str, groups: Iterable[CostGroup]
-) -> Iterator[list[object]]:
-    """Yield a line for each group of an account."""
-    for one in groups:
-        yield [*_begun(account), by, *(of_group(one) for of_group, _ in FIGURES.values())]
-
-
-def sum_line(account: CostAccount) -> list[object]:
-    """Return the line of the sum."""
-    return [*_begun(account), "total", *(of_sum(account) for _, of_sum in FIGURES.values())]
-
-
-def _begun(account: CostAccount) -> tuple[str, str, str]:
-    return account.first_day, account.last_day, account.time_zone
+def _csv_of(account: CostAccount, splits: Iterable[tuple[str, Iterable[CostGroup]]]) -> str:
+    period = (account.first_day, account.last_day, account.time_zone)
+    lines = [
+        [*period, by, *(of_group(one) for of_group, _ in FIGURES.values())]
+        for by, groups in splits
+        for one in groups
+    ]
+    total = [*period, "total", *(of_sum(account) for _, of_sum in FIGURES.values())]
+    return csv_text([COLUMNS, *lines, total])
 
 
 STEEP = Decimal("0.25")
@@ -195,7 +187,8 @@ def text_of(report: Report, t: Texts) -> str:
         lines += [f"{t.report.corrected} {_corrected_as(report, t)}", ""]
     lines += [f"{name}: {value}" for name, value in facts_of(report, t)]
     cost, before, runs, loops, trend = t.report.columns
-    for title, groups in _splits(report, t):
+    for by, groups in _splits(report):
+        title = t.report.groups[by]
         lines += ["", f"{title:<{NAME}} {cost:>10} {before:>12} {runs:>5} {loops:>9}  {trend}"]
         for line in (line_of(one, groups, t) for one in groups):
             figures = f"{line.cost:>10} {line.change:>12} {line.runs:>5} {line.loops:>9}"
@@ -216,7 +209,8 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
         part = min(100, int(100 * row.spent.total_usd / row.budget.ceiling_usd))
     total = cost_words(row.spent, t)
     tables = [
-        (title, [line_of(one, groups, t) for one in groups]) for title, groups in _splits(report, t)
+        (t.report.groups[by], [line_of(one, groups, t) for one in groups])
+        for by, groups in _splits(report)
     ]
     money = t.figures.money
     known = row.spent.agents_usd or not row.spent.unpriced_calls
@@ -247,10 +241,7 @@ def html_of(report: Report, t: Texts, *, path: str) -> str:
 
 def csv_of(report: Report) -> str:
     """Return the report as CSV: a line per agent, model and project, then the sum."""
-    account = report.account
-    parts = (("agent", account.groups), ("model", report.models), ("project", report.projects))
-    lines = [line for by, groups in parts for line in group_lines(account, by, groups)]
-    return csv_text([COLUMNS, *lines, sum_line(account)])
+    return _csv_of(report.account, _splits(report))
 
 
 def facts_of(report: Report, t: Texts) -> list[tuple[str, str]]:
@@ -354,13 +345,9 @@ def _saved_words(saved: Saving, t: Texts) -> str:
     return t.report.saved.format(usd=t.figures.money(saved.likely_usd))
 
 
-def _splits(report: Report, t: Texts) -> list[tuple[str, tuple[CostGroup, ...]]]:
-    names = t.report.groups
-    return [
-        (names["agent"], report.account.groups),
-        (names["model"], report.models),
-        (names["project"], report.projects),
-    ]
+def _splits(report: Report) -> tuple[tuple[str, tuple[CostGroup, ...]], ...]:
+    account = report.account
+    return (("agent", account.groups), ("model", report.models), ("project", report.projects))
 
 
 def _corrected_as(report: Report, t: Texts) -> str:

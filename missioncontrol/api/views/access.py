@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import asdict, dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import UUID
@@ -45,6 +46,7 @@ api = Router()
 
 T = TypeVar("T")
 MAX_RUNS = 200
+KEYS_NEED_OWNER = "Only an owner makes and revokes keys."
 CODE_OFFER_LIMIT = RateLimit("set-up codes offered", per_caller=10, total=100)
 # Codes have 58 bits: at this rate nobody guesses one in the ten minutes it is valid.
 CODE_EXCHANGE_LIMIT = RateLimit("set-up codes", per_caller=20, total=200)
@@ -83,7 +85,7 @@ def keys_list(request: Request, projects: Projects) -> Page[AgentKeyRow]:
 @api.post("keys/", status=201)
 def keys_make(request: Request, body: NewAgentKey) -> MadeAgentKey:
     """Make an agent key; owners only. Its secret is shown in this answer only."""
-    return _make_key(request, auth.resolve_owned_project(request, body.project), body)
+    return _make_key(request, _resolve_owned_project(request, body.project), body)
 
 
 @api.get("projects/<uuid:project_id>/keys/")
@@ -96,7 +98,7 @@ def projects_keys_list(request: Request, project_id: UUID) -> Page[AgentKeyRow]:
 @api.post("projects/<uuid:project_id>/keys/", status=201)
 def projects_keys_make(request: Request, project_id: UUID, body: NewAgentKey) -> MadeAgentKey:
     """Make an agent key for this project; owners only. Its secret is shown in this answer only."""
-    return _make_key(request, auth.resolve_owned_project(request, project_id), body)
+    return _make_key(request, _resolve_owned_project(request, project_id), body)
 
 
 @api.delete("keys/<uuid:key_id>/")
@@ -104,8 +106,7 @@ def keys_revoke(request: Request, key_id: UUID, by: By) -> None:
     """Revoke an agent key; owners only."""
     # Without a fresh proof: a person who sees that a key has leaked must be able to revoke it at
     # once.
-    owned = auth.key_owner_projects(request)
-    key = access.revoke_agent_key(key_id, projects=owned, by=by, at=now())
+    key = access.revoke_agent_key(key_id, projects=_owned_projects(request), by=by, at=now())
     # At once in this process; the others still know it for some seconds.
     keys.forget(key.digest)
 
@@ -115,7 +116,7 @@ def keys_rotate(request: Request, key_id: UUID, body: Rotation, by: By) -> MadeA
     """Rotate a key: make its replacement; owners only. Both work for a while."""
     made = access.rotate_agent_key(
         key_id,
-        projects=auth.key_owner_projects(request),
+        projects=_owned_projects(request),
         overlap=timedelta(hours=body.overlap_hours),
         by=by,
         at=now(),
@@ -130,7 +131,7 @@ def keys_uses(request: Request, key_id: UUID, projects: ReadableProjects) -> Sec
     """List where and on which runs an agent key was used; owners only."""
     key = get_or_404(selectors.agent_keys(projects=projects), key_id, "The key")
     # Only owners may see the addresses and programs of agents.
-    auth.check_owner(request, key.project_id, auth.KEYS_NEED_OWNER, even_archived=True)
+    auth.check_owner(request, key.project_id, KEYS_NEED_OWNER, even_archived=True)
     used = services.usage_by_run(key, limit=MAX_RUNS)
     # Runs of the key's own project that still exist.
     ours = Run.objects.filter(project=key.project_id).select_related("meters")
@@ -191,7 +192,7 @@ def sessions_end_others(request: Request, person: Person, by: By) -> None:
 @api.post("setup-codes/", status=201, checks=(auth.check_signed_in_session,))
 def setup_codes_offer(request: Request, body: NewSetupCode, by: By) -> MadeSetupCode:
     """Make a set-up code for one agent key, usable once within ten minutes; owners only."""
-    project = auth.resolve_owned_project(request, body.project)
+    project = _resolve_owned_project(request, body.project)
     auth.check_fresh_proof(request)
     CODE_OFFER_LIMIT.acquire(str(request.user.pk), at=now())
     made = services.create_setup_code(Project.objects.get(pk=project), by=by, at=now())
@@ -226,11 +227,23 @@ def setup_codes_exchange(body: Exchange) -> ExchangedKey:
     return ExchangedKey(key=made.secret, project=made.row.project_id)
 
 
+def _resolve_owned_project(request: Request, named: UUID | None) -> UUID:
+    project = auth.resolve_project(request, named)
+    auth.check_owner(request, project, KEYS_NEED_OWNER)
+    return project
+
+
+def _owned_projects(request: Request) -> auth.LazyProjects:
+    # Archived ones too: their keys can be revoked.
+    check = partial(auth.check_owner, request, refusal=KEYS_NEED_OWNER, even_archived=True)
+    return auth.LazyProjects(check)
+
+
 def _make_key(request: Request, project: UUID, body: NewAgentKey) -> MadeAgentKey:
     auth.check_signed_in_session(request)
     auth.check_fresh_proof(request)
     # Checked again under the project's lock: an owner who lost the role meanwhile makes no key.
-    with auth.locked_as_owner(request, project, auth.KEYS_NEED_OWNER):
+    with auth.locked_as_owner(request, project, KEYS_NEED_OWNER):
         made = access.make_agent_key(project, body, by=auth.name_of(request), at=now())
     return _secret_row(MadeAgentKey, made.row, secret=made.secret)
 
