@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import expect
 
-from missioncontrol.api.views.joining import JoiningTexts
+from missioncontrol.api.views.sign_in_links import JoiningTexts
 from tests.e2e import axe
 from tests.e2e.people import a_pairing_code, agent_of, an_owner, as_caller
 from tests.e2e.screens import FITS

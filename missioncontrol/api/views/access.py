@@ -106,7 +106,7 @@ def keys_revoke(request: Request, key_id: UUID, by: By) -> None:
     """Revoke an agent key; owners only."""
     # Without a fresh proof: a person who sees that a key has leaked must be able to revoke it at
     # once.
-    key = access.revoke_agent_key(key_id, projects=_owned_projects(request), by=by, at=now())
+    key = access.revoke_agent_key(key_id, projects=key_owner_projects(request), by=by, at=now())
     # At once in this process; the others still know it for some seconds.
     keys.forget(key.digest)
 
@@ -116,7 +116,7 @@ def keys_rotate(request: Request, key_id: UUID, body: Rotation, by: By) -> MadeA
     """Rotate a key: make its replacement; owners only. Both work for a while."""
     made = access.rotate_agent_key(
         key_id,
-        projects=_owned_projects(request),
+        projects=key_owner_projects(request),
         overlap=timedelta(hours=body.overlap_hours),
         by=by,
         at=now(),
@@ -233,8 +233,8 @@ def _resolve_owned_project(request: Request, named: UUID | None) -> UUID:
     return project
 
 
-def _owned_projects(request: Request) -> auth.LazyProjects:
-    # Archived ones too: their keys can be revoked.
+def key_owner_projects(request: Request) -> auth.LazyProjects:
+    """Return the projects whose keys the caller may revoke, including archived ones."""
     check = partial(auth.check_owner, request, refusal=KEYS_NEED_OWNER, even_archived=True)
     return auth.LazyProjects(check)
 

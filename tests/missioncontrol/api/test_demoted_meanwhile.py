@@ -7,6 +7,7 @@ import pytest
 
 from missioncontrol.accounts.models import AgentKey, Membership
 from missioncontrol.api import auth
+from missioncontrol.api.views.access import key_owner_projects
 from missioncontrol.decisions import interventions
 from missioncontrol.errors import Forbidden, NotFound
 from missioncontrol.projects import access
@@ -61,7 +62,7 @@ def test_a_mode_change_is_refused(project, operator):
 @pytest.mark.parametrize("change", [access.revoke_agent_key, access.rotate_agent_key])
 def test_revoking_or_rotating_a_key_is_refused(project, owner, change):
     key = access.make_agent_key(project.id, access.NewAgentKey(name="k"), by="ana", at=NOON).row
-    may = auth.key_owner_projects(client_of(owner))
+    may = key_owner_projects(client_of(owner))
     demote(project, owner, "operator")
     more = {"overlap": access.DEFAULT_OVERLAP} if change is access.rotate_agent_key else {}
 
@@ -76,7 +77,7 @@ def test_a_strangers_key_is_not_found(project, stranger):
 
     with pytest.raises(NotFound, match="The key"):
         access.revoke_agent_key(
-            key.id, projects=auth.key_owner_projects(client_of(stranger)), by="s", at=NOON
+            key.id, projects=key_owner_projects(client_of(stranger)), by="s", at=NOON
         )
 
 
