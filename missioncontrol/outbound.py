@@ -360,6 +360,18 @@ class Outcome:
     retry_after: timedelta = timedelta()
     """The next try, if there is one, waits at least this long."""
 
+    def next_attempt_at(self, tries: int, at: datetime) -> datetime | None:
+        """Return when to try again after so many tries; None: accepted, or failed for good.
+
+        >>> noon, failed = datetime(2026, 11, 21, 12), Outcome(failure="it hung up")
+        >>> [(failed.next_attempt_at(tries, noon) - noon).seconds for tries in (1, 2, 3, 7)]
+        [5, 10, 20, 320]
+        """
+        if self.failure is None or self.is_final or tries >= MAX_ATTEMPTS:
+            return None
+        # Twice as long each time, so that retries do not keep a failing server down.
+        return at + max(FIRST_BACKOFF * (1 << tries - 1), self.retry_after)
+
 
 SENT = Outcome()
 
@@ -376,14 +388,3 @@ def outcome_of_reply(reply: Reply) -> Outcome:
     outcome = outcome_of_status(reply.status)
     is_busy = reply.status in BUSY_STATUSES
     return replace(outcome, retry_after=reply.retry_after) if is_busy else outcome
-
-
-def next_attempt_at(tries: int, at: datetime, retry_after: timedelta = timedelta()) -> datetime:
-    """Return when to try again after so many tries, but not before the other side wants it.
-
-    >>> noon = datetime(2026, 11, 21, 12)
-    >>> [(next_attempt_at(tries, noon) - noon).seconds for tries in (1, 2, 3, 7)]
-    [5, 10, 20, 320]
-    """
-    # Twice as long each time, so that retries do not keep a failing server down.
-    return at + max(FIRST_BACKOFF * (1 << tries - 1), retry_after)

@@ -8,7 +8,6 @@ same delivery id.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Collection
 from dataclasses import asdict
@@ -20,12 +19,11 @@ from django.conf import settings
 
 from guard.quoting import quoted
 from guard.wire import Escalation
-from missioncontrol import outbound
 from missioncontrol.decisions.directives import UNDELIVERED_STATUSES, is_claimed, unsent_texts
 from missioncontrol.decisions.models import ControllerNote, Intervention, Message
 from missioncontrol.errors import ActionUnavailable
 from missioncontrol.notify import webhook
-from missioncontrol.outbound import LEASE, MAX_ATTEMPTS, Outcome, next_attempt_at
+from missioncontrol.outbound import LEASE, MAX_ATTEMPTS, Outcome
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import Run
@@ -158,27 +156,25 @@ def call_controller_webhook(note_id: UUID, *, claimed_at: datetime, at: datetime
     note.tries += 1
     if not mine.update(tries=note.tries):
         return
-    body = json.dumps({**note.payload, "text": note.text}, ensure_ascii=False).encode()
-    project, url = note.run.project_id, note.run.controller_url
-    headers = webhook.headers_of(body, project=project, event=note.event, delivery=note.id, at=at)
     began = time.monotonic()
-    try:
-        reply = outbound.call(url, body, headers, private_hosts=settings.CONTROLLER_HOSTS)
-    except outbound.RequestFailed as refused:
-        outcome = Outcome(failure=str(refused))
-    else:
-        outcome = webhook.outcome_of(reply)
+    outcome = webhook.post(
+        note.run.controller_url,
+        {**note.payload, "text": note.text},
+        project=note.run.project_id,
+        delivery=note.id,
+        at=at,
+        private_hosts=settings.CONTROLLER_HOSTS,
+    )
     # `at` is when the request began; the reply came later by the measured time.
     _store_outcome(note, outcome, at=at + timedelta(seconds=time.monotonic() - began))
 
 
 def _store_outcome(note: ControllerNote, outcome: Outcome, *, at: datetime) -> None:
-    again = outcome.failure and not outcome.is_final and note.tries < MAX_ATTEMPTS
-    due_at = next_attempt_at(note.tries, at, outcome.retry_after) if again else None
+    again_at = outcome.next_attempt_at(note.tries, at)
     with journal.lock_runs([note.run_id], at=at) as tx:
         # Only the newest try: a slow worker may return after its claim expired.
         mine = ControllerNote.objects.filter(pk=note.pk, tries=note.tries, due_at__isnull=False)
-        if not mine.update(due_at=due_at) or again:
+        if not mine.update(due_at=again_at) or again_at:
             return
         run = tx.run(note.run_id)
         payload: dict[str, Any] = {"channel": "controller", "decision": note.decision}

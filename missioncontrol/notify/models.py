@@ -139,7 +139,11 @@ class Delivery(models.Model):
         ]
 
     @property
+    def recipient(self) -> Device | Channel | None:
+        """The device or channel; None once it is deleted."""
+        return self.device or self.channel
+
+    @property
     def language(self) -> str:
         """The target's language; English once the target is deleted."""
-        target = self.device or self.channel
-        return target.language if target else "en"
+        return self.recipient.language if self.recipient else "en"

@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -57,12 +56,11 @@ SENDERS: Mapping[str, Sender] = {
 
 def claim(*, at: datetime, ids: Collection[UUID] | None = None) -> list[UUID]:
     """Claim what is due; no other worker gets it until the lease ends."""
-    due = Delivery.objects.filter(_unleased(at), status="waiting", due_at__lte=at)
-    if ids is not None:
-        due = due.filter(pk__in=ids)
+    unleased = Q(leased_until__isnull=True) | Q(leased_until__lte=at)
+    free = Delivery.objects.filter(unleased, status="waiting", due_at__lte=at)
+    due = free if ids is None else free.filter(pk__in=ids)
     found = list(due.order_by("due_at").values_list("id", flat=True)[:CLAIM_LIMIT])
     # One by one: if several workers found the same delivery, one update takes it.
-    free = Delivery.objects.filter(_unleased(at), status="waiting", due_at__lte=at)
     leased_until = at + outbound.LEASE
     return [pk for pk in found if free.filter(pk=pk).update(leased_until=leased_until)]
 
@@ -101,7 +99,7 @@ def deliver(delivery_id: UUID, *, at: datetime) -> None:
 
 def store_outcome(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None:
     """Store the outcome of a try: sent, to be tried again, or failed."""
-    is_retried = outcome.failure and not outcome.is_final and delivery.tries < outbound.MAX_ATTEMPTS
+    again_at = outcome.next_attempt_at(delivery.tries, at)
     # After sending: the run's lock is not held while another server takes its time.
     with _transaction_for(delivery, at=at) as record:
         # A card may have been answered meanwhile: this was sent nevertheless.
@@ -112,11 +110,9 @@ def store_outcome(delivery: Delivery, outcome: Outcome, *, at: datetime) -> None
             is_mine = mine.update(
                 status="sent", sent_at=at, due_at=None, leased_until=None, last_error=""
             )
-        elif is_retried:
+        elif again_at:
             mine.filter(status="waiting").update(
-                due_at=outbound.next_attempt_at(delivery.tries, at, outcome.retry_after),
-                leased_until=None,
-                last_error=outcome.failure,
+                due_at=again_at, leased_until=None, last_error=outcome.failure
             )
             # Nothing to record yet: the chain has the outcome, not the number of tries.
             is_mine = 0
@@ -181,10 +177,6 @@ def _delete_in_batches(old: QuerySet[Delivery] | QuerySet[Notice]) -> int:
     return gone
 
 
-def _unleased(at: datetime) -> Q:
-    return Q(leased_until__isnull=True) | Q(leased_until__lte=at)
-
-
 def _skip_or_postpone(delivery: Delivery, *, at: datetime) -> bool:
     """Skip a delivery whose target is switched off or gone, postpone one in quiet hours."""
     mine = Delivery.objects.filter(pk=delivery.pk, status="waiting")
@@ -205,7 +197,7 @@ def _skip_or_postpone(delivery: Delivery, *, at: datetime) -> bool:
 def _skip_reason(delivery: Delivery) -> str | None:
     """Return why a delivery's target must not hear of it any more; None: it may."""
     device, what, why = delivery.device, delivery.what, None
-    target: Any = device or delivery.channel
+    target = delivery.recipient
     if target is None:
         why = "its target was removed"
     elif device is not None and device.left_at is not None and what != "sign_out":

@@ -256,16 +256,11 @@ def send_test(target: Device | Channel, *, project: UUID, by: str, at: datetime)
 
 def due_time(delivery: Delivery, *, at: datetime) -> datetime:
     """Return when a delivery may reach its target: at the given time, or after quiet hours."""
-    if delivery.what in IGNORES_QUIET_HOURS:
+    target = delivery.recipient
+    if target is None or delivery.what in IGNORES_QUIET_HOURS:
         return at
-    if delivery.device is not None:
-        return _after_quiet(delivery.device, delivery.device.time_zone, at=at)
-    if delivery.channel is not None:
-        return _after_quiet(delivery.channel, delivery.project.time_zone, at=at)
-    return at
-
-
-def _after_quiet(target: Device | Channel, zone: str, *, at: datetime) -> datetime:
+    # Whoever holds a device may be elsewhere than the project.
+    zone = target.time_zone if isinstance(target, Device) else delivery.project.time_zone
     end = quiet_hours.quiet_hours_end(at, start=target.quiet_from, end=target.quiet_to, zone=zone)
     return end or at
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -19,7 +20,7 @@ from missioncontrol import outbound
 from missioncontrol.notify import content, rendering
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import texts_in
-from missioncontrol.outbound import Outcome, Reply, outcome_of_reply
+from missioncontrol.outbound import Outcome, outcome_of_reply
 from missioncontrol.sealing import unseal
 
 # Fields that a program does not need.
@@ -31,26 +32,43 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 def send(delivery: Delivery, at: datetime) -> Outcome:
     """Post a delivery to its channel, signed with the project's secret."""
     channel: Any = delivery.channel
-    # Money as text: a float would round it.
-    body = json.dumps(payload(delivery, at=at), ensure_ascii=False, default=str).encode()
-    headers = headers_of(
-        body,
+    return post(
+        unseal(channel.address),
+        payload(delivery, at=at),
         project=delivery.project_id,
-        event=f"notice.{delivery.what}",
         delivery=delivery.id,
         at=at,
+        private_hosts=settings.NOTIFY_HOSTS,
     )
+
+
+def post(
+    url: str,
+    payload: Mapping[str, Any],
+    *,
+    project: UUID,
+    delivery: UUID,
+    at: datetime,
+    private_hosts: Collection[str],
+) -> Outcome:
+    """Post what happened, signed; a repeat has the same delivery id."""
+    # Money as text: a float would round it.
+    body = json.dumps(payload, ensure_ascii=False, default=str).encode()
+    # Signed with the body, so that a receiver can recognise a replayed request.
+    timestamp = str(int(at.timestamp()))
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "MissionControl",
+        "X-MissionControl-Event": str(payload["event"]),
+        "X-MissionControl-Delivery": str(delivery),
+        "X-MissionControl-Timestamp": timestamp,
+        "X-MissionControl-Signature": signature(secret_of(project), timestamp, body),
+    }
     try:
-        reply = outbound.call(
-            unseal(channel.address), body, headers, private_hosts=settings.NOTIFY_HOSTS
-        )
+        reply = outbound.call(url, body, headers, private_hosts=private_hosts)
     except outbound.RequestFailed as refused:
         return Outcome(failure=str(refused))
-    return outcome_of(reply)
-
-
-def outcome_of(reply: Reply) -> Outcome:
-    """Return the outcome of a web hook's reply; a redirect is final, because retries would fail."""
+    # Final, because it would redirect again.
     if reply.status in REDIRECTS:
         moved = f"it redirects ({reply.status}): enter the address that it leads to"
         return Outcome(failure=moved, is_final=True)
@@ -90,19 +108,3 @@ def signature(secret: str, timestamp: str, body: bytes) -> str:
     # `v1` names the scheme, so that another can be added beside it.
     signed = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256)
     return f"v1={signed.hexdigest()}"
-
-
-def headers_of(
-    body: bytes, *, project: UUID, event: str, delivery: UUID, at: datetime
-) -> dict[str, str]:
-    """Return the headers of a web hook's request; a repeat has the same delivery id."""
-    # Signed with the body, so that a receiver can recognise a replayed request.
-    timestamp = str(int(at.timestamp()))
-    return {
-        "Content-Type": "application/json",
-        "User-Agent": "MissionControl",
-        "X-MissionControl-Event": event,
-        "X-MissionControl-Delivery": str(delivery),
-        "X-MissionControl-Timestamp": timestamp,
-        "X-MissionControl-Signature": signature(secret_of(project), timestamp, body),
-    }
