@@ -8,7 +8,6 @@ import socket
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -76,15 +75,7 @@ class Start:
         # HTTPS has its own port and certificate; the port too is opened before anything is started.
         self.https_listener = self.certificate_files = None
         if self.options.https:
-            from missioncontrol.up import tls
-
-            self.https_listener = addresses.open_listener(
-                EVERYWHERE, self.https_port, option="--https-port"
-            )
-            names = addresses.certified_names(self.options.host)
-            self.certificate_files = tls.ensure_certificate(
-                self.data.path, names=names, at=clock.now()
-            )
+            self.https_listener, self.certificate_files = self.open_https()
         # Before the children, which serve it; after the ports, so that a taken one is reported at
         # once.
         frontend.ensure_built(cache=self.data.path / "cache", report=report)
@@ -110,6 +101,14 @@ class Start:
             # A start that finds this one ending waits longer.
             self.data.write_status("stopping", self.url)
             supervisor.stop()
+
+    def open_https(self) -> tuple[socket.socket, CertificateFiles]:
+        """Open the port of HTTPS; return its socket, and a certificate of this machine."""
+        from missioncontrol.up import tls
+
+        listener = addresses.open_listener(EVERYWHERE, self.https_port, option="--https-port")
+        names = addresses.certified_names(self.options.host)
+        return listener, tls.ensure_certificate(self.data.path, names=names, at=clock.now())
 
     def _set_environment(self) -> None:
         """Decide the settings of this process and of every child."""
@@ -203,15 +202,7 @@ class Start:
             print(banner.as_json(), flush=True)
         else:
             banner.write_for_person(sys.stdout)
-        extras_runner = ExtrasRunner(
-            supervisor=supervisor,
-            data=self.data,
-            options=self.options,
-            url=self.url,
-            https_port=self.https_port,
-            serves_phones=bool(self.phone_url),
-        )
-        supervisor.run(each_tick=extras_runner.update)
+        supervisor.run(each_tick=ExtrasRunner(self, supervisor).update)
         report("stopping")
 
 
@@ -277,63 +268,55 @@ def is_serving(url: str) -> bool:
         probe.close()
 
 
-@dataclass(slots=True, kw_only=True)
 class ExtrasRunner:
-    """What is started on request, and which part of it runs now.
+    """What is started on request, and which part of it runs now."""
 
-    `https_port`: 0 finds a free one. `serves_phones`: HTTPS was on from the start.
-    """
-
-    supervisor: Supervisor
-    data: DataDir
-    options: Options
-    url: str
-    https_port: int
-    serves_phones: bool
-    _demo: DemoRequest | None = None
-    _phone_url: str = ""
+    def __init__(self, start: Start, supervisor: Supervisor) -> None:
+        self._start = start
+        self._supervisor = supervisor
+        self._demo: DemoRequest | None = None
+        self._phone_url = ""
 
     def update(self) -> None:
         """Start what is requested, and end what no longer is."""
-        request = extras.requested_demo(self.data.path)
+        start, data = self._start, self._start.data
+        request = extras.requested_demo(data.path)
         if request != self._demo:
             if self._demo is not None:
                 # Its keys are those of another demo, whose agents must not go on.
-                self.supervisor.stop_child("demo")
+                self._supervisor.stop_child("demo")
             self._demo = request
             if request is not None:
-                model = self.options.demo_model
-                demo = processes.demo(self.data, url=self.url, keys=request.keys, model_url=model)
-                self.supervisor.start(demo)
-        if not self.serves_phones:
-            wanted, runs = extras.is_phone_requested(self.data.path), self.supervisor.has("phone")
+                model = start.options.demo_model
+                demo = processes.demo(data, url=start.url, keys=request.keys, model_url=model)
+                self._supervisor.start(demo)
+        # Otherwise HTTPS was on from the start.
+        if not start.phone_url:
+            wanted, runs = extras.is_phone_requested(data.path), self._supervisor.has("phone")
             if wanted and not runs:
                 self._open_phone_access()
             elif runs and not wanted:
-                self.supervisor.stop_child("phone")
-            elif runs and not extras.phone_status(self.data.path).url:
+                self._supervisor.stop_child("phone")
+            elif runs and not extras.phone_status(data.path).url:
                 port = int(self._phone_url.rsplit(":", 1)[1])
                 # Reported only once it answers: before that, a phone's connection would be refused.
                 with suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
-                    extras.record_phone_status(self.data.path, PhoneStatus(url=self._phone_url))
+                    extras.record_phone_status(data.path, PhoneStatus(url=self._phone_url))
 
     def _open_phone_access(self) -> None:
         """Serve HTTPS on every address of this machine, and record what prevents it."""
-        from missioncontrol.up import tls
-
+        start, data = self._start, self._start.data
         try:
-            listener = addresses.open_listener(EVERYWHERE, self.https_port, option="--https-port")
+            listener, served = start.open_https()
         except CannotStart as error:
             # Otherwise every tick would try again and report the problem again.
-            extras.request_phone(self.data.path, on=False)
-            extras.record_phone_status(self.data.path, PhoneStatus(problem=str(error)))
+            extras.request_phone(data.path, on=False)
+            extras.record_phone_status(data.path, PhoneStatus(problem=str(error)))
             return
         # Opened to learn its number, and closed: web opens the address itself.
         with listener:
             port = listener.getsockname()[1]
             at = addresses.lan_address() or LOOPBACK
             self._phone_url = addresses.url_of(listener, at, scheme="https")
-        names = addresses.certified_names(self.options.host)
-        served = tls.ensure_certificate(self.data.path, names=names, at=clock.now())
-        extras.record_phone_status(self.data.path, PhoneStatus())
-        self.supervisor.start(processes.phone_web(self.data, served, port))
+        extras.record_phone_status(data.path, PhoneStatus())
+        self._supervisor.start(processes.phone_web(data, served, port))
