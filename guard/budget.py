@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -76,6 +76,11 @@ class Budget:
             value = getattr(self, unit)
             if value is not None and not value > 0:
                 raise PolicyInvalid(f"budget.{unit}", "a number above 0", value)
+
+    @property
+    def needs_prices(self) -> bool:
+        """Whether any ceiling, of the run or of an agent, is in dollars."""
+        return any(one.usd is not None for one in (self, *self.agents.values()))
 
     def of_agent(self, name: str) -> Budget | None:
         """Return the ceilings of one agent of the run; None: it has none."""
@@ -257,10 +262,16 @@ class UsageMeter:
     are first reported: with the proposal that they paid for, before it runs.
     """
 
-    def __init__(self, budget: Budget | None) -> None:
-        """Count only what this budget needs: prices cost an import, agents cost memory."""
+    def __init__(self, budget: Budget | None, *, prices_later: bool = False) -> None:
+        """Count only what this budget needs: prices cost an import, agents cost memory.
+
+        Args:
+            budget: The ceilings that the figures are compared with; None: there are none.
+            prices_later: No call is priced before `price_calls`.
+        """
         agents = tuple(budget.agents.values()) if budget else ()
-        self._prices = any(one is not None and one.usd is not None for one in (budget, *agents))
+        self._prices = not prices_later and budget is not None and budget.needs_prices
+        self._unpriced: deque[Turn] | None = deque(maxlen=_MAX_CALLS) if prices_later else None
         self._by_agent = bool(agents)
         self._run = _Counts()
         # Agents named by a ceiling are never forgotten; of the others, the last 256 are kept.
@@ -274,6 +285,15 @@ class UsageMeter:
         """Count consecutive failures from 0 again: a person stepped in."""
         for meter in (self._run, *self._agents.values()):
             meter.failures = 0
+
+    def price_calls(self) -> None:
+        """Price the calls that wait for it, and from now on each call as it comes."""
+        waiting, self._unpriced, self._prices = self._unpriced or (), None, True
+        for call in waiting:
+            cost = _list_price(call)
+            self._run.usd += cost
+            if (own := self._agents.get(call.agent or "")) is not None:
+                own.usd += cost
 
     def take(self, turn: Turn, *, failed: bool | None) -> None:
         """Count a turn; `failed` is None where the outcome is unknown."""
@@ -325,9 +345,27 @@ class UsageMeter:
                 self._paid.popitem(last=False)
         if turn.cost_usd is not None:
             cost = turn.cost_usd
-        elif not self._prices or turn.usage is None:
-            cost = Decimal(0)
+        elif self._prices:
+            cost = _list_price(turn)
         else:
-            found = price(turn.usage, model=turn.model, provider=turn.provider, at=turn.ts)
-            cost = found or Decimal(0)
+            cost = Decimal(0)
+            if self._unpriced is not None:
+                # Only what its price depends on: the texts of the turn may be long.
+                self._unpriced.append(
+                    Turn(
+                        role=turn.role,
+                        agent=turn.agent,
+                        model=turn.model,
+                        provider=turn.provider,
+                        usage=turn.usage,
+                        ts=turn.ts,
+                    )
+                )
         return (turn.usage.total if turn.usage else 0), cost
+
+
+def _list_price(turn: Turn) -> Decimal:
+    if turn.usage is None:
+        return Decimal(0)
+    found = price(turn.usage, model=turn.model, provider=turn.provider, at=turn.ts)
+    return found or Decimal(0)

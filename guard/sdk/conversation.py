@@ -214,7 +214,7 @@ class Conversation:
         if self.run_id is None:
             opening = Request(method="POST", path="runs/", body=self.opening, timeout_s=NETWORK_S)
             body = yield from self._request(opening)
-            self.offline.register_run(quote(str(body.get("id")), safe=""))
+            self.offline.register_run(quote(str(body.get("id")), safe=""), body)
         return self.run_id or ""
 
     def _post_turn(self, turn: Turn, *, wait_s: int = 0) -> Flow[Directive]:

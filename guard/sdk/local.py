@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from guard.budget import Spent
 from guard.deciding import Action, AllowPattern, Effect, RunState, decide, is_allowed
 from guard.engine import Correction, Engine
 from guard.judge.nudge import nudge_text
@@ -75,12 +76,16 @@ class LocalGuard:
             self._observe(turn)
         self._nudges.clear()  # the server has told those
 
-    def check_turn(self, turn: Turn) -> Finding | None:
+    def check_turn(self, turn: Turn, *, spent: Spent) -> Finding | None:
         """Look at a turn; return None if nothing stands in its way.
 
         What a completed turn reveals is returned with the next proposed call.
+
+        Args:
+            turn: The turn as observed now.
+            spent: What the run has used, including this turn.
         """
-        finding = self._judge_turn(turn)
+        finding = self._judge_turn(turn, spent)
         # A person has spoken: this answers what was found before.
         if turn.role is Role.USER:
             self._pending = None
@@ -104,9 +109,9 @@ class LocalGuard:
         """Never ask about these calls again."""
         self._allowed += [AllowPattern(pattern=call) for call in calls]
 
-    def _observe(self, turn: Turn) -> Effect | None:
+    def _observe(self, turn: Turn, spent: Spent | None = None) -> Effect | None:
         """Look at a turn and collect its nudges; return what else must be done."""
-        assessment = self._engine.observe(turn)
+        assessment = self._engine.observe(turn, spent=spent)
         self._turns_by_seq[assessment.seq] = turn
         while len(self._turns_by_seq) > MAX_REMEMBERED_TURNS:
             del self._turns_by_seq[next(iter(self._turns_by_seq))]
@@ -121,8 +126,8 @@ class LocalGuard:
                 self._nudges.append(nudge_text(signal, turns))
         return next((one for one in effects if not one.action.is_quiet), None)
 
-    def _judge_turn(self, turn: Turn) -> Finding | None:
-        effect = self._observe(turn)
+    def _judge_turn(self, turn: Turn, spent: Spent) -> Finding | None:
+        effect = self._observe(turn, spent)
         if effect is None:
             return None
         action, trip = effect

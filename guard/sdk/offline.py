@@ -10,28 +10,33 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from guard.budget import ANY_AGENT, Budget, Spent, UsageMeter
 from guard.errors import NotTheServer, ServerAway, ServerRefused
 from guard.events import Away, Back, Delivered, Emitter, Opened, Tripped
+from guard.pricing import read_dollars
 from guard.sdk.background import BackgroundTask, heartbeat
 from guard.sdk.delivery import Delivery, Send, call_api, deliver_ownerless_files
 from guard.sdk.forking import import_lock, register_after_fork
 from guard.sdk.outbox import Outbox
 from guard.sdk.outbox_file import MAX_CHARS, Record
 from guard.sdk.turn_json import cut_middle, turn_to_json
-from guard.turn import Turn
+from guard.turn import Role, Turn, Usage
 
 if TYPE_CHECKING:
     from guard.engine import Correction
 
 logger = logging.getLogger("guard")
 
+# Counted apart: which agents have ceilings is known only from the rules.
+EVERY_AGENT = Budget(agents={ANY_AGENT: Budget()})
 # Observations kept for the start of the engine: its window, proposals and outcomes.
 MAX_RECENT_TURNS = 256
 # How long closing may take if something waits to be delivered.
@@ -40,14 +45,27 @@ CLOSE_S = 1.0
 RETRY_WAIT_S = 6.0
 
 
-@dataclass(slots=True)
 class RecentTurns:
-    """The newest turns since the streaks last began afresh. Threads may share it."""
+    """The newest turns since the streaks last began afresh, and what the whole run has used.
 
-    _turns: deque[Turn] = field(default_factory=lambda: deque(maxlen=MAX_RECENT_TURNS))
+    Threads may share it.
+    """
+
+    def __init__(self) -> None:
+        self._turns: deque[Turn] = deque(maxlen=MAX_RECENT_TURNS)
+        # Counted from the start: a ceiling must not begin anew with an outage. Priced only then,
+        # because prices take an import.
+        self._used = UsageMeter(EVERY_AGENT, prices_later=True)
+        self._used_before = Spent()
+        self.reset_after_fork()
+        register_after_fork(self)
+
+    def reset_after_fork(self) -> None:
+        """Create a new lock for this process."""
+        self._lock = threading.Lock()
 
     def add(self, turn: Turn) -> None:
-        """Remember a turn; keep only the ends of a long text."""
+        """Count a turn and remember it; keep only the ends of a long text."""
         if any(text and len(text) > MAX_CHARS for text in (turn.content, turn.result, turn.error)):
             turn = replace(
                 turn,
@@ -55,7 +73,12 @@ class RecentTurns:
                 result=cut_middle(turn.result, MAX_CHARS),
                 error=cut_middle(turn.error, MAX_CHARS),
             )
-        self._turns.append(turn)
+        has_outcome = turn.tool is not None and not turn.is_proposed
+        with self._lock:
+            self._turns.append(turn)
+            if turn.role is Role.USER:
+                self._used.reset_failures()
+            self._used.take(turn, failed=turn.error is not None if has_outcome else None)
 
     def before(self, turn: Turn) -> list[Turn]:
         """Return the turns before this observation of a turn."""
@@ -66,7 +89,44 @@ class RecentTurns:
 
     def clear(self) -> None:
         """Begin afresh: somebody intervened."""
-        self._turns.clear()
+        with self._lock:
+            self._turns.clear()
+            self._used.reset_failures()
+
+    def note_used_before(self, run: Mapping[str, Any]) -> None:
+        """Note what a run had used when this session joined it, by the server's row of it."""
+        usage = run.get("usage")
+        dollars = (read_dollars(run.get(name)) for name in ("cost_usd", "judge_cost_usd"))
+        self._used_before = Spent(
+            usd=sum((amount for amount in dollars if amount is not None), Decimal(0)),
+            tokens=_total_of(usage) if isinstance(usage, Mapping) else 0,
+            calls=int(run.get("calls") or 0),
+            turns=int(run.get("turns") or 0),
+        )
+
+    def price_calls(self) -> None:
+        """Price what was used; slow the first time."""
+        with self._lock:
+            self._used.price_calls()
+
+    @property
+    def spent(self) -> Spent:
+        """What the run has used, as far as this session knows."""
+        with self._lock:
+            used = self._used.spent
+        before = self._used_before
+        return replace(
+            used,
+            usd=before.usd + used.usd,
+            tokens=before.tokens + used.tokens,
+            calls=before.calls + used.calls,
+            turns=before.turns + used.turns,
+        )
+
+
+def _total_of(usage: Mapping[str, Any]) -> int:
+    """Every token of a row's usage, counted once."""
+    return Usage(**{one.name: int(usage.get(one.name) or 0) for one in fields(Usage)}).total
 
 
 class Offline:
@@ -120,12 +180,14 @@ class Offline:
             self._emit(Away(reason=str(away)))
         self._background.schedule(later=is_news, retry_after_s=away.retry_after_s)
 
-    def register_run(self, run_id: str) -> None:
-        """Note that the server has the run."""
+    def register_run(self, run_id: str, row: Mapping[str, Any] | None = None) -> None:
+        """Note that the server has the run; `row`: as it was when this session joined it."""
         with self._lock:
             if self.run_id == run_id:
                 return
             self.run_id = run_id
+        if row is not None:
+            self.recent_turns.note_used_before(row)
         self._emit(Opened(run=run_id))
         self._background.schedule()
         if self._heartbeat_send is not None:
@@ -214,6 +276,9 @@ class Offline:
                     workspace=self._opening.get("workspace") or (),
                     goal=self._opening.get("goal"),
                 )
+                budget = rules.policy.budget
+                if budget is not None and budget.needs_prices:
+                    self.recent_turns.price_calls()
                 try:
                     self._local_guard = create(recent=self.recent_turns.before(turn))
                 except Exception:
@@ -225,7 +290,8 @@ class Offline:
         with self._lock:
             guard = self._local_guard
             try:
-                finding = guard.check_turn(turn) if guard is not None else None
+                spent = self.recent_turns.spent
+                finding = guard.check_turn(turn, spent=spent) if guard is not None else None
             except Exception:
                 logger.exception("the engine failed on a turn; the agent goes on")
                 return None

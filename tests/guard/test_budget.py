@@ -15,6 +15,7 @@ from tests.guard.build import a_call, a_user, first_trip, last_trip, watch
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 USAGE = Usage(input=1200, cache_write_5m=300, cache_read=9000, output=42)
+SONNET = {"usage": USAGE, "model": "claude-sonnet-4-5", "provider": "anthropic"}
 
 
 def steps(count: int, **fields):
@@ -292,6 +293,23 @@ def test_a_long_run_remembers_a_bounded_number_of_agents_and_calls():
 
     assert len(meter.spent.agents) == 256
     assert meter.spent.tokens == 5000 * USAGE.total
+
+
+def test_calls_that_are_priced_later_cost_what_they_would_have_cost():
+    budget = Budget.from_mapping({"usd": 1, "agents": {"critic": {"usd": 1}}})
+    at_once, later = UsageMeter(budget), UsageMeter(budget, prices_later=True)
+    calls = [a_call("Bash", "x", agent=name, key=name, **SONNET) for name in ("critic", "coder")]
+    for call in calls:
+        at_once.take(call, failed=False)
+        later.take(call, failed=False)
+    assert later.spent.usd == 0
+
+    later.price_calls()
+    for meter in (at_once, later):
+        meter.take(a_call("Bash", "x", agent="critic", key="last", **SONNET), failed=False)
+
+    assert later.spent == at_once.spent
+    assert later.spent.agents["critic"].usd > 0
 
 
 def test_an_agent_with_a_ceiling_of_its_own_is_never_forgotten():

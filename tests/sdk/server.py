@@ -49,6 +49,8 @@ class LoopbackServer:
         self.retry_after: str | None = None
         """Said with every refusal."""
         self.rules: dict[str, Any] | None = None
+        self.used: dict[str, Any] = {}
+        """What the run had used when it was opened, as in its row."""
         self.port = 0
         self._polled = threading.Semaphore(0)
         self._server: _QuietServer | None = None
@@ -93,7 +95,7 @@ class LoopbackServer:
     def answer(self, request: ReceivedRequest) -> tuple[int, Any]:
         self.requests.append(request)
         if request.path == "/api/v1/runs/":
-            return 201, {"id": "run-1", "key": request.body["key"]}
+            return 201, {"id": "run-1", "key": request.body["key"]} | self.used
         if request.path.endswith("/turns/"):
             status, outcome = self.answer_turn(request)
             body = {"accepted": 1, "duplicates": 0, "refused": [], "last_seq": 1, "judged": True}

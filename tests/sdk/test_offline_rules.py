@@ -46,6 +46,39 @@ def test_a_streak_continues_when_the_server_goes_away(server, session_options):
     assert times == 0
 
 
+def work_until_stopped(session, times, **facts):
+    """Do something new each time; gives how often it was let."""
+    for n in range(times):
+        try:
+            go = session.before("read_file", {"path": f"{n}.py"}, **facts)
+            session.after(go, result=f"text {n}")
+        except Stopped:
+            return n
+    return times
+
+
+def test_a_ceiling_does_not_begin_anew_with_an_outage(server, session_options):
+    """However long ago it was: the engine itself reads only the newest turns again."""
+    server.rules = RULES | {"policy": {"budget": {"usd": "1.60"}}}
+    with Session("x", **session_options) as session:
+        wait_for(lambda: server.requests_to("GET", "rules/"))
+        work_until_stopped(session, 150, cost_usd="0.01")
+        server.stop()
+
+        assert work_until_stopped(session, 50, cost_usd="0.01") == 9
+
+
+def test_a_ceiling_counts_what_the_run_had_used_before_this_session(server, session_options):
+    """A thread of conversation is one run of many sessions."""
+    server.rules = RULES | {"policy": {"budget": {"usd": "2", "tokens": 100}}}
+    server.used = {"cost_usd": "1.50", "judge_cost_usd": "0.45", "usage": {"input": 40}, "calls": 3}
+    with Session("x", **session_options) as session:
+        wait_for(lambda: server.requests_to("GET", "rules/"))
+        server.stop()
+
+        assert work_until_stopped(session, 50, cost_usd="0.01") == 4
+
+
 def test_the_last_policy_seen_applies(server, session_options):
     store_rules(server, session_options, project_policy={"repeat": {"calls": 5}})
     server.stop()
