@@ -3,23 +3,26 @@
 Django compiles a queryset at each use: 0.5 to 1 ms for the columns of a run. The queries of
 every turn are compiled at their first use for a given number of values; after that only
 the values are filled in. They return whole rows, as the queryset does, whose values are converted
-without Django's steps for each (`columns`).
+without Django's steps for each: what a column needs depends on its field alone, and if it is a
+single call (a time, an id, JSON), that call is made.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import Any, Generic, TypeVar
 from uuid import UUID, uuid4
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
-from django.db.models import Model, QuerySet
+from django.db.models import ForeignKey, JSONField, Model, QuerySet
 from django.db.models.base import ModelState
-
-from missioncontrol.columns import column_reader
+from pydantic_core import from_json
 
 M = TypeVar("M", bound=Model)
+Convert = Callable[[Any], Any]
 
 ValueLists = Sequence[Collection[UUID] | Collection[str]]
 # The longest list whose statement is kept for SQLite; longer ones go through Django.
@@ -229,3 +232,31 @@ def _with_arrays(sql: str, places: Collection[int]) -> str:
     for place in places:
         parts[place] = parts[place].removesuffix("IN (") + "= ANY("
     return "%s".join(parts)
+
+
+def column_reader(field: Any, vendor: str) -> Convert | None:
+    """Return what converts the driver's value of a column to Python; None: ask Django."""
+    target = target_field(field)
+    if isinstance(target, JSONField):
+        return _read_json if target.decoder is None else None
+    return _SQLITE_READERS.get(target.get_internal_type()) if vendor == "sqlite" else None
+
+
+def target_field(field: Any) -> Any:
+    """Return the field whose form a column has: for a foreign key that of its target."""
+    return field.target_field if isinstance(field, ForeignKey) else field
+
+
+def _read_json(text: Any) -> Any:
+    if text is None:
+        return None
+    try:
+        return from_json(text)
+    except ValueError:  # a lone surrogate, which an older release let in
+        return json.loads(text)
+
+
+_SQLITE_READERS: dict[str, Convert] = {
+    "DateTimeField": lambda moment: None if moment is None else moment.replace(tzinfo=UTC),
+    "UUIDField": lambda text: None if text is None else UUID(hex=text),
+}

@@ -13,12 +13,12 @@ from django.db.models import Q
 from guard.pricing import price
 from guard.turn import Turn as GuardTurn
 from guard.turn import Usage
-from missioncontrol.columns import new_row
 from missioncontrol.costs.prices import project_price
 from missioncontrol.costs.spending import Use
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Run, Turn
 from missioncontrol.runs.rows import BURN_MINUTES, MICRO, USAGE_COLUMNS
+from missioncontrol.runs.statements import new_row
 from missioncontrol.wire.events import CostAttributed
 
 PricedBy = Literal["agent", "price list", "project"]

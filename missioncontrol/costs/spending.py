@@ -21,10 +21,9 @@ from django.db.models import Q, Sum
 from guard.budget import Spent
 from missioncontrol.accounts.models import Project
 from missioncontrol.clock import zone_of
-from missioncontrol.columns import new_row
 from missioncontrol.costs.models import Spend
 from missioncontrol.runs.models import Run
-from missioncontrol.runs.statements import insert_rows
+from missioncontrol.runs.statements import insert_rows, new_row
 
 # The scope of what all projects used on a day in UTC. Each project adds to a row of its own, and
 # the rows are added up if a ceiling is set: with one row, all projects would wait for each other.

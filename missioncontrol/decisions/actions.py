@@ -17,7 +17,6 @@ from uuid import UUID
 from pydantic import Field
 
 from guard.budget import MAX_AMOUNT, MIN_AMOUNT
-from guard.signals import Signal
 from missioncontrol.clock import check_in_future
 from missioncontrol.costs.spending import ORGANISATION, TREE
 from missioncontrol.decisions import (
@@ -40,7 +39,7 @@ from missioncontrol.runs.models import Hold, Run
 from missioncontrol.runs.rows import ceilings_of
 from missioncontrol.runs.services import open_successor
 from missioncontrol.wire.decisions import PERMISSION, InterventionAction
-from missioncontrol.wire.rows import Moment, StrictInt, from_json
+from missioncontrol.wire.rows import Moment, StrictInt
 
 TEXT_ACTIONS = frozenset({"inject", "finish"})
 UNDOABLE_ACTIONS = frozenset({"continue", "allowlist", "allow_budget"}) | TEXT_ACTIONS
@@ -338,17 +337,7 @@ def _reopen_hold(tx: RunTransaction, run: Run, undone: Intervention, *, by: str)
         run.meters.corrected, run.meters.finish_seq = [], None
     card = undone.decision
     if card is not None:
-        # The card was judged before: it keeps its verdict.
-        signal = from_json(Signal, card.signal)
-        cards.open_card(
-            tx,
-            run,
-            signal,
-            holds=card.holds,
-            from_seq=first,
-            needs_verdict=False,
-            verdict=card.verdict,
-        )
+        cards.reopen_card(tx, run, card, from_seq=first)
     elif held_from is not None and "pause" not in rows.unavailable_actions(run):
         holding.hold(tx, run, by=by, reason=f"Paused by {by}.", from_seq=first)
 

@@ -36,7 +36,7 @@ from missioncontrol.costs.trees import (
     spent_by_tree,
     tree_ceilings,
 )
-from missioncontrol.decisions import cards, holding
+from missioncontrol.decisions import cards
 from missioncontrol.decisions.models import Decision
 from missioncontrol.decisions.rows import OPEN_STATUSES
 from missioncontrol.errors import InvalidRequest
@@ -260,11 +260,8 @@ def release_for_new_day(*, at: datetime) -> None:
             # It was answered while this waited for the run's lock.
             if run.open_decision != decision.id:
                 continue
-            # A person's pause outlives the budget's hold.
-            paused = cards.is_paused_by_person(run, decision)
-            cards.close_card(tx, run, resolution="proceed", by="policy")
-            if not paused:
-                holding.release(tx, run, by="policy", reason="a new day began")
+            reason = "a new day began"
+            cards.settle_card(tx, run, decision, resolution="proceed", by="policy", reason=reason)
 
 
 def _release_if_below(
@@ -292,12 +289,8 @@ def _release_if_below(
     limit = getattr(budget, evidence["unit"], None)
     if limit is not None and getattr(spent, evidence["unit"]) >= limit:
         return
-    paused = cards.is_paused_by_person(run, decision)
-    cards.close_card(tx, run, resolution="allow_budget", by=by)
-    if paused:
-        holding.reset_streaks(run)
-    else:
-        holding.release(tx, run, by=by, reason="budget raised")
+    reason = "budget raised"
+    cards.settle_card(tx, run, decision, resolution="allow_budget", by=by, reason=reason)
 
 
 def _state_of(signal: Signal) -> dict[str, Any]:

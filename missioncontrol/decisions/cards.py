@@ -72,6 +72,20 @@ def open_card(
     return decision
 
 
+def reopen_card(tx: RunTransaction, run: Run, closed: Decision, *, from_seq: int) -> None:
+    """Open a card like one that was closed; if that held the agent, it waits from `from_seq` on."""
+    open_card(
+        tx,
+        run,
+        from_json(Signal, closed.signal),
+        holds=closed.holds,
+        from_seq=from_seq,
+        # Not judged again: it keeps its verdict, if it had one.
+        needs_verdict=False,
+        verdict=closed.verdict,
+    )
+
+
 def publish_card(tx: RunTransaction, run: Run, card: Decision, *, by: str) -> None:
     """Store a new card and tell people of it; `run` is as the card leaves it."""
     card.save(force_insert=True)
@@ -92,17 +106,7 @@ def resume_hold(tx: RunTransaction, run: Run) -> None:
     hold.stands = False
     closed = run.decisions.exclude(kind=PERMISSION).order_by("-id").first()
     if closed is not None and closed.holds and closed.resolution == "ended":
-        signal = from_json(Signal, closed.signal)
-        # Not judged again: it keeps its verdict, if it had one.
-        open_card(
-            tx,
-            run,
-            signal,
-            holds=True,
-            from_seq=hold.from_seq,
-            needs_verdict=False,
-            verdict=closed.verdict,
-        )
+        reopen_card(tx, run, closed, from_seq=hold.from_seq)
     else:
         holding.hold(tx, run, by="guard", reason=run.reason, from_seq=hold.from_seq)
 
@@ -127,6 +131,18 @@ def close_card(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> Dec
     if resolution in allowlist.LET_GO:
         allowlist.record_let_go(run, decision, by=by, at=tx.at)
     return decision
+
+
+def settle_card(
+    tx: RunTransaction, run: Run, card: Decision, *, resolution: str, by: str, reason: str
+) -> None:
+    """Close the run's open card and let the agent go on; a person's pause outlives its card."""
+    is_paused = is_paused_by_person(run, card)
+    close_card(tx, run, resolution=resolution, by=by)
+    if is_paused:
+        holding.reset_streaks(run)
+    else:
+        holding.release(tx, run, by=by, reason=reason)
 
 
 def resolve_card(tx: RunTransaction, run: Run, card: Decision, *, resolution: str, by: str) -> None:

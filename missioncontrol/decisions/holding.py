@@ -59,10 +59,8 @@ def release(tx: RunTransaction, run: Run, *, by: str, reason: str) -> None:
 
 def reset_streaks(run: Run) -> None:
     """Forget every observation so far: all streaks start afresh."""
-    run.meters.streak_obs, run.meters.lineage_forgotten = (
-        run.meters.last_obs,
-        lineage.observations_of_relatives(run),
-    )
+    run.meters.streak_obs = run.meters.last_obs
+    run.meters.lineage_forgotten = lineage.observations_of_relatives(run)
     run.meters.corrected = []
     counting.reset_failures(run)
 

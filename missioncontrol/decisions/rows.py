@@ -6,7 +6,7 @@ operator; they name no project.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -32,7 +32,6 @@ from missioncontrol.wire.decisions import (
 )
 from missioncontrol.wire.events import Snapshot
 from missioncontrol.wire.rows import from_json, row_of
-from missioncontrol.wire.runs import RunRow
 
 # A card that is being judged can be tapped too: a person need not wait for the judge.
 OPEN_STATUSES = ("judging", "open")
@@ -153,34 +152,31 @@ def board_snapshot(project: UUID, *, at: datetime) -> Snapshot:
     # Runs first: what a row that is read before its run lacks, no later event would tell.
     runs = list(found.order_by(F("ended_at").desc(nulls_first=True), "-id")[:MAX_BOARD_RUNS])
     recent = Q(status__in=OPEN_STATUSES) | Q(resolved_at__gte=at - RECENT)
-    shown = [show_decision(card) for card in list_decisions(projects=[project]).filter(recent)]
     # Somebody who just answered still sees the answer's status if the socket had to reread.
-    interventions = Intervention.objects.filter(run__in=runs, at__gte=at - ANSWER_SHOWN)
-    answers = tuple(intervention_row(one, one.run) for one in interventions.select_related("run"))
-    return _snapshot([run_row(run, at=at) for run in runs], shown, answers, at=at)
+    answers = Intervention.objects.filter(run__in=runs, at__gte=at - ANSWER_SHOWN)
+    cards = list_decisions(projects=[project]).filter(recent)
+    return _snapshot(runs, cards, answers.select_related("run"), at=at)
 
 
 def run_snapshot(run: Run, *, at: datetime) -> Snapshot:
     """Return what a run's page shows in addition to its timeline."""
     cards = list_decisions(projects=[run.project_id]).filter(run=run)
-    shown = [show_decision(card) for card in cards]
-    answers = tuple(intervention_row(one, run) for one in run.interventions.order_by("id"))
-    return _snapshot([run_row(run, at=at)], shown, answers, at=at)
+    return _snapshot([run], cards, run.interventions.order_by("id"), at=at)
 
 
 def _snapshot(
-    runs: list[RunRow],
-    cards: list[DecisionRow],
-    answers: tuple[InterventionRow, ...],
+    runs: Iterable[Run],
+    cards: Iterable[Decision],
+    answers: Iterable[Intervention],
     *,
     at: datetime,
 ) -> Snapshot:
     return Snapshot(
         at=at,
-        runs=tuple(runs),
-        decisions=tuple(cards),
-        interventions=answers,
-        seq={str(row.id): row.seq for row in runs},
+        runs=tuple(run_row(run, at=at) for run in runs),
+        decisions=tuple(map(show_decision, cards)),
+        interventions=tuple(intervention_row(one, one.run) for one in answers),
+        seq={str(run.id): run.meters.event_seq for run in runs},
     )
 
 

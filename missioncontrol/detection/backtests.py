@@ -21,7 +21,6 @@ from django.db.models import QuerySet
 from guard.formats.recording import Recording
 from guard.policy import Policy
 from guard.replay import replay
-from guard.turn import Turn as GuardTurn
 from missioncontrol.accounts.models import Project
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection.models import Backtest, BacktestRun
@@ -174,18 +173,19 @@ def _finish_backtest(backtest: Backtest, status: str, *, at: datetime, error: st
 
 def _replay_flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[str, Any] | None:
     """Replay one run in the order in which it was observed; None: the policy does not flag it."""
-    observations = [one for row in rows for one in observations_of(row)]
+    observations = [(obs, turn, row) for row in rows for obs, turn in observations_of(row)]
     observations.sort(key=lambda one: one[0])
-    turns = [turn for _, turn in observations]
+    turns = tuple(turn for _, turn, _ in observations)
     recording = Recording(
-        run=run.name, turns=tuple(turns), workspace=tuple(run.workspace), goal=run.goal or None
+        run=run.name, turns=turns, workspace=tuple(run.workspace), goal=run.goal or None
     )
     policy = Policy.from_mapping(rules).for_run(run.task_type)
     replayed = replay(recording, policy)
     if replayed.alarm is None or replayed.first_alarm is None:
         return None
-    alarm = _seq_at(turns, replayed.first_alarm)
-    stop = None if replayed.first_stop is None else _seq_at(turns, replayed.first_stop)
+    seqs = [row.seq for _, _, row in observations]
+    alarm = seqs[replayed.first_alarm]
+    stop = None if replayed.first_stop is None else seqs[replayed.first_stop]
     after = [row for row in rows if row.seq > alarm]
     costs = [row.cost_usd for row in after if row.cost_usd is not None]
     flag = BacktestFlag(
@@ -199,11 +199,6 @@ def _replay_flag(run: Run, rows: Sequence[Turn], rules: dict[str, Any]) -> dict[
         cost_after_usd=sum(costs, Decimal(0)) if costs else None,
     )
     return cast(dict[str, Any], to_json(flag))
-
-
-def _seq_at(turns: Sequence[GuardTurn], position: int) -> int:
-    seq = turns[position].seq
-    return position if seq is None else seq
 
 
 Label = Literal["loop", "healthy"]

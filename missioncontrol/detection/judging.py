@@ -171,35 +171,29 @@ def _rule_on_card(tx: RunTransaction, run: Run, decision: Decision, verdict: Ver
     actions = rows.offered_actions(decision.kind, decision.holds, run)
     _record_ruling(tx, run, verdict, decision=decision, actions=actions)
     notices.add_verdict(rows.decision_row(decision, run), run, at=tx.at)
-    paused = cards.is_paused_by_person(run, decision)
     if not verdict.loop:
-        # *No loop* settles the card, but the judge must not lift a person's pause.
-        cards.close_card(tx, run, resolution="dismissed", by="judge")
-        if paused:
-            holding.reset_streaks(run)
-        else:
-            holding.release(tx, run, by="judge", reason="no loop")
-    elif verdict.fix and not paused and run.mode == "auto" and decision.holds:
+        cards.settle_card(tx, run, decision, resolution="dismissed", by="judge", reason="no loop")
+        return
+    fix = verdict.fix if run.mode == "auto" and decision.holds else None
+    if fix and not cards.is_paused_by_person(run, decision):
         # After a fix that did not help, the next one is left to a person.
         last = Autofix.objects.filter(run=run).order_by("-id").first()
         failed_at = last.judged_at if last and last.recovered is False else None
         if failed_at is None or run.interventions.filter(at__gt=failed_at).exists():
-            # No event of its own: the autofix's tells it.
-            message = messages.queue_message(
-                tx, run, verdict.fix, by=None, agent=decision.agent or None
-            )
-            fix = Autofix(
-                id=new_id(), run=run, decision=decision, message=message, applied_at=tx.at
-            )
-            fix.save(force_insert=True)
-            cards.close_card(tx, run, resolution="autofix", by="auto")
-            about, agent = decision.signal["turns"], decision.agent
-            holding.release_with_correction(
-                tx, run, by="auto", reason="autofix", about=about, agent=agent
-            )
-            run.meters.recovering = fix.id
-            row = rows.autofix_row(fix, run, delivered_at=None)
-            tx.record(run, AutofixApplied, by="auto", row=row)
+            _apply_fix(tx, run, decision, fix)
+
+
+def _apply_fix(tx: RunTransaction, run: Run, decision: Decision, text: str) -> None:
+    """Answer a card with the judge's correction, and watch whether it helps."""
+    agent, about = decision.agent, decision.signal["turns"]
+    # No event of its own: the autofix's tells it.
+    message = messages.queue_message(tx, run, text, by=None, agent=agent or None)
+    fix = Autofix.objects.create(run=run, decision=decision, message=message, applied_at=tx.at)
+    cards.close_card(tx, run, resolution="autofix", by="auto")
+    holding.release_with_correction(tx, run, by="auto", reason="autofix", about=about, agent=agent)
+    run.meters.recovering = fix.id
+    row = rows.autofix_row(fix, run, delivered_at=None)
+    tx.record(run, AutofixApplied, by="auto", row=row)
 
 
 def _charge_calls(

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, partial
+from typing import cast
 from uuid import UUID
 
 from django.conf import settings
@@ -257,7 +258,7 @@ class LinkedRuns:
         self._judged = {run.id: run.meters.detected_obs for run in runs}
         get = batch.ancestors.get
         policies = {run.root: policy_of(get(run.root) or run) for run in runs if run.root}
-        self._trees = tree_engines.TreeEngines(tx.runs.values(), policies)
+        self._trees = {root: tree_engines.engine_of(root, one) for root, one in policies.items()}
 
     def judge(self, observations: dict[UUID, list[Observation]]) -> None:
         """Show the trees what this transaction judged, in order of arrival.
@@ -272,7 +273,8 @@ class LinkedRuns:
             if one.obs > judged
         ]
         for run, observation in sorted(new, key=lambda pair: (pair[1].row.id, pair[1].obs)):
-            signal = self._trees.show_turn(run, observation.row, observation.obs, observation.turn)
+            tree = self._trees[cast(UUID, run.root)]
+            signal = tree.show_judged(observation.row, observation.obs, observation.turn)
             if signal is None or observation.obs <= run.meters.streak_obs:
                 continue
             assessment = Assessment(

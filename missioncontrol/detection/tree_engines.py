@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from uuid import UUID
@@ -114,7 +114,7 @@ class TreeEngine:
             for obs, turn in rows.observations_of(row):
                 # A row holds a proposal and its outcome, of which one may be known already.
                 if self._seen_obs(member := members[row.run_id]) < obs <= member.detected_obs:
-                    self.show_turn(row, turn)
+                    self._show_turn(member, row, turn)
         for member in starts:
             self._show_start(member)
         for member in members.values():
@@ -123,11 +123,16 @@ class TreeEngine:
                 self._show_hand_over(member, Phase.DONE)
         self.seen |= {one.id: one.detected_obs for one in members.values()}
 
-    def show_turn(self, row: TurnModel, turn: Turn) -> Signal | None:
-        """Show the engine one turn under its run's name; return a signal across several runs."""
+    def show_judged(self, row: TurnModel, obs: int, turn: Turn) -> Signal | None:
+        """Show the engine a turn that is judged now; return a signal if it closes a loop."""
         member = self.members.get(row.run_id)
-        if member is None:
+        if member is None:  # too many are newer (`MAX_RUNS`)
             return None
+        self.seen[member.id] = obs
+        return self._show_turn(member, row, turn)
+
+    def _show_turn(self, member: TreeMember, row: TurnModel, turn: Turn) -> Signal | None:
+        """Show the engine one turn under its run's name; return a signal across several runs."""
         role, agent = turn.role, member.label
         if turn.agent and turn.agent != member.agent:
             agent = f"{member.label} {turn.agent}"
@@ -216,26 +221,6 @@ class TreeEngine:
         return replace(signal, turns=own, linked_turns=others)
 
 
-class TreeEngines:
-    """The engines of one transaction's trees, each caught up with what others judged."""
-
-    def __init__(self, runs: Iterable[Run], policies: Mapping[UUID, Policy]) -> None:
-        """Read what is new in the runs' trees; a run that is in no tree costs nothing.
-
-        `policies` are those of the trees' roots.
-        """
-        roots = {run.root for run in runs if run.root is not None}
-        self._engine_of = {root: _engine_of(root, policies[root]) for root in roots}
-
-    def show_turn(self, run: Run, row: TurnModel, obs: int, turn: Turn) -> Signal | None:
-        """Show the tree one turn that is judged now; return a signal if it closes a loop."""
-        tree = self._engine_of.get(run.root) if run.root else None
-        if tree is None or run.id not in tree.members:
-            return None
-        tree.seen[run.id] = obs
-        return tree.show_turn(row, turn)
-
-
 def drop_engines(run_ids: Collection[UUID]) -> None:
     """Drop the engines that saw these runs: what they saw may not have been committed."""
     for root, tree in list(_engines.items()):
@@ -257,7 +242,8 @@ def tree_policy(policy: Policy) -> Policy:
     return replace(policy, detectors=named, budget=None, repeat=repeat)
 
 
-def _engine_of(root: UUID, policy: Policy) -> TreeEngine:
+def engine_of(root: UUID, policy: Policy) -> TreeEngine:
+    """Return a tree's engine, caught up with what others judged; `policy` is its root's."""
     relatives = Run.objects.filter(root=root).values_list(*MEMBER_COLUMNS)
     found = list(map(TreeMember._make, relatives.order_by("-id")[:MAX_RUNS]))
     # The root is the oldest: in a large tree it is not among those opened last.

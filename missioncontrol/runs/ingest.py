@@ -25,7 +25,6 @@ from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
 from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.clock import now
-from missioncontrol.columns import new_row
 from missioncontrol.compiled_queries import CompiledQuery
 from missioncontrol.errors import MissionControlError, NotFound
 from missioncontrol.proof import TURN_FIELDS, turn_digest
@@ -34,7 +33,7 @@ from missioncontrol.runs import journal, rows
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import Run, TelemetryRecord, Turn
 from missioncontrol.runs.sanitizing import storable_moment, storable_turn
-from missioncontrol.runs.statements import insert_rows, update_columns
+from missioncontrol.runs.statements import insert_rows, new_row, update_columns
 from missioncontrol.wire.events import TurnCompleted, TurnRecorded
 from missioncontrol.wire.runs import Presence
 

@@ -23,7 +23,6 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from guard.wire import Mode
 from missioncontrol import broadcast
 from missioncontrol.accounts.models import Installation, Project
-from missioncontrol.columns import new_row
 from missioncontrol.compiled_queries import CompiledQuery, ValueLists, read_together
 from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
@@ -31,7 +30,7 @@ from missioncontrol.runs import lifecycle, rows
 from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move, Status
 from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
 from missioncontrol.runs.rows import LiveFields, Publication
-from missioncontrol.runs.statements import insert_rows, update_changed, update_columns
+from missioncontrol.runs.statements import insert_rows, new_row, update_changed, update_columns
 from missioncontrol.sqlite.write_lock import with_priority
 from missioncontrol.wire.events import AccessChanged, EventHead, PolicyChanged, RunMoved
 from missioncontrol.wire.rows import to_json

@@ -38,8 +38,12 @@ def find_run(run_id: UUID, *, projects: Collection[UUID]) -> Run:
         NotFound: no such run in these projects.
     """
     # Filtered, not refused: a stranger must not learn that the run exists.
-    found = Run.objects.filter(pk=run_id, project_id__in=projects)
-    return ensure_found(found.select_related("project", "meters", "hold").first(), "The run")
+    return ensure_found(_runs_to_show(projects).filter(pk=run_id).first(), "The run")
+
+
+def _runs_to_show(projects: Collection[UUID]) -> QuerySet[Run]:
+    """Return the runs of these projects with all that their rows need."""
+    return Run.objects.select_related("project", "meters", "hold").filter(project_id__in=projects)
 
 
 def find_run_for_key(run_id: UUID, key: KeyHolder) -> Run:
@@ -92,7 +96,7 @@ def list_runs(
     tree: UUID | None = None,
 ) -> QuerySet[Run]:
     """Return runs, newest first; `tree` is the id of any run of a tree."""
-    found = Run.objects.select_related("project", "meters", "hold").filter(project_id__in=projects)
+    found = _runs_to_show(projects)
     # Ids are UUIDv7, in order of time: no other index is needed for newest first.
     found = found.order_by("-id")
     # `until` is exclusive: with adjacent time spans, each run is in exactly one.
@@ -109,9 +113,8 @@ def list_runs(
 
 def show_tree(run: Run, *, at: datetime) -> TreeRow:
     """Return the tree of a run: its newest runs, and the sums over all of them."""
-    relatives = Run.objects.filter(_in_tree(run.id, [run.project_id])).select_related(
-        "project", "meters", "hold"
-    )
+    projects = [run.project_id]
+    relatives = _runs_to_show(projects).filter(_in_tree(run.id, projects))
     summed = {name: Sum(f"meters__{name}") for name in SUMMED_METERS}
     # Over all of them, including those that are not shown.
     sums = relatives.aggregate(**summed, runs=Count("id"))

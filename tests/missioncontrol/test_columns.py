@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 from psycopg.types.numeric import Int4, Int8
 
-from missioncontrol.columns import column_reader, column_writer, new_row
+from missioncontrol.compiled_queries import column_reader
 from missioncontrol.costs.models import Spend
 from missioncontrol.ids import new_id
 from missioncontrol.runs.models import JournalRow, ModelCall, Run, Turn
-from missioncontrol.runs.statements import update_columns
+from missioncontrol.runs.statements import column_writer, new_row, update_columns
 from tests.build import a_run
 
 WIDTHS = (Int4, Int8)
