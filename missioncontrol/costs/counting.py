@@ -83,8 +83,9 @@ class CostTotals:
         name = _call_name(turn)
         counted_at = self._counted_at.get((run.id, name))
         if counted_at is not None:
-            # Shown at the first turn alone: the turns of a run add up to its meters.
-            if counted_at != row.seq:
+            # Shown at the first turn alone: the turns of a run add up to its meters. A call that is
+            # not placed may be this turn's: telemetry may have attached it since the turn was read.
+            if counted_at not in (row.seq, NOT_PLACED):
                 self._repeated.append(row.id)
             return False
         if not is_best_source(run, "turns"):

@@ -278,7 +278,8 @@ def test_a_call_reported_before_its_turn_is_attached_once_the_turn_arrives():
     run = report(run, a_call("ls", key="toolu_1"))
     attach_calls_to_turns([run.id], at=NOON)
 
-    assert Turn.objects.get(run=run).cost_usd == Decimal("0.008055")
+    turn = Turn.objects.get(run=run)
+    assert (turn.cost_usd, bool(turn.usage)) == (Decimal("0.008055"), True)
     assert figures(run) == (Decimal("0.008055"), 1200, 42, "logs")
 
 
@@ -296,9 +297,10 @@ def test_a_call_that_a_better_source_attaches_elsewhere_is_shown_at_one_turn():
     assert [bool(turn.usage) for turn in turns] == [False, True]
 
 
-def test_a_cost_attached_after_the_look_ahead_is_kept(monkeypatch):
+@pytest.mark.parametrize("own", [{}, {"call_id": "c1", "usage": Usage(input=1)}])
+def test_a_cost_attached_after_the_look_ahead_is_kept(monkeypatch, own):
     run = tell(a_run(), a_model_call(turn_key="toolu_1"))
-    put(run, a_call("ls", key="toolu_1"))
+    put(run, a_call("ls", key="toolu_1", **own))
     look_ahead = engine_cache.look_ahead
 
     def place_after(run_ids):
@@ -309,4 +311,5 @@ def test_a_cost_attached_after_the_look_ahead_is_kept(monkeypatch):
     monkeypatch.setattr(engine_cache, "look_ahead", place_after)
     pipeline.detect([run.id], at=NOON)
 
-    assert Turn.objects.get(run=run).cost_usd == Decimal("0.008055")
+    turn = Turn.objects.get(run=run)
+    assert (turn.cost_usd, bool(turn.usage)) == (Decimal("0.008055"), True)
