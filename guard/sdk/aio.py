@@ -100,6 +100,7 @@ class AsyncSession(BaseSession[AsyncTransport]):
                 agent=self.agent,
                 unread=self.unread,
                 on_escalation=self._call_on_escalation_from_thread,
+                inherited=self._inherited,
             )
         return self._sync_session
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
 from guard.events import Emit, Emitter
 from guard.nature import ToolNature
@@ -45,7 +45,11 @@ TransportT = TypeVar("TransportT")
 
 
 class BaseSession(Generic[TransportT]):
-    """How a session of either kind begins, and the names of its run."""
+    """How a session of either kind begins, and the names of its run.
+
+    Raises:
+        ValueError: `fail` is neither "open" nor "closed", or the address or the key is invalid.
+    """
 
     def __init__(
         self,
@@ -67,9 +71,19 @@ class BaseSession(Generic[TransportT]):
         heartbeat: bool = True,
         **opening: Any,
     ) -> None:
+        if fail not in get_args(Fail):
+            # Now, not in the first outage.
+            raise ValueError(f"fail is 'open' or 'closed', not {fail!r}")
         self.agent = agent
-        # As given, not as found: a child looks into the environment itself.
-        self._address: dict[str, Any] = {"url": url, "key": key, "outbox": outbox}
+        # What a child's session begins with. As given, not as found: it looks into the environment
+        # itself.
+        self._inherited: dict[str, Any] = {
+            "url": url,
+            "key": key,
+            "outbox": outbox,
+            "fail": fail,
+            "ask": ask,
+        }
         self.unread: list[str] = []
         self._outer: Any = None
         self._on_escalation = on_escalation
@@ -122,7 +136,7 @@ class BaseSession(Generic[TransportT]):
         # By key, not by id: if the parent began while the server was away, it has no id yet. The
         # child needs a key of its own: `$MISSIONCONTROL_RUN_KEY` would join it to its parent's run.
         links = {"parent_key": self._conversation.opening["key"], "run_key": new_key()}
-        return {**self._address, **links, **opening}
+        return {**self._inherited, **links, **opening}
 
 
 def call_on_escalation(
@@ -173,13 +187,15 @@ def completed_turn(turn: Turn, result: Any, error: Any, facts: Mapping[str, Any]
     )
 
 
-def message_turn(content: str, *, role: Role | str, agent: str, facts: Mapping[str, Any]) -> Turn:
+def message_turn(
+    content: object, *, role: Role | str, agent: str, facts: Mapping[str, Any]
+) -> Turn:
     """A message as a turn; a person's message has no agent."""
     # The words are the speaker's: a person is not an agent of the run.
     speaker = None if Role(role) is Role.USER else agent
-    return Turn(
-        role=Role(role), key=new_key(), agent=speaker, content=content, **turn_fields(facts)
-    )
+    # A model that only calls tools says nothing, and some frameworks have messages in parts.
+    text = "" if content is None else text_of(content)
+    return Turn(role=Role(role), key=new_key(), agent=speaker, content=text, **turn_fields(facts))
 
 
 def turn_fields(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,8 +221,11 @@ def turn_fields(facts: Mapping[str, Any]) -> dict[str, Any]:
     return read
 
 
-def _json_copy(args: Mapping[str, Any]) -> dict[str, Any]:
+def _json_copy(args: object) -> dict[str, Any]:
     """Copy arguments as JSON: the record must not change, whatever the tool does to them."""
+    if not isinstance(args, Mapping):
+        # A model may write any JSON as arguments; as `input` they still tell calls apart.
+        args = {"input": args}
     try:
         written = json.dumps(args, default=str)
         if len(written) <= MAX_ARGS_CHARS:

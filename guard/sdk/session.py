@@ -85,6 +85,9 @@ class Session(BaseSession[Transport]):
             within a minute; False: for a process that speaks for agents that run elsewhere.
         opening: Further fields of `POST runs/`: `task_type`, `policy`, `budget`, `parent`, … The
             default parent is the one in `$MISSIONCONTROL_PARENT_RUN`, if any.
+
+    Raises:
+        ValueError: `fail` is neither "open" nor "closed", or the address or the key is invalid.
     """
 
     def _connect(self, server: tuple[str, str], transport: Transport | None) -> tuple[Send, Send]:
@@ -98,7 +101,8 @@ class Session(BaseSession[Transport]):
 
         Args:
             name: What people call the sub-agent's run.
-            opening: What `guard.Session` takes.
+            opening: What `guard.Session` takes; address, key, `outbox`, `fail` and `ask` are this
+                session's by default.
         """
         return Session(name, **self._opening_of_child(opening))
 
@@ -243,11 +247,12 @@ class SharedSession(Session):
         agent: str,
         unread: list[str],
         on_escalation: Callable[[Escalation], object],
+        inherited: Mapping[str, Any],
     ) -> None:
         # Without `super()`: it opens no run of its own, and uses the other session's conversation.
         self.agent = agent
         self.unread = unread
-        self._address = {}
+        self._inherited = dict(inherited)
         self._on_escalation = on_escalation
         self._conversation = conversation
         self._transport = transport

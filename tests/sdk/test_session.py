@@ -547,3 +547,31 @@ def test_a_session_without_the_callback_takes_the_message_all_the_same(server, s
     server.answer_turn = lambda _: (200, escalated())
 
     assert session.say("hello") == ("try another way",)
+
+
+@pytest.mark.parametrize("fail", ["close", None, True])
+def test_an_unknown_fail_is_refused_at_once_and_not_in_the_first_outage(fail):
+    with pytest.raises(ValueError, match="fail is 'open' or 'closed', not"):
+        away(fail=fail)
+
+
+def test_a_sub_agent_fails_closed_as_its_parent_does():
+    with away(fail="closed") as session, session.child("reader") as child:
+        assert not child.before("Bash", {"command": "ls"}).run
+
+
+@pytest.mark.parametrize("args", [["a.py"], "a.py", 7])
+def test_arguments_that_are_no_object_are_reported_as_input(server, session, args):
+    """A model may write any JSON."""
+    assert session.before("read_file", args).run
+
+    assert server.requests[-1].turn["args"] == {"input": args}
+
+
+@pytest.mark.parametrize(
+    ("content", "text"), [(None, ""), (7, "7"), ([{"text": "hi"}], "[{'text': 'hi'}]")]
+)
+def test_what_is_said_in_another_form_is_reported_as_text(server, session, content, text):
+    session.say(content)
+
+    assert server.requests[-1].turn["content"] == text
