@@ -7,6 +7,7 @@ import resource
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 from missioncontrol import env
 from missioncontrol.up import tls, valkey
@@ -25,6 +26,7 @@ MAX_OPEN_FILES = 10_240
 SAFE_PYTHON = [sys.executable, "-P", "-m", "missioncontrol.safe_path"]
 # The system checks would import every address and serializer, which no worker uses.
 CELERY = [*SAFE_PYTHON, "celery", "-A", "missioncontrol.celery", "--skip-checks"]
+WEB_ROLE = {"MISSIONCONTROL_ROLE": "web"}
 # One process, without a parent that hands each message to a child and back.
 SOLO_POOL = "--pool=solo"
 
@@ -48,31 +50,20 @@ def web(
     `secure`: serve phones over HTTPS beside it, on every address.
     """
     also = (_secure_endpoint(secure, secure_port),) if secure else ()
-    if _is_adoptable(listener):
-        endpoint = f"fd:fileno={listener.fileno()}"
-    else:
-        host, port = listener.getsockname()[:2]
-        # Twisted splits an endpoint's description at colons.
-        interface = str(host).replace(":", r"\:")
-        endpoint = f"tcp6:port={port}:interface={interface}"
-    return Command(
-        name="web",
-        argv=_daphne(endpoint, *also),
-        log=data.logs / "web.log",
-        env={"MISSIONCONTROL_ROLE": "web"},
-        pass_fds=(listener.fileno(),) if _is_adoptable(listener) else (),
-    )
+    # Twisted's `fd` endpoints speak IPv4 only; on IPv6 web opens the address itself.
+    if listener.family == socket.AF_INET:
+        argv = _daphne(f"fd:fileno={listener.fileno()}", *also)
+        return _command(data, "web", argv, env=WEB_ROLE, pass_fds=(listener.fileno(),))
+    host, port = listener.getsockname()[:2]
+    # Twisted splits an endpoint's description at colons.
+    interface = str(host).replace(":", r"\:")
+    argv = _daphne(f"tcp6:port={port}:interface={interface}", *also)
+    return _command(data, "web", argv, env=WEB_ROLE)
 
 
 def phone_web(data: DataDir, secure: tls.CertificateFiles, port: int) -> Command:
     """Serve phones over HTTPS, on every address, while the other web process goes on."""
-    return Command(
-        name="phone",
-        argv=_daphne(_secure_endpoint(secure, port)),
-        # A log of its own: two processes that write one would truncate each other's lines.
-        log=data.logs / "phone.log",
-        env={"MISSIONCONTROL_ROLE": "web"},
-    )
+    return _command(data, "phone", _daphne(_secure_endpoint(secure, port)), env=WEB_ROLE)
 
 
 def _daphne(*endpoints: str) -> list[str]:
@@ -82,11 +73,6 @@ def _daphne(*endpoints: str) -> list[str]:
         *(word for endpoint in endpoints for word in ("--endpoint", endpoint)),
         "missioncontrol.asgi:application",
     ]
-
-
-def _is_adoptable(listener: socket.socket) -> bool:
-    """Twisted's `fd` endpoints speak IPv4 only; on IPv6 web opens the address itself."""
-    return listener.family == socket.AF_INET
 
 
 def _secure_endpoint(served: tls.CertificateFiles, port: int) -> str:
@@ -127,16 +113,12 @@ def judge(data: DataDir) -> Command:
 
 
 def _worker(data: DataDir, name: str, queue_name: str, *pool: str) -> Command:
-    return Command(
-        name=name,
-        argv=[
-            *CELERY,
-            *("worker", *pool, f"--queues={queue(queue_name)}", f"--hostname={name}@%h"),
-            *("--without-gossip", "--without-mingle", "--loglevel=WARNING"),
-        ],
-        log=data.logs / f"{name}.log",
-        env={"MISSIONCONTROL_ROLE": "worker"},
-    )
+    argv = [
+        *CELERY,
+        *("worker", *pool, f"--queues={queue(queue_name)}", f"--hostname={name}@%h"),
+        *("--without-gossip", "--without-mingle", "--loglevel=WARNING"),
+    ]
+    return _command(data, name, argv, env={"MISSIONCONTROL_ROLE": "worker"})
 
 
 def queue(name: str) -> str:
@@ -146,23 +128,15 @@ def queue(name: str) -> str:
 
 def beat(data: DataDir) -> Command:
     """Start the sweeper. Its schedule stays in memory, because there is nothing to remember."""
-    return Command(
-        name="beat",
-        argv=[*CELERY, "beat", "--scheduler=celery.beat.Scheduler", "--loglevel=WARNING"],
-        log=data.logs / "beat.log",
-        env={"MISSIONCONTROL_ROLE": "beat"},
-    )
+    argv = [*CELERY, "beat", "--scheduler=celery.beat.Scheduler", "--loglevel=WARNING"]
+    return _command(data, "beat", argv, env={"MISSIONCONTROL_ROLE": "beat"})
 
 
 def broker(data: DataDir, server: valkey.ValkeyServer, socket_path: Path) -> Command:
     """Carry dispatches and broadcasts; the others need it until they end."""
-    return Command(
-        name="valkey",
-        argv=valkey.command(server, socket_path=socket_path),
-        log=data.logs / "valkey.log",
-        # It ends last: the others still send messages while they end.
-        stops_last=True,
-    )
+    # It ends last: the others still send messages while they end.
+    argv = valkey.command(server, socket_path=socket_path)
+    return _command(data, "valkey", argv, stops_last=True)
 
 
 def demo(data: DataDir, *, url: str, keys: dict[str, str], model_url: str | None) -> Command:
@@ -173,13 +147,14 @@ def demo(data: DataDir, *, url: str, keys: dict[str, str], model_url: str | None
         "model_url": model_url,
         "dir": str(data.path / "demo" / "work"),
     }
-    return Command(
-        name="demo",
-        argv=[*SAFE_PYTHON, "missioncontrol.demo"],
-        log=data.logs / "demo.log",
-        # In the environment: everybody could read the keys on a command line.
-        env={"MISSIONCONTROL_DEMO": json.dumps(settings)},
-    )
+    # In the environment: everybody could read the keys on a command line.
+    variables = {"MISSIONCONTROL_DEMO": json.dumps(settings)}
+    return _command(data, "demo", [*SAFE_PYTHON, "missioncontrol.demo"], env=variables)
+
+
+def _command(data: DataDir, name: str, argv: list[str], **more: Any) -> Command:
+    """Return a process with a log of its own: two that write one would truncate each other's."""
+    return Command(name=name, argv=argv, log=data.logs / f"{name}.log", **more)
 
 
 def import_path(present: str) -> str:
