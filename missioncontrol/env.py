@@ -146,12 +146,17 @@ def read_lines(path: Path) -> list[str]:
     return path.read_text().split() if path.is_file() else []
 
 
+def secret(name: str, *, file: Path) -> str:
+    """Read a secret, or the stored one; empty if there is none."""
+    return text(name) or (file.read_text().strip() if file.is_file() else "")
+
+
 def secret_key(name: str, *, file: Path, serving: bool) -> str:
     """Read the secret that signs sessions and the audit log, or the stored one, or make one.
 
     A process that serves makes none: each would sign with another, which nobody could verify.
     """
-    found = text(name) or (file.read_text().strip() if file.is_file() else "")
+    found = secret(name, file=file)
     if not found and serving:
         raise SettingInvalid(name, "", f"a secret that every process has, or the file {file}")
     return found or secrets.token_urlsafe(48)

@@ -27,10 +27,7 @@ SECRET_KEY_FALLBACKS = env.words("MISSIONCONTROL_SECRET_KEY_FALLBACKS") or env.r
 
 
 # The key that signs pushes; another one would end every subscription, so `up` keeps it.
-_kept = DATA_DIR / "vapid.key"
-VAPID_PRIVATE_KEY = env.text("VAPID_PRIVATE_KEY") or (
-    _kept.read_text().strip() if _kept.is_file() else ""
-)
+VAPID_PRIVATE_KEY = env.secret("VAPID_PRIVATE_KEY", file=DATA_DIR / "vapid.key")
 DEBUG = env.flag("MISSIONCONTROL_DEBUG")
 PUBLIC_URL = env.web_address("MISSIONCONTROL_PUBLIC_URL")
 # The contact for push services; if empty, a public https address is used (notify.contact).

