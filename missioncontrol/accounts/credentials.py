@@ -220,14 +220,11 @@ def count_recovery_codes(user: User) -> int:
 
 def begin_passkey_setup(user: User) -> dict[str, Any]:
     """Return what a browser needs to make a passkey."""
-    # Not at the top: it imports FIDO2's libraries, which few processes need.
-    from allauth.mfa.webauthn.internal import auth as webauthn
-
     passkeys = Authenticator.objects.filter(user_id=user.pk, type=FactorKind.PASSKEY)
     if passkeys.count() >= MAX_PASSKEYS:
         raise InvalidRequest(f"At most {MAX_PASSKEYS} passkeys; remove one first.")
     # Passwordless: with user verification, so that it can be both factors at once.
-    return dict(webauthn.begin_registration(user, passwordless=True))
+    return dict(_webauthn().begin_registration(user, passwordless=True))
 
 
 def add_passkey(user: User, name: str, credential: Mapping[str, Any]) -> Authenticator:
@@ -236,9 +233,7 @@ def add_passkey(user: User, name: str, credential: Mapping[str, Any]) -> Authent
     Raises:
         InvalidRequest: it has no name, or does not answer the current challenge.
     """
-    from allauth.mfa.webauthn.internal import auth as webauthn
-
-    name = clean_name(name, max_length=MAX_NAME_LENGTH)
+    name, webauthn = clean_name(name, max_length=MAX_NAME_LENGTH), _webauthn()
     try:
         webauthn.complete_registration(dict(credential))
         added = webauthn.WebAuthn.add(user, name, dict(credential))
@@ -250,21 +245,25 @@ def add_passkey(user: User, name: str, credential: Mapping[str, Any]) -> Authent
 
 def begin_passkey_check(user: User | None) -> dict[str, Any]:
     """Return what a browser needs to present a passkey: one of this person's, or anybody's."""
-    from allauth.mfa.webauthn.internal import auth as webauthn
-
-    return dict(webauthn.begin_authentication(user))
+    return dict(_webauthn().begin_authentication(user))
 
 
 def verify_passkey(credential: Mapping[str, Any], *, user: User | None) -> User | None:
     """Return whose passkey answered the current challenge; None: nobody's, or not `user`'s."""
-    from allauth.mfa.webauthn.internal import auth as webauthn
-
+    webauthn = _webauthn()
     try:
         found: Any = user or webauthn.extract_user_from_response(dict(credential))
         webauthn.complete_authentication(found, dict(credential)).record_usage()
     except (*_CEREMONY_ERRORS, struct.error):
         return None
     return found if found.is_active else None
+
+
+def _webauthn() -> Any:
+    # Not at the top: it imports FIDO2's libraries, which few processes need.
+    from allauth.mfa.webauthn.internal import auth
+
+    return auth
 
 
 @transaction.atomic

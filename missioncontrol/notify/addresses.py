@@ -103,10 +103,10 @@ def parse_address(kind: str, text: str) -> str:
     # Invisible characters would be stored with the address and fail at each try.
     if not address.isprintable() or not address.isascii() or " " in address or not address:
         raise _invalid_address(
-            "at most 500 printable ASCII characters, no spaces; write others as %20, %40"
+            "expected at most 500 printable ASCII characters, no spaces; write others as %20, %40"
         )
     if len(address) > MAX_ADDRESS_LENGTH:
-        raise _invalid_address(f"at most {MAX_ADDRESS_LENGTH} characters")
+        raise _invalid_address(f"expected at most {MAX_ADDRESS_LENGTH} characters")
     if kind == "webhook":
         with _as_invalid_request():
             outbound.check_url(address, private_hosts=settings.NOTIFY_HOSTS)
@@ -176,20 +176,19 @@ def _parse_chat_address(name: str, kind: ChatService, pasted: str) -> str:
             break
     scheme, _, rest = url.partition("://")
     if scheme.lower() not in kind.schemes or not rest:
-        raise _invalid_address(kind.expected)
+        raise _invalid_address(f"expected {kind.expected}")
     # By a list of names: templates, attachments and key files are parameters too.
     for parameter, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
         if parameter not in kind.parameters:
             taken = ", ".join(sorted(kind.parameters)) or "none"
-            raise InvalidRequest(
-                f"address: {parameter[:30]!r} is not supported; these parameters are: {taken}.",
-                field="address",
+            raise _invalid_address(
+                f"{parameter[:30]!r} is not supported; these parameters are: {taken}"
             )
     service = apprise_service_of(name, url)
     # A complete address may still name no recipient at its service.
     whom = {"telegram": "targets", "email": "targets", "ntfy": "topics"}.get(name)
     if service is None or (whom and not getattr(service, whom)):
-        raise _invalid_address(kind.expected)
+        raise _invalid_address(f"expected {kind.expected}")
     if kind.has_own_host:
         _check_server(name, service)
     return url
@@ -208,10 +207,9 @@ def _check_server(name: str, service: Any) -> None:
     is_ours = outbound.is_listed(host, port, settings.NOTIFY_HOSTS)
     if is_clear and not is_ours:
         secure = "mailtos://" if name == "email" else "ntfys://"
-        raise InvalidRequest(
-            f"address: {host} would be reached without encryption; use {secure}… "
-            "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be).",
-            field="address",
+        raise _invalid_address(
+            f"{host} would be reached without encryption; use {secure}… "
+            "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be)"
         )
     if not is_ours:
         with _as_invalid_request():
@@ -224,7 +222,7 @@ def _as_invalid_request() -> Iterator[None]:
     try:
         yield
     except outbound.RequestFailed as wrong:
-        raise InvalidRequest(f"address: {wrong}.", field="address") from None
+        raise _invalid_address(str(wrong)) from None
 
 
 def destination(name: str, service: Any) -> tuple[str, int | None, bool]:
@@ -237,8 +235,8 @@ def destination(name: str, service: Any) -> tuple[str, int | None, bool]:
     return service.host, service.port, not service.secure
 
 
-def _invalid_address(expected: str) -> InvalidRequest:
-    return InvalidRequest(f"address: expected {expected}.", field="address")
+def _invalid_address(why: str) -> InvalidRequest:
+    return InvalidRequest(f"address: {why}.", field="address")
 
 
 def _first_and_count(names: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ new keys; their sockets are checked at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -32,15 +31,6 @@ INVITATION_LIFE = timedelta(days=1)
 MAX_INVITATION_LIFE = timedelta(days=30)
 # How long an expired invitation is still listed.
 KEEP_EXPIRED_INVITATIONS = timedelta(days=30)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JoinResult:
-    """A person who came by an invitation."""
-
-    user: User
-    is_new: bool
-    """The account was created for them."""
 
 
 def invite(
@@ -109,7 +99,7 @@ def revoke_invitation(invitation_id: UUID, *, project_id: UUID, by: str, at: dat
 
 
 @transaction.atomic
-def join_project(secret: str, *, user: User | None, name: str, at: datetime) -> JoinResult:
+def join_project(secret: str, *, user: User | None, name: str, at: datetime) -> User:
     """Let in the person who brings an invitation; without `user`, make an account under `name`.
 
     Raises:
@@ -138,7 +128,7 @@ def join_project(secret: str, *, user: User | None, name: str, at: datetime) -> 
         inviter = people.name_of(offered.invited_by) if offered.invited_by else "?"
         what = f"joined as {membership.role}, invited by “{inviter}”"
         journal.record_access(offered.project_id, what, by=people.name_of(joining), at=at)
-    return JoinResult(user=joining, is_new=user is None)
+    return joining
 
 
 def invalid_invitation_error() -> Forbidden:

@@ -31,7 +31,7 @@ MAX_BASE_LENGTH = 60
 # every process is gone, which takes milliseconds after `kill -9` of the parent.
 LOCK_WAIT_S = 1.5
 STOPPING_WAIT_S = 20.0
-STAMP = "migrated.stamp"
+LOCK, STAMP = "up.lock", "migrated.stamp"
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
@@ -71,7 +71,7 @@ class DataDir:
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIR)
             self.logs.mkdir(exist_ok=True, mode=PRIVATE_DIR)
-            self.lock_fd = os.open(self.path / "up.lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+            self.lock_fd = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
             # Create a file: an existing lock file says nothing of a mount that is read-only now.
             with tempfile.TemporaryFile(dir=self.path):
                 pass
@@ -83,10 +83,7 @@ class DataDir:
             with contextlib.suppress(BlockingIOError):
                 fcntl.flock(self.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
-            # It is empty for a moment while the other one begins to write.
-            holder = LockHolder()
-            with contextlib.suppress(ValueError, TypeError):
-                holder = LockHolder(**json.loads(os.pread(self.lock_fd, 4096, 0)))
+            holder = self.read_status()
             patience = STOPPING_WAIT_S if holder.state == "stopping" else LOCK_WAIT_S
             if time.monotonic() - began > patience:
                 raise DataInUse(self.path, holder.pid, holder.url)
@@ -107,6 +104,13 @@ class DataDir:
         # In place: a lock belongs to the file, so a new file of this name would not be locked.
         os.ftruncate(self.lock_fd, 0)
         os.pwrite(self.lock_fd, text.encode(), 0)
+
+    def read_status(self) -> LockHolder:
+        """Return who holds the directory, or held it last, and what it was doing."""
+        # The file is empty for a moment while its holder begins to write.
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            return LockHolder(**json.loads((self.path / LOCK).read_text()))
+        return LockHolder()
 
     def read_secret(self, name: str) -> str:
         """Return a secret stored in DIR; empty if there is none."""

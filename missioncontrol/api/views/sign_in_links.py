@@ -233,8 +233,8 @@ def _accept_invitation(request: HttpRequest, invitation: Invitation, secret: str
         return _refusal_page(request)
     response = HttpResponseRedirect(HOME_PATH)
     # A person who was signed in stays signed in, with the same session.
-    if joined.is_new:
-        set_browser_cookie(response, begin_session(request, joined.user))
+    if user is None:
+        set_browser_cookie(response, begin_session(request, joined))
     return response
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from missioncontrol import clock
 from missioncontrol.accounts import people, services
+from missioncontrol.up.data_dir import DataDir
 from missioncontrol.up.options import PORT
 
 
@@ -27,12 +27,9 @@ class Command(BaseCommand):
         base = url or settings.PUBLIC_URL
         if not base:
             # The running `up` writes its address into its lock file.
-            try:
-                running = json.loads((settings.DATA_DIR / "up.lock").read_text())
-            except (OSError, ValueError):
-                running = {}
-            base = str(running.get("url") or f"http://127.0.0.1:{PORT}")
-            if running.get("state") != "serving":
+            running = DataDir(settings.DATA_DIR).read_status()
+            base = running.url or f"http://127.0.0.1:{PORT}"
+            if running.state != "serving":
                 # Not in the output, from which a script may read the link.
                 self.stderr.write(
                     f"No `up` says in {settings.DATA_DIR} that it serves: {base} is a guess, and"
