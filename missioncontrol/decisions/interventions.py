@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from uuid import UUID
 
@@ -101,34 +101,36 @@ def _lock_for_tap(
     changes_ceiling, ends = tap.action in CEILING_ACTIONS, tap.action == "terminate"
     # Read without a lock, to know what to lock; `intervene` checks again under the locks.
     card = _find_card(run_id, tap) if changes_ceiling else None
-    scope = ceiling_scope_of(card)
     run = Run.objects.only("project_id", "root").filter(pk=run_id).first()
-    # A tree counts and ends together; a shared ceiling affects every run that shares it.
-    in_tree = run is not None and run.root is not None and (changes_ceiling or ends)
-    concerns_others = in_tree or (changes_ceiling and scope != "run")
-    if run is None or run.project_id not in projects or not concerns_others:
-        with journal.lock_runs([run_id], at=at, priority=True) as tx:
-            yield tx, scope
-        return
+    with ExitStack() as locks:
+        others: list[UUID] = []
+        if (changes_ceiling or ends) and run is not None and run.project_id in projects:
+            others = _lock_others(locks, run, card, ends=ends)
+        lock = journal.lock_runs({run_id, *others}, at=at, priority=True)
+        yield locks.enter_context(lock), ceiling_scope_of(card)
+
+
+def _lock_others(locks: ExitStack, run: Run, card: Decision | None, *, ends: bool) -> list[UUID]:
+    """Take the locks that come before those of runs; return the other runs that are affected.
+
+    `card`: the one whose ceiling may change; `ends`: the run may end.
+    """
+    scope = ceiling_scope_of(card)
     if scope == ORGANISATION:
-        with (
-            organisation.lock_organisation(),
-            journal.lock_runs({run_id, *budgets.live_run_ids()}, at=at) as tx,
-        ):
-            yield tx, scope
-        return
-    with journal.lock_project(run.project_id, priority=True) as project:
-        # Read under the project's lock: no run is added while it is held.
-        if ends:
-            others = lineage.live_descendant_ids(run)
-        elif card is not None and scope == TREE:
-            others = [*lineage.live_relative_ids(run.root), UUID(card.evidence["whose"])]
-        elif scope == "run":
-            others = lineage.live_relative_ids(run.root)
-        else:
-            others = budgets.live_run_ids(project.id)
-        with journal.lock_runs({run_id, *others}, at=at) as tx:
-            yield tx, scope
+        locks.enter_context(organisation.lock_organisation())
+        return budgets.live_run_ids()
+    if scope == "run" and run.root is None:
+        return []
+    locks.enter_context(journal.lock_project(run.project_id, priority=True))
+    # Read under the project's lock: no run is added while it is held.
+    if ends:
+        return lineage.live_descendant_ids(run)
+    # A tree counts together; a shared ceiling affects every run that shares it.
+    if card is not None and scope == TREE:
+        return [*lineage.live_relative_ids(run.root), UUID(card.evidence["whose"])]
+    if scope == "run":
+        return lineage.live_relative_ids(run.root)
+    return budgets.live_run_ids(run.project_id)
 
 
 def _find_card(run_id: UUID, tap: Tap) -> Decision | None:

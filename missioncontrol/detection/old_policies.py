@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 # Any other key must be quoted in TOML, as a JSON string is.
@@ -17,72 +17,49 @@ CONTRIB_DETECTORS = ("broker", "fingerprint", "ralph", "loopguard")
 SCOPES = ("task_type", "tool", "agent")
 PRESET_FIELDS = ("extends", "preset")  # an empty one named nothing
 OLD_ASKING_SCORE, OLD_EVIDENCE = 0.8, 5.0  # the stuck score, and what `stall.evidence` was at it
-# Old names of settings, and where each setting is today; (): it no longer exists.
-RENAMED_SETTINGS: dict[str, dict[str, tuple[str, ...]]] = {
-    "exact_repeat": {
-        "repeats": ("repeat", "calls"),
-        "without_results": ("repeat", "without_results"),
-        "polls": ("repeat", "polls"),
-    },
-    "ping_pong": {
-        "rounds": ("repeat", "rounds"),
-        "without_results": (),
-        "threshold": (),
-    },
-    "k_cycle": {
-        "rounds": ("repeat", "cycles"),
-        "longest": (),
-    },
-    "recurrence": {
-        "repeats": (),
-        "refused": (),
-        "moved": (),
-    },
-    "same_error": {
-        "in_a_row": ("errors", "same"),
-        "near": ("errors", "near"),
-        "variants": ("errors", "variants"),
-        "refusals": ("errors", "refused"),
-    },
-    "relay": {
-        "agents": (),
-    },
-    "semantic_repeat": {
-        "embedding": ("talk", "embedding"),
-        "window": (),
-        "acts": (),
-        "threshold": (),
-    },
-    "monologue": {
-        "messages": ("talk", "messages"),
-        "fresh": ("talk", "fresh"),
-        "new_terms": ("talk", "new_terms"),
-    },
-    "hand_offs": {
-        "rounds": ("talk", "rounds"),
-        "fresh": (),
-        "new_terms": (),
-    },
-    "reverification": {
-        "checks": (),
-    },
-    "stall": {
-        "without_results": ("stagnation", "without_results"),
-        "evidence": ("sensitivity",),
-    },
-    "ladder": {
-        "exact_repeat": ("ladder", "repeat"),
-        "ping_pong": ("ladder", "repeat"),
-        "k_cycle": ("ladder", "repeat"),
-        "recurrence": ("ladder", "repeat"),
-        "same_error": ("ladder", "errors"),
-        "relay": ("ladder", "errors"),
-        "semantic_repeat": ("ladder", "talk"),
-        "monologue": ("ladder", "talk"),
-        "hand_offs": ("ladder", "talk"),
-        "reverification": (),
-    },
+# Old names of settings, and where each setting is today; None: it no longer exists.
+RENAMED_SETTINGS: dict[str, str | None] = {
+    "exact_repeat.repeats": "repeat.calls",
+    "exact_repeat.without_results": "repeat.without_results",
+    "exact_repeat.polls": "repeat.polls",
+    "ping_pong.rounds": "repeat.rounds",
+    "ping_pong.without_results": None,
+    "ping_pong.threshold": None,
+    "k_cycle.rounds": "repeat.cycles",
+    "k_cycle.longest": None,
+    "recurrence.repeats": None,
+    "recurrence.refused": None,
+    "recurrence.moved": None,
+    "same_error.in_a_row": "errors.same",
+    "same_error.near": "errors.near",
+    "same_error.variants": "errors.variants",
+    "same_error.refusals": "errors.refused",
+    "relay.agents": None,
+    "semantic_repeat.embedding": "talk.embedding",
+    "semantic_repeat.window": None,
+    "semantic_repeat.acts": None,
+    "semantic_repeat.threshold": None,
+    "monologue.messages": "talk.messages",
+    "monologue.fresh": "talk.fresh",
+    "monologue.new_terms": "talk.new_terms",
+    "hand_offs.rounds": "talk.rounds",
+    "hand_offs.fresh": None,
+    "hand_offs.new_terms": None,
+    "reverification.checks": None,
+    "stall.without_results": "stagnation.without_results",
+    "stall.evidence": "sensitivity",
+    "ladder.exact_repeat": "ladder.repeat",
+    "ladder.ping_pong": "ladder.repeat",
+    "ladder.k_cycle": "ladder.repeat",
+    "ladder.recurrence": "ladder.repeat",
+    "ladder.same_error": "ladder.errors",
+    "ladder.relay": "ladder.errors",
+    "ladder.semantic_repeat": "ladder.talk",
+    "ladder.monologue": "ladder.talk",
+    "ladder.hand_offs": "ladder.talk",
+    "ladder.reverification": None,
 }
+OLD_SECTIONS = frozenset(name.partition(".")[0] for name in RENAMED_SETTINGS)
 
 
 def upgrade_policy(policy: Any) -> Any:
@@ -97,26 +74,29 @@ def upgrade_policy(policy: Any) -> Any:
     if isinstance(evidence := tables.get("stall", {}).get("evidence"), int | float):
         score = 1.0 - (1.0 - OLD_ASKING_SCORE) ** (min(max(evidence, 0), 100) / OLD_EVIDENCE)
         tables["stall"]["evidence"] = min(0.99, max(0.5, round(score, 3)))
-    for name in [one for one in tables if one in RENAMED_SETTINGS]:
-        for field in [one for one in tables[name] if one in RENAMED_SETTINGS[name]]:
-            _set_missing(new, RENAMED_SETTINGS[name][field], tables[name].pop(field))
+    for name in [one for one in tables if one in OLD_SECTIONS]:
+        for field in [one for one in tables[name] if f"{name}.{one}" in RENAMED_SETTINGS]:
+            value = tables[name].pop(field)
+            if today := RENAMED_SETTINGS[f"{name}.{field}"]:
+                _set_missing(new, today, value)
         if not tables[name]:  # an unknown field stays, and is reported as unknown
             del new[name]
     for name in [one for one in new if one in CONTRIB_DETECTORS]:
-        _set_missing(new, ("contrib", name), new.pop(name))
+        _set_missing(new, f"contrib.{name}", new.pop(name))
     names = new.get("detectors")
     if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
-        today = {one for name in names for one in RENAMED_SETTINGS["ladder"].get(name, [name])[-1:]}
-        new["detectors"] = sorted(today, key=(*DETECTORS, *names).index)
+        found = {RENAMED_SETTINGS.get(f"ladder.{name}", f"ladder.{name}") for name in names}
+        rules = [one.removeprefix("ladder.") for one in found if one is not None]
+        new["detectors"] = sorted(rules, key=(*DETECTORS, *names).index)
     return new
 
 
-def _set_missing(policy: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Set a value that is not set yet; an empty path: the setting no longer exists."""
-    for section in path[:-1]:
-        policy = policy.setdefault(section, {})
-    if path and isinstance(policy, dict):  # otherwise it is no table, which is reported
-        policy.setdefault(path[-1], value)
+def _set_missing(policy: dict[str, Any], path: str, value: Any) -> None:
+    """Set a value that is not set yet."""
+    section, _, field = path.rpartition(".")
+    table = policy.setdefault(section, {}) if section else policy
+    if isinstance(table, dict):  # otherwise it is no table, which is reported
+        table.setdefault(field, value)
 
 
 def upgrade_text(policy: dict[str, Any], text: str) -> str:

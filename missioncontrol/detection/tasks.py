@@ -30,7 +30,7 @@ from missioncontrol.costs import trees
 from missioncontrol.decisions import budgets, deadlines, messages, permissions
 from missioncontrol.decisions.directives import ControlState
 from missioncontrol.detection import backtests, judging, pipeline
-from missioncontrol.runs import republishing, selectors
+from missioncontrol.runs import publishing, selectors
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ def request_republishing(**_: Any) -> None:
 def tell_again(until: str) -> None:
     """Publish again the last event of each run whose last event came shortly before `until`."""
     started_at = datetime.fromisoformat(until)
-    republishing.republish_events(since=started_at - REPUBLISHED_SPAN, until=started_at)
+    publishing.republish_events(since=started_at - REPUBLISHED_SPAN, until=started_at)
 
 
 # The stubs lack `Strategy`, which names the handler of a task's messages.

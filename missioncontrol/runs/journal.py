@@ -9,7 +9,6 @@ and a salted digest of its payload.
 from __future__ import annotations
 
 import secrets
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -28,8 +27,8 @@ from missioncontrol.errors import NotFound
 from missioncontrol.proof import canonical, payload_digest, row_hash
 from missioncontrol.runs import lifecycle, rows
 from missioncontrol.runs.lifecycle import ENDED, NEVER_HELD, Move, Status
-from missioncontrol.runs.models import Hold, JournalRow, Run, RunMeters
-from missioncontrol.runs.rows import LiveFields, Publication
+from missioncontrol.runs.models import LONG_COLUMNS, Hold, JournalRow, Run, RunMeters
+from missioncontrol.runs.publishing import LiveFields, Publication
 from missioncontrol.runs.statements import insert_rows, new_row, update_changed, update_columns
 from missioncontrol.sqlite.write_lock import with_priority
 from missioncontrol.wire.events import AccessChanged, EventHead, PolicyChanged, RunMoved
@@ -68,8 +67,6 @@ LIST_COLUMNS = tuple(
     if isinstance(field.get_default(), list)
 )
 HOLD_COLUMNS = tuple(field.attname for field in Hold._meta.concrete_fields)
-# Not read with a locked run: no verdict needs them, and they are long.
-LONG_COLUMNS = ("goal", "metadata", "workspace")
 
 
 class RunTransaction:
@@ -87,8 +84,7 @@ class RunTransaction:
         self._holds_before = {run.id: vars(run.hold).copy() for run in runs.values() if run.hold}
         self._raised: set[UUID] = set()
         self._rows: list[JournalRow] = []
-        self._events: dict[UUID, list[EventHead]] = defaultdict(list)
-        self._live: dict[UUID, list[tuple[EventHead, LiveFields | None]]] = defaultdict(list)
+        self._events: list[tuple[EventHead, LiveFields | None]] = []
         self.before_commit: list[Callable[[], None]] = []
         """Functions that write rows shared by many transactions. Called right before the commit,
         so that these rows are locked only briefly and no other lock is taken after them."""
@@ -202,8 +198,7 @@ class RunTransaction:
         row = _journal_row(event, previous=run.meters.head)
         run.meters.head = row.hash
         self._rows.append(row)
-        self._events[run.project_id].append(event)
-        self._live[run.id].append((event, live))
+        self._events.append((event, live))
         return event
 
     def flush(self) -> None:
@@ -238,22 +233,12 @@ class RunTransaction:
         insert_rows(JournalRow, self._rows)
         for write in self.before_commit:
             write()
-        if (metered or woken or self._rows) and not self.is_silent:
-            publication = Publication(
-                at=self.at, of_projects=self._events, of_runs=self._live, metered=metered
-            )
-            # Wake waiting requests before telling the screens: an agent stands still meanwhile.
-            if woken:
-                transaction.on_commit(lambda: broadcast.wake(woken))
-            # The groups are named after the commit: until then others wait for our locks.
-            transaction.on_commit(
-                lambda: broadcast.send_to_groups(
-                    {broadcast.board_group(run.project_id) for run in self.runs.values()}.union(
-                        map(broadcast.run_group, self.runs)
-                    ),
-                    publication.frames,
-                )
-            )
+        # Wake waiting requests before telling the screens: an agent stands still meanwhile.
+        if woken and not self.is_silent:
+            transaction.on_commit(lambda: broadcast.wake(woken))
+        if (metered or self._events) and not self.is_silent:
+            publication = Publication(at=self.at, events=self._events, metered=metered)
+            transaction.on_commit(publication.send)
 
 
 @contextmanager
@@ -390,9 +375,7 @@ def record_for_project(
         project.head = row.hash
         project.save(update_fields=["event_seq", "head"])
         row.save(force_insert=True)
-        publication = Publication(at=at, of_projects={project.id: [event]})
-        groups = {broadcast.board_group(project.id)}
-        transaction.on_commit(lambda: broadcast.send_to_groups(groups, publication.frames))
+        transaction.on_commit(Publication(at=at, events=[(event, None)]).send)
     return event
 
 

@@ -16,6 +16,8 @@ from missioncontrol.runs.lifecycle import NEVER_HELD, Source, Status
 RECORDED = Q(source=Source.RECORDING)
 # The hash that the first row of a chain refers to.
 GENESIS = "0" * 64
+# Not read with a locked run: no verdict needs them, and they are long.
+LONG_COLUMNS = ("goal", "metadata", "workspace")
 # As many points as a row of the board draws.
 TAPE_POINTS = 44
 

@@ -1,20 +1,16 @@
-"""Runs and turns as wire rows, and what screens are sent once a transaction is committed.
+"""Runs and turns as wire rows.
 
-Pure: no query, no clock. A list of turns stays small whatever they hold: long texts are cut. The
-publisher makes the frames, one for each board or run's page that somebody listens to.
+Pure: no query, no clock. A list of turns stays small whatever they hold: long texts are cut.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from typing import Any
-from uuid import UUID
 
 from guard.adapters.capabilities import Capabilities
 from guard.budget import UNITS
@@ -24,11 +20,9 @@ from guard.policy import Policy, base_name, matching
 from guard.turn import Phase, Role, Usage
 from guard.turn import Turn as GuardTurn
 from guard.wire import Mode
-from missioncontrol import broadcast
 from missioncontrol.runs.lifecycle import ENDED
 from missioncontrol.runs.models import JournalRow, Run, TokenCounts, Turn
-from missioncontrol.wire.events import EventHead, TurnCompleted, TurnRecorded
-from missioncontrol.wire.rows import adapter_of, row_of, to_json
+from missioncontrol.wire.rows import row_of
 from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint, TurnRow
 
 BURN_MINUTES = 5
@@ -283,60 +277,3 @@ def _shorten(value: Any, depth: int = 0) -> Any:
     kept = list(value.items())[:_MAX_MEMBERS]
     # Names are cut too: they are an agent's text as much as the values.
     return {name[:_MAX_ARG]: _shorten(part, depth + 1) for name, part in kept}
-
-
-# Events that nobody has to answer: sent to screens a few times a second, not at once.
-TURN_EVENTS = (TurnRecorded, TurnCompleted)
-
-# Makes the fields that only a run's page receives.
-LiveFields = Callable[[], dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
-    """What one transaction publishes: events by project and by run, and meters that changed.
-
-    A run's event may come with extra fields for the run's page; a metered run comes with its
-    meters' columns as they were before.
-    """
-
-    at: datetime
-    of_projects: Mapping[UUID, Sequence[EventHead]]
-    of_runs: Mapping[UUID, Sequence[tuple[EventHead, LiveFields | None]]] = field(
-        default_factory=dict
-    )
-    metered: Sequence[tuple[Run, Mapping[str, Any]]] = ()
-
-    def frames(self, listened: Collection[str]) -> dict[str, broadcast.Frame]:
-        """Return group -> frame, for groups that somebody listens to."""
-        events_of: dict[str, Sequence[EventHead]] = {
-            group: events
-            for project, events in self.of_projects.items()
-            if (group := broadcast.board_group(project)) in listened
-        }
-        events_of |= {
-            group: [replace(event, **live()) if live else event for event, live in events]
-            for run_id, events in self.of_runs.items()
-            if (group := broadcast.run_group(run_id)) in listened
-        }
-        frames: dict[str, broadcast.Frame] = defaultdict(broadcast.new_frame)
-        for group, events in events_of.items():
-            frames[group]["events"] = [
-                adapter_of(type(event)).dump_json(event).decode() for event in events
-            ]
-            frames[group]["at_once"] = not all(isinstance(one, TURN_EVENTS) for one in events)
-        for run, before in self.metered:
-            groups = {broadcast.board_group(run.project_id), broadcast.run_group(run.id)}
-            if groups := groups.intersection(listened):
-                # Send the tape's points from the first that is new or redrawn to the last.
-                tape = run.meters.tape
-                # Each turn adds a point to the tape; the oldest points drop off its other end.
-                kept = len(tape) - (run.meters.judged_turns - before["judged_turns"])
-                known = before["tape"][-kept:] if kept > 0 else []
-                pairs = zip(known, tape, strict=False)
-                same = itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)
-                fresh = len(tape) - len(list(same))
-                shown = meters_row(run, new_points=fresh, at=self.at)
-                for group in groups:
-                    frames[group]["meters"][str(run.id)] = to_json(shown)
-        return dict(frames)

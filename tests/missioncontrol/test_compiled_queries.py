@@ -6,8 +6,7 @@ from django.db.models import F
 
 from missioncontrol.compiled_queries import MAX_LIST_LENGTH, CompiledQuery
 from missioncontrol.ids import new_id
-from missioncontrol.runs.journal import LONG_COLUMNS
-from missioncontrol.runs.models import Run, Turn
+from missioncontrol.runs.models import LONG_COLUMNS, Run, Turn
 from tests.build import a_call, a_run, put
 
 pytestmark = pytest.mark.django_db

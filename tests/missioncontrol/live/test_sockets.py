@@ -20,7 +20,7 @@ from missioncontrol.decisions import interventions
 from missioncontrol.detection import tasks
 from missioncontrol.live import serve_socket
 from missioncontrol.projects import access, members
-from missioncontrol.runs import journal, republishing
+from missioncontrol.runs import journal, publishing
 from missioncontrol.runs.lifecycle import Move
 from tests.build import NOON, a_call, a_person, a_run, after, put, report
 from tests.missioncontrol.test_subscriptions import cut
@@ -186,7 +186,7 @@ async def test_an_event_that_is_published_again_keeps_its_number(project, token)
 
     await sync_to_async(report)(run, a_call("ls"), at=after(1))
     (first,) = await events_of(socket, 1)
-    await sync_to_async(republishing.republish_events)(since=NOON, until=after(1))
+    await sync_to_async(publishing.republish_events)(since=NOON, until=after(1))
     (again,) = await events_of(socket, 1)
 
     assert again == {**first, "turn": None}
@@ -216,7 +216,7 @@ async def test_a_run_that_has_continued_publishes_nothing_again(project, token):
 
     await sync_to_async(report)(run, a_call("ls"), at=after(1))
     await sync_to_async(report)(run, a_call("pwd"), at=after(3))
-    await sync_to_async(republishing.republish_events)(since=NOON, until=after(2))
+    await sync_to_async(publishing.republish_events)(since=NOON, until=after(2))
     await sync_to_async(report)(run, a_call("id"), at=after(4))
 
     await events_of(socket, 3)
