@@ -126,7 +126,9 @@ async def get_directive(request: Request) -> Response:
     as_agent = request.query("keeper") is None and not request.key.reports_only
     if request.query("keeper") is not None and wait_s:
         for_s = wait_s + KEEPER_GRACE_S  # its open request shows that it is alive
-        await dispatcher.run(lambda: _record_presence(run_id, for_s=for_s, witness="keeper"))
+        await dispatcher.run(
+            lambda: sessions.record_heartbeat(run_id, witness="keeper", for_s=for_s, at=now())
+        )
     control = await dispatcher.wait_for_move(
         run_id,
         # No version is below 0: without `after` the current one answers at once.
@@ -155,10 +157,11 @@ async def post_presence(request: Request) -> Response:
     run_id = run_id_of(request)
     await dispatcher.read(lambda: selectors.find_run_for_key(run_id, request.key))
     await request.record_key_use(run_id)
+    for_s = sessions.HEARTBEAT_TIMEOUT_S
     await dispatcher.run(
-        lambda: _record_presence(run_id, for_s=sessions.HEARTBEAT_TIMEOUT_S, witness="sdk")
+        lambda: sessions.record_heartbeat(run_id, witness="sdk", for_s=for_s, at=now())
     )
-    return json_response({"again_within_s": sessions.HEARTBEAT_TIMEOUT_S})
+    return json_response({"again_within_s": for_s})
 
 
 async def _take_queued_messages(
@@ -263,10 +266,6 @@ def run_id_of(request: Request) -> UUID:
         return UUID(request.params["run"])
     except ValueError:
         raise NotFound("The run") from None
-
-
-def _record_presence(run_id: UUID, *, for_s: float, witness: str) -> None:
-    sessions.record_heartbeat(run_id, witness=witness, for_s=for_s, at=now())
 
 
 def _asked_seq(run_id: UUID, request: Request) -> int | None:

@@ -25,7 +25,7 @@ from missioncontrol.accounts.services import record_last_use
 from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, bearer_of, digest
 from missioncontrol.api import keys
 from missioncontrol.api.keys import find_holder
-from missioncontrol.api.rest import Depends
+from missioncontrol.api.rest import Depends, get_or_404
 from missioncontrol.clock import now
 from missioncontrol.errors import (
     Forbidden,
@@ -151,9 +151,9 @@ def find_project(request: Request, project_id: UUID) -> Project:
     Raises:
         NotFound: it does not exist, or they may not see it.
     """
-    if project_id not in projects_of(request):
-        raise NotFound("The project")
-    return Project.objects.get(pk=project_id)
+    return get_or_404(
+        Project.objects.filter(pk__in=projects_of(request)), project_id, "The project"
+    )
 
 
 def find_run(request: Request, run_id: UUID) -> Run:

@@ -6,7 +6,6 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
-from functools import cache
 from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
@@ -17,17 +16,16 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db import close_old_connections
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from pydantic_core import to_json
 from rest_framework.request import Request
 
 from missioncontrol.api.endpoint import first_fault, read_json_object
 from missioncontrol.errors import InvalidRequest, ensure_found
+from missioncontrol.wire.rows import adapter_of
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Model)
-# Cached per class: building one takes far longer than using it.
-_adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 DEFAULT_PAGE_SIZE = 100
 MAX_PAGE_SIZE = 500
@@ -59,7 +57,7 @@ def read_body(request: Request, kind: type[T]) -> T:
     try:
         # Not `request.data`: this way mends what PostgreSQL cannot store.
         body = read_json_object(request.body)
-        read: T = _adapter(kind).validate_python(body)
+        read: T = adapter_of(kind).validate_python(body)
     except ValidationError as error:
         # One error at a time, and without the input, which may be a secret.
         where, words, fault = first_fault(error)
@@ -232,6 +230,12 @@ QUERY_READERS: Mapping[Any, Callable[[str, str], Any]] = {
     str: read_text,
 }
 """Readers by the type of a query parameter. A parameter that may be None is None if absent."""
+
+
+def file_response(content: str | bytes, *, kind: str, name: str) -> HttpResponse:
+    """Answer a file of this media type, to be saved under this name."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(content, content_type=kind, headers=headers)
 
 
 # With one frame per line there would be more headers than text.

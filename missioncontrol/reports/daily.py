@@ -19,7 +19,6 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
-from pydantic import TypeAdapter
 
 from missioncontrol.accounts.models import Project
 from missioncontrol.clock import zone_of
@@ -33,7 +32,7 @@ from missioncontrol.reports.texts import announcement_of
 from missioncontrol.runs.models import ModelCall
 from missioncontrol.runs.rows import USAGE_COLUMNS
 from missioncontrol.wire.costs import CostAccount, CostGroup, Report, ReportRow
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import from_json, row_of, to_json
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +48,7 @@ CENT = Decimal("0.01")
 SPLITS: tuple[Group, Group, Group] = ("agent", "model", "project")
 NONE_COUNTED = "0"
 LATE = "usage or a price became known after it was made"
-groups: TypeAdapter[tuple[CostGroup, ...]] = TypeAdapter(tuple[CostGroup, ...])
-accounts: TypeAdapter[CostAccount] = TypeAdapter(CostAccount)
+GROUPS = tuple[CostGroup, ...]
 
 
 def make_due_reports(*, at: datetime) -> int:
@@ -113,9 +111,9 @@ def build_report(
         reason=reason,
         made_at=at,
         time_zone=project.time_zone,
-        account=accounts.dump_python(by_agent, mode="json"),
-        by_model=groups.dump_python(by_model.groups, mode="json"),
-        by_project=groups.dump_python(by_project.groups, mode="json"),
+        account=to_json(by_agent),
+        by_model=to_json(by_model.groups),
+        by_project=to_json(by_project.groups),
         # Stored with the report: a later count that differs causes a correction.
         counted=_counted(project, [day]).get(day, NONE_COUNTED),
     )
@@ -171,7 +169,7 @@ def _counted(project: Project, days: Iterable[date]) -> dict[date, str]:
 
 def _is_worth_sending(report: CostReport, *, at: datetime) -> bool:
     """Return whether anybody wants to hear of it: an empty or a long past day is only stored."""
-    spent = accounts.validate_python(report.account).spent
+    spent = from_json(CostAccount, report.account).spent
     if not (spent.calls or spent.judge_calls or spent.loops):
         # Nothing was spent: it is news only if it corrects an earlier figure.
         return report.version > 1
@@ -179,15 +177,20 @@ def _is_worth_sending(report: CostReport, *, at: datetime) -> bool:
     # A server that was away for long would announce every day it missed at once.
     if at - midnight(report.day + timedelta(days=1), zone) > SENT_WITHIN:
         return False
-    if report.version == 1:
+    if (before := _account_before(report)) is None:
         return True
-    before = CostReport.objects.get(
-        project=report.project_id, day=report.day, version=report.version - 1
-    )
-    was = accounts.validate_python(before.account).spent
+    was = before.spent
     # A correction of less than a cent that prices nothing new is stored, not sent.
     moved = abs(was.total_usd - spent.total_usd)
     return moved >= CENT or was.unpriced_calls != spent.unpriced_calls
+
+
+def _account_before(report: CostReport) -> CostAccount | None:
+    """Return the account of the version before; None for the first."""
+    if report.version == 1:
+        return None
+    same_day = CostReport.objects.filter(project=report.project_id, day=report.day)
+    return from_json(CostAccount, same_day.get(version=report.version - 1).account)
 
 
 def find_reports(*, projects: Collection[UUID]) -> QuerySet[CostReport]:
@@ -226,9 +229,9 @@ def report_of(report: CostReport) -> Report:
     return Report(
         row=_row_of(report),
         newest=newest,
-        account=accounts.validate_python(report.account),
-        models=groups.validate_python(report.by_model),
-        projects=groups.validate_python(report.by_project),
+        account=from_json(CostAccount, report.account),
+        models=from_json(GROUPS, report.by_model),
+        projects=from_json(GROUPS, report.by_project),
         sent=sent["sent"],
         waiting=sent["waiting"],
         failed=sent["failed"],
@@ -236,19 +239,14 @@ def report_of(report: CostReport) -> Report:
 
 
 def _row_of(report: CostReport) -> ReportRow:
-    account = accounts.validate_python(report.account)
-    was_usd = None
-    if report.version > 1:
-        before = CostReport.objects.filter(project_id=report.project_id, day=report.day)
-        kept_before = before.get(version=report.version - 1).account
-        was_usd = accounts.validate_python(kept_before).spent.total_usd
+    account, before = from_json(CostAccount, report.account), _account_before(report)
     return row_of(
         ReportRow,
         report,
         project_name=report.project.name,
         day=report.day.isoformat(),
         spent=account.spent,
-        was_usd=was_usd,
+        was_usd=before and before.spent.total_usd,
         before_usd=account.before.total_usd,
         budget=account.budget,
         saved=account.saved,

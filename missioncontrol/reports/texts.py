@@ -17,12 +17,12 @@ from operator import attrgetter
 from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.formats import date_format
-from pydantic import TypeAdapter
 
 from missioncontrol.notify.content import Announcement, in_every_language, one_line
 from missioncontrol.notify.rendering import full_url
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.costs import CostAccount, CostGroup, CostSum, Report, Saving
+from missioncontrol.wire.rows import to_json
 
 # Characters that make a spreadsheet run a cell instead of showing it; the last four are the wide
 # forms of East Asian keyboards, which some programs treat the same.
@@ -111,7 +111,6 @@ STEEP = Decimal("0.25")
 SMALL = Decimal("0.005")
 # Keeps a line of the table within 80 columns.
 NAME = 28
-_report: TypeAdapter[Report] = TypeAdapter(Report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +133,7 @@ class TableLine:
 def announcement_of(report: Report, *, path: str) -> Announcement:
     """Return what people and programs are told of a report, in every language."""
     # As JSON, so that a webhook gets figures instead of sentences to parse.
-    data = _report.dump_python(report, mode="json")
+    data = to_json(report)
     return in_every_language(
         lambda t: Announcement(
             title=title_of(report, t),

@@ -137,8 +137,12 @@ def fit_key(name: str) -> str:
     if len(name) <= MAX_KEY_CHARS:
         return name
     # The digest keeps two long names with the same beginning apart.
-    digest = hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:32]
-    return f"{name[: MAX_KEY_CHARS - 33]}~{digest}"
+    return f"{name[: MAX_KEY_CHARS - 33]}~{text_digest(name)}"
+
+
+def text_digest(text: str) -> str:
+    """Return 32 hexadecimal digits that stand for a text."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 # Services that have an adapter here, with the name that their runs' keys begin with.

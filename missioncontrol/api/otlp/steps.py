@@ -6,7 +6,6 @@ attributes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -25,6 +24,7 @@ from missioncontrol.api.otlp.record import (
     ToolAnswer,
     ToolRequest,
     fit_key,
+    text_digest,
 )
 
 MAX_MESSAGES = 2000
@@ -184,8 +184,7 @@ class _CallIds:
                 self._seen[known] += 1
                 if not call.id or self._seen[known] > 1:
                     given = json.dumps(call.args, sort_keys=True, default=str)
-                    digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:12]
-                    count = self._seen[known]
+                    count, digest = self._seen[known], text_digest(given)[:12]
                     own = replace(call, id=f"{(call.id or call.name)[:100]}#{count}-{digest}")
                 # Bounded, because not every call is answered.
                 self._open = [*self._open[1 - MAX_OPEN_CALLS :], (call.id, own)]
@@ -301,19 +300,15 @@ def _input_turns(given: Sequence[ChatMessage], own: Turn) -> Iterator[Turn]:
             )
         elif not answer.id and answer.text:
             # The call was in the model's text.
-            key = f"told:{_digest(answer.text)}:{answer_counts[answer.text]}"
+            key = f"told:{text_digest(answer.text)}:{answer_counts[answer.text]}"
             yield Turn(role=Role.TOOL, key=key, content=answer.text, ts=own.ts)
 
     # Each call contains the whole conversation: how often a text occurs in it shows a repeat.
     text_counts = Counter(message.text for message in given if message.role == "user")
     for message in new:
         if message.role == "user" and message.text:
-            key = f"user:{_digest(message.text)}:{text_counts[message.text]}"
+            key = f"user:{text_digest(message.text)}:{text_counts[message.text]}"
             yield Turn(role=Role.USER, key=key, content=message.text, ts=own.ts)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _output_turns(output: Sequence[ChatMessage], own: Turn, key: str) -> Iterator[Turn]:

@@ -12,7 +12,14 @@ from rest_framework.request import Request
 
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, FoundProject, Projects, ReadableProjects
-from missioncontrol.api.rest import Depends, Page, get_or_404, next_page_url
+from missioncontrol.api.rest import (
+    MEDIA_TYPES,
+    Depends,
+    Page,
+    file_response,
+    get_or_404,
+    next_page_url,
+)
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.costs import selectors
@@ -110,7 +117,7 @@ def costs_account(account: RequestedAccount) -> CostAccount:
 def costs_export(account: RequestedAccount) -> HttpResponse:
     """Export an account's groups as CSV."""
     name = f"costs-{account.first_day}-by-{account.group_by}.csv"
-    return csv_response(account_csv(account), name=name)
+    return file_response(account_csv(account), kind=MEDIA_TYPES["csv"], name=name)
 
 
 @api.get("reports/")
@@ -132,7 +139,8 @@ def reports_read(report: FoundReport) -> Report:
 @api.get("reports/<uuid:report_id>.csv", files=("text/csv",))
 def reports_csv(report: FoundReport) -> HttpResponse:
     """Export a daily cost report as CSV."""
-    return csv_response(csv_of(report), name=f"cost-report-{report.row.day}.csv")
+    name = f"cost-report-{report.row.day}.csv"
+    return file_response(csv_of(report), kind=MEDIA_TYPES["csv"], name=name)
 
 
 @api.get("projects/<uuid:project_id>/prices/")
@@ -166,10 +174,3 @@ def prices_remove(project_id: UUID, model: str, by: By) -> None:
     if not model:
         raise InvalidRequest("model: required.", field="model")
     set_price(project_id, model, None, by=by, at=now())
-
-
-def csv_response(text: str, *, name: str) -> HttpResponse:
-    """Answer with a CSV file to be saved under this name."""
-    response = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response

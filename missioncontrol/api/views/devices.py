@@ -18,7 +18,7 @@ from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Person
-from missioncontrol.api.rest import Depends, changes_in, get_or_404
+from missioncontrol.api.rest import Depends, changes_in, file_response, get_or_404
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound, Unavailable, ensure_found
@@ -36,6 +36,7 @@ api = Router()
 PHONE_ACCESS_LIMIT = RateLimit("the way in for phones", per_caller=10, total=30)
 PAIRING_LIMIT = RateLimit("pairings", per_caller=10, total=100)
 TEST_LIMIT = RateLimit("test notifications", per_caller=6, total=60)
+CERTIFICATE_TYPE = "application/x-x509-ca-cert"
 LOOPBACK_HOSTS = {"127.0.0.1", "localhost", "::1"}
 
 
@@ -114,15 +115,13 @@ def devices_open(request: Request, body: ReachPatch, person: Person, by: By) -> 
     return _show_reach(request)
 
 
-@api.get("devices/certificate/", files=("application/x-x509-ca-cert",))
+@api.get("devices/certificate/", files=(CERTIFICATE_TYPE,))
 def devices_certificate() -> HttpResponse:
     """Download the certificate that a phone has to trust, made by this machine."""
     found = ensure_found(
         extras.authority_certificate(settings.DATA_DIR), "A certificate of this machine"
     )
-    response = HttpResponse(found, content_type="application/x-x509-ca-cert")
-    response["Content-Disposition"] = 'attachment; filename="mission-control.crt"'
-    return response
+    return file_response(found, kind=CERTIFICATE_TYPE, name="mission-control.crt")
 
 
 @api.patch("devices/<uuid:device_id>/")

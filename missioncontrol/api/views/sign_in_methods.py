@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -360,13 +359,11 @@ def _redirect_uri(request: HttpRequest) -> str:
 
 
 # Each view by its name after `/login/by/`.
-VIEWS: Mapping[str, View] = MappingProxyType(
-    {
-        "password": sign_in_by_password,
-        "second": check_second_factor,
-        "passkey/begin": begin_passkey,
-        "passkey": sign_in_by_passkey,
-        "oidc": redirect_to_provider,
-        "oidc/back": return_from_provider,
-    }
-)
+VIEWS: Mapping[str, View] = {
+    "password": sign_in_by_password,
+    "second": check_second_factor,
+    "passkey/begin": begin_passkey,
+    "passkey": sign_in_by_passkey,
+    "oidc": redirect_to_provider,
+    "oidc/back": return_from_provider,
+}
