@@ -18,7 +18,7 @@ import logging
 import re
 import time
 from collections import deque
-from collections.abc import MutableMapping
+from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -88,6 +88,12 @@ def read_head(data: bytes) -> RequestHead | None:
     return RequestHead(match[1], headers, body_start=body_start, body_end=body_start + int(length))
 
 
+def raw_response(status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> bytes:
+    """Return a response as it is sent."""
+    line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
+    return b"".join((line, *(b"%b: %b\r\n" % header for header in headers), b"\r\n", body))
+
+
 class AgentRequest:
     """One request whose body has arrived, and which the application serves beside the others.
 
@@ -154,11 +160,9 @@ class AgentRequest:
         self._body_parts.append(message.get("body", b""))
         if message.get("more_body"):
             return
-        status, headers = self._response_start["status"], self._response_start["headers"]
-        head = b"".join(b"%b: %b\r\n" % header for header in headers)
-        line = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode()
         self._is_answered = True
-        self._channel.send_response(self, b"".join((line, head, b"\r\n", *self._body_parts)))
+        start, body = self._response_start, b"".join(self._body_parts)
+        self._channel.send_response(self, raw_response(start["status"], start["headers"], body))
 
     def connectionLost(self, _reason: Any) -> None:  # noqa: N802 - Twisted's name
         """The peer left."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import Any
 from urllib.parse import unquote
 
@@ -24,7 +23,7 @@ from missioncontrol import origin
 from missioncontrol.accounts import sessions
 from missioncontrol.accounts.selectors import find_personal_token
 from missioncontrol.api import endpoint, keys, limits, web_process
-from missioncontrol.api.agent_requests import QueuedChannel
+from missioncontrol.api.agent_requests import QueuedChannel, raw_response
 from missioncontrol.clock import now
 from missioncontrol.errors import (
     BodyTooLarge,
@@ -174,15 +173,8 @@ class BoundedRequest(http_protocol.WebRequest):  # type: ignore[misc]  # Daphne 
         self._is_refused = True
         self.requestHeaders.removeHeader(b"expect")  # otherwise Twisted would still answer 100
         response = endpoint.error_response(self._head, error)
-        lines = (
-            f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}",
-            f"Content-Type: {response.content_type.decode()}",
-            f"Content-Length: {len(response.body)}",
-            *(f"{name.decode()}: {value.decode()}" for name, value in response.headers),
-            "Connection: close",
-        )
-        head = "".join(f"{line}\r\n" for line in lines)
-        self.channel.transport.write(f"{head}\r\n".encode() + response.body)
+        headers = [*response.all_headers, (b"connection", b"close")]
+        self.channel.transport.write(raw_response(response.status, headers, response.body))
         # Some clients read only once they have written everything: closing at once would reset the
         # connection and lose our answer.
         self._close_timer = reactor.callLater(LINGER_S, self.channel.loseConnection)

@@ -63,6 +63,17 @@ class Response:
     content_type: bytes = b"application/json"
     after_send: AfterSend | None = None
 
+    @property
+    def all_headers(self) -> list[tuple[bytes, bytes]]:
+        """Its own headers, after those that every answer has."""
+        return [
+            (b"content-type", self.content_type),
+            (b"content-length", str(len(self.body)).encode()),
+            # What an agent is told holds for this moment only: no cache in between may repeat it.
+            (b"cache-control", b"no-store"),
+            *self.headers,
+        ]
+
 
 def json_response(body: Any, *, after_send: AfterSend | None = None) -> Response:
     """Answer a JSON value."""
@@ -330,14 +341,8 @@ async def _read_body(receive: Receive) -> bytes:
 
 
 async def _send_response(send: Send, response: Response) -> None:
-    headers = [
-        (b"content-type", response.content_type),
-        (b"content-length", str(len(response.body)).encode()),
-        # What an agent is told holds for this moment only: no cache in between may repeat it.
-        (b"cache-control", b"no-store"),
-        *response.headers,
-    ]
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    status, headers = response.status, response.all_headers
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": response.body})
     # Only after it was sent: an answer that never left must not be noted as delivered.
     if response.after_send is not None:
