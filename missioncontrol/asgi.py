@@ -21,9 +21,8 @@ from django.conf import settings
 
 django.setup()
 
-from missioncontrol.api import agents, endpoint  # noqa: E402
+from missioncontrol.api import agents, endpoint, hooks  # noqa: E402
 from missioncontrol.api.django_app import DjangoApplication  # noqa: E402
-from missioncontrol.api.hooks import serving  # noqa: E402
 from missioncontrol.api.otlp import serving as otlp  # noqa: E402
 from missioncontrol.detection import tasks  # noqa: E402
 from missioncontrol.errors import BodyTooLarge, TooManyRequests, Unavailable, WrongMethod  # noqa: E402
@@ -36,7 +35,7 @@ THIN_ROUTES: tuple[tuple[str, re.Pattern[str], endpoint.Handler], ...] = (
     ("POST", re.compile(rf"{RUN}/turns/$"), agents.post_turns),
     ("GET", re.compile(rf"{RUN}/directive/$"), agents.get_directive),
     ("POST", re.compile(rf"{RUN}/presence/$"), agents.post_presence),
-    ("POST", re.compile(r"^/api/v1/hooks/(?P<client>[a-z-]{1,40})/$"), serving.handle_hook),
+    ("POST", re.compile(r"^/api/v1/hooks/(?P<client>[a-z-]{1,40})/$"), hooks.handle_hook),
     ("POST", re.compile(r"^/v1/(?P<signal>traces|logs|metrics)/?$"), otlp.receive_telemetry),
 )
 

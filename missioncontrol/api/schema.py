@@ -75,20 +75,18 @@ def wire_schemas() -> dict[str, Any]:
         # Each where it is declared, not again in every module that imports it.
         if is_dataclass(kind) and isinstance(kind, type) and kind.__module__ == module.__name__
     ]
-    inputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
-        (name, "validation", TypeAdapter(kind)) for name, kind in INPUT_CLASSES.items()
-    ]
-    outputs: list[tuple[str, Mode, TypeAdapter[Any]]] = [
-        (kind.__name__, "serialization", TypeAdapter(kind))
-        for kind in (*declared, Directive, TurnsReply)
-    ]
-    named: list[tuple[str, Mode, TypeAdapter[Any]]] = [
+    adapters: list[tuple[str, Mode, TypeAdapter[Any]]] = [
         ("Turn", "validation", TypeAdapter(Turn)),
         ("Event", "serialization", TypeAdapter(Event)),
     ]
+    adapters += [(name, "validation", TypeAdapter(kind)) for name, kind in INPUT_CLASSES.items()]
+    adapters += [
+        (kind.__name__, "serialization", TypeAdapter(kind))
+        for kind in (*declared, Directive, TurnsReply)
+    ]
     # All at once: only then does pydantic give two classes of the same name two names.
     schemas, shared = TypeAdapter.json_schemas(
-        [*named, *inputs, *outputs], ref_template=SCHEMA_REF, schema_generator=WireSchema
+        adapters, ref_template=SCHEMA_REF, schema_generator=WireSchema
     )
     by_name = {**shared.get("$defs", {})}
     for (name, _), schema in schemas.items():

@@ -9,7 +9,7 @@ from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.hook import HookEvent, ModelCall
 from guard.errors import UnreadableHook
 from guard.turn import Usage
-from missioncontrol.api.hooks import serving
+from missioncontrol.api import hooks
 from missioncontrol.errors import NotFound
 from missioncontrol.ids import new_id
 from missioncontrol.runs import models
@@ -19,7 +19,7 @@ from tests.build import NOON, a_project, a_run
 @pytest.mark.django_db(transaction=True)
 def test_a_hook_whose_run_was_deleted_stops_waiting():
     with pytest.raises(NotFound, match="The run"):
-        async_to_sync(serving._control_state)(new_id())
+        async_to_sync(hooks._control_state)(new_id())
 
 
 @pytest.mark.parametrize("client", ADAPTERS)
@@ -53,9 +53,9 @@ def counted(run):
 def test_calls_copied_into_a_forks_transcript_count_for_the_original_session():
     project = a_project()
     first, fork = a_run(project), a_run(project)
-    serving._count_new_calls(a_hook(a_model_call("msg_1", -60)), first)
+    hooks._count_new_calls(a_hook(a_model_call("msg_1", -60)), first)
 
-    serving._count_new_calls(a_hook(a_model_call("msg_1", -60), a_model_call("msg_2", 5)), fork)
+    hooks._count_new_calls(a_hook(a_model_call("msg_1", -60), a_model_call("msg_2", 5)), fork)
 
     assert (counted(first), counted(fork)) == ({"msg_1"}, {"msg_2"})
 
@@ -65,6 +65,6 @@ def test_a_known_fork_is_not_charged_for_earlier_calls():
     fork = a_run()
     fork.relation = "forked"
 
-    serving._count_new_calls(a_hook(a_model_call("msg_1", -60), a_model_call("msg_2", 5)), fork)
+    hooks._count_new_calls(a_hook(a_model_call("msg_1", -60), a_model_call("msg_2", 5)), fork)
 
     assert counted(fork) == {"msg_2"}

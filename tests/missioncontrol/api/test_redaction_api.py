@@ -7,8 +7,7 @@ import pytest
 
 from guard.adapters.hook import HookEvent
 from guard.reading.normalize import call_text
-from missioncontrol.api import keys
-from missioncontrol.api.hooks import serving
+from missioncontrol.api import hooks, keys
 from missioncontrol.api.otlp.storing import MAX_STORED_CHARS, stored_attributes
 from missioncontrol.decisions import allowlist
 from missioncontrol.decisions.allowlist import NewAllowlistEntry
@@ -101,7 +100,7 @@ def test_a_call_that_was_allowed_under_its_mask_is_permitted_and_another_is_not(
     def grant(customer):
         asks = replace(a_proposal(), args=args_of(customer))
         event = HookEvent(client="claude-code", name="Ask", session="s", permission_call=asks)
-        return serving._with_allowlist_grant(event, run, own).permission_grant
+        return hooks._with_allowlist_grant(event, run, own).permission_grant
 
     assert grant(CUSTOMER) == "session"
     assert grant("K-654321") is None

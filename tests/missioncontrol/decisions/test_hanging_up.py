@@ -10,8 +10,8 @@ from django.db import connections
 
 from guard.adapters import adapter_of
 from guard.adapters.hook import HookEvent
+from missioncontrol.api import hook_waits
 from missioncontrol.api.endpoint import CLIENT_DISCONNECTED
-from missioncontrol.api.hooks import waiting
 from missioncontrol.broadcast import wait_for_event
 from missioncontrol.decisions.models import Decision
 from missioncontrol.detection.dispatcher import Dispatcher
@@ -70,7 +70,7 @@ async def test_a_client_that_disconnects_as_its_card_opens_withdraws_it():
         client="claude-code", name="Ask", session="s", permission_call=a_proposal("rm -r build")
     )
     asked = asyncio.create_task(
-        waiting.ask_permission(
+        hook_waits.ask_permission(
             adapter_of("claude-code"), event, run.id, for_s=3600, own=NO_REDACTION
         )
     )
@@ -99,7 +99,9 @@ async def test_an_answer_that_arrives_at_the_timeout_is_still_sent():
         tap(run, "allow_once", decision=Decision.objects.get(run=run).id)
 
     asked = asyncio.create_task(
-        waiting.ask_permission(adapter_of("claude-code"), event, run.id, for_s=0, own=NO_REDACTION)
+        hook_waits.ask_permission(
+            adapter_of("claude-code"), event, run.id, for_s=0, own=NO_REDACTION
+        )
     )
     for _ in range(3):
         await asyncio.sleep(0)

@@ -23,9 +23,9 @@ from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.selectors import KeyHolder
+from missioncontrol.api import hook_waits
 from missioncontrol.api.agents import check_key_again, delivery_callback, fault_of, unreleased_seq
 from missioncontrol.api.endpoint import Request, Response, json_response, read_json_object
-from missioncontrol.api.hooks import waiting
 from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.costs import telemetry
@@ -71,12 +71,12 @@ async def handle_hook(request: Request) -> Response:
     await request.record_key_use(run.id)
     # Before anything is stored: a witness reports no turn.
     if event.is_from_watcher:
-        return await waiting.wait_as_witness(run, request)
+        return await hook_waits.wait_as_witness(run, request)
     own = request.key.redaction
     stored = await store_event(event, run, size=size, own=own)
-    await waiting.close_permissions(event, stored)
+    await hook_waits.close_permissions(event, stored)
     if event.waits_for_message:
-        return await waiting.wait_for_message(run, request)
+        return await hook_waits.wait_for_message(run, request)
     if event.ends_session:
         await dispatcher.run(lambda: sessions.end_session(run.id, at=now()))
         return json_response({})
@@ -84,7 +84,7 @@ async def handle_hook(request: Request) -> Response:
     if event.permission_call is not None:
         event = await dispatcher.run(lambda: _with_allowlist_grant(event, run, own))
         if event.permission_grant is None and (for_s := adapter.permission_wait_s(event)):
-            asked = await waiting.ask_permission(adapter, event, run.id, for_s=for_s, own=own)
+            asked = await hook_waits.ask_permission(adapter, event, run.id, for_s=for_s, own=own)
             await check_key_again(request, run.id)
             return asked
     # A key that only reports is answered as if nothing had been found.
@@ -156,7 +156,7 @@ async def _directive(
     # An answer about a call reaches only the agent that made it; at rest, it is read for all
     # agents.
     readers = None if event.call is None else {event.subagent or event.client}
-    claimed = await waiting.claim_messages(run_id, agents=readers)
+    claimed = await hook_waits.claim_messages(run_id, agents=readers)
     messages = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
     return replace(directive, messages=tuple(messages))
 
