@@ -20,7 +20,7 @@ from missioncontrol.api.otlp.record import (
     read_cost,
     usage_with_cached_input,
 )
-from missioncontrol.api.otlp.steps import parse_json, prompt_facts, tool_facts
+from missioncontrol.api.otlp.steps import parse_json, tool_facts
 
 REDACTED = frozenset({"<REDACTED>", "[REDACTED]"})
 MICROS = Decimal(1_000_000)
@@ -62,9 +62,7 @@ def read_claude_code(record: Record) -> RecordFacts | None:
     if name in CALL_READERS:
         return CALL_READERS[name](record, own)
     if name == "user_prompt":
-        asked = record.text("prompt")
-        text = "" if asked in REDACTED else asked
-        return prompt_facts(common, record, prompt_id=record.text("prompt.id"), text=text)
+        return _read_prompt(record, common, prompt_id=record.text("prompt.id"))
     if name == "assistant_response":
         text, turns = record.text("response"), list[Turn]()
         if text and text not in REDACTED:
@@ -73,6 +71,19 @@ def read_claude_code(record: Record) -> RecordFacts | None:
             turns.append(replace(turn, agent=agent or None))
         return replace(own, turns=tuple(turns))
     return common
+
+
+def _read_prompt(record: Record, common: RecordFacts, *, prompt_id: str = "") -> RecordFacts:
+    """Return a person's prompt; its text is empty if the agent was told to withhold it."""
+    asked = record.text("prompt")
+    text = "" if asked in REDACTED else asked
+    turn = Turn(
+        role=Role.USER,
+        key=f"prompt:{prompt_id}" if prompt_id else record.key,
+        ts=record.began_at,
+        content=text or "(a prompt that was not told)",
+    )
+    return replace(common, turns=(turn,), prompt=text)
 
 
 def _read_model_call(record: Record, own: RecordFacts) -> RecordFacts:
@@ -178,8 +189,7 @@ def read_codex(record: Record) -> RecordFacts | None:
             failure=(output or record.text("error.message") or "failed") if failed else None,
         )
     if name == "user_prompt":
-        asked = record.text("prompt")
-        return prompt_facts(common, record, text="" if asked in REDACTED else asked)
+        return _read_prompt(record, common)
     return common
 
 
@@ -230,6 +240,5 @@ def read_gemini(record: Record) -> RecordFacts | None:
             failure=(why or (f"exit code {code}" if code else "failed")) if failed else None,
         )
     if name == "user_prompt":
-        prompt_id, text = record.text("prompt_id"), record.text("prompt")
-        return prompt_facts(common, record, prompt_id=prompt_id, text=text)
+        return _read_prompt(record, common, prompt_id=record.text("prompt_id"))
     return common

@@ -270,19 +270,6 @@ def _tool_turn(
     )
 
 
-def prompt_facts(
-    common: RecordFacts, record: Record, *, prompt_id: str = "", text: str
-) -> RecordFacts:
-    """Return a person's prompt; its text is empty if the agent was told to withhold it."""
-    turn = Turn(
-        role=Role.USER,
-        key=f"prompt:{prompt_id}" if prompt_id else record.key,
-        ts=record.began_at,
-        content=text or "(a prompt that was not told)",
-    )
-    return replace(common, turns=(turn,), prompt=text)
-
-
 def _input_turns(given: Sequence[ChatMessage], own: Turn) -> Iterator[Turn]:
     """Return what tools and people said; repeated text is a new turn only if it was said again."""
     # New messages begin after the model's last own one: `assistant` with OpenAI, `model` with
