@@ -16,9 +16,10 @@ With fewer than `MIN_SAMPLES` in all there is no estimate.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from statistics import median, quantiles
 
 from missioncontrol.wire.costs import Saving
 
@@ -53,7 +54,7 @@ class Stop:
 def estimate_savings(stops: Iterable[Stop], unstopped: Iterable[UnstoppedLoop]) -> Saving:
     """Estimate what stops saved; amounts are None where too little is known."""
     stops, unstopped = list(stops), list(unstopped)
-    turns = sorted(one.turns for one in unstopped)
+    turns = [one.turns for one in unstopped]
     priced = [stop for stop in stops if stop.usd_per_turn is not None]
     # No stops saved nothing, which needs no estimate.
     known = not stops or (len(turns) >= MIN_SAMPLES and bool(priced))
@@ -61,13 +62,14 @@ def estimate_savings(stops: Iterable[Stop], unstopped: Iterable[UnstoppedLoop]) 
     grouped: dict[str, list[int]] = defaultdict(list)
     for one in unstopped:
         grouped[one.kind].append(one.turns)
-    enough = {kind: sorted(found) for kind, found in grouped.items() if len(found) >= MIN_SAMPLES}
-    by_kind = defaultdict(lambda: turns, enough)
+    enough = {kind: found for kind, found in grouped.items() if len(found) >= MIN_SAMPLES}
+    compared = {stop.kind: enough.get(stop.kind, turns) for stop in priced if known}
+    quartiles = {kind: quantiles(found, method="inclusive") for kind, found in compared.items()}
     low, likely, high = (
-        sum((saving_of(stop, quantile(by_kind[stop.kind], part)) for stop in priced), NOTHING)
+        sum((saving_of(stop, quartiles[stop.kind][part]) for stop in priced), NOTHING)
         if known
         else None
-        for part in (0.25, 0.5, 0.75)
+        for part in range(3)
     )
     return Saving(
         low_usd=low,
@@ -78,7 +80,7 @@ def estimate_savings(stops: Iterable[Stop], unstopped: Iterable[UnstoppedLoop]) 
         samples=len(turns),
         enough=MIN_SAMPLES,
         # Of the loops that the stops were compared with, of all kinds.
-        median_turns=round(quantile(turns, 0.5)) if turns else None,
+        median_turns=round(median(turns)) if turns else None,
     )
 
 
@@ -93,15 +95,3 @@ def saving_of(stop: Stop, turns: float) -> Decimal:
     if stop.max_usd is None:
         return amount
     return min(amount, max(NOTHING, stop.max_usd.quantize(CENT)))
-
-
-def quantile(ordered: Sequence[int], part: float) -> float:
-    """Return a quantile of sorted numbers, interpolated between neighbours.
-
-    >>> quantile([1, 2, 3, 4], 0.5)
-    2.5
-    """
-    place = part * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)

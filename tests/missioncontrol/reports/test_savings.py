@@ -10,7 +10,6 @@ from missioncontrol.reports.savings import (
     Stop,
     UnstoppedLoop,
     estimate_savings,
-    quantile,
     saving_of,
 )
 
@@ -117,10 +116,3 @@ def test_stops_add_up_in_whatever_order_they_are_told(stops, unstopped):
     one_by_one = sum((estimate_savings([stop], unstopped).likely_usd for stop in stops), Decimal(0))
 
     assert estimate_savings(stops[::-1], unstopped[::-1]).likely_usd == one_by_one
-
-
-@given(st.lists(st.integers(0, 1000), min_size=1), st.floats(0, 1))
-def test_a_quantile_lies_between_the_least_and_the_most(numbers, part):
-    ordered = sorted(numbers)
-
-    assert ordered[0] <= quantile(ordered, part) <= ordered[-1]
