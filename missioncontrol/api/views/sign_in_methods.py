@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 
 from missioncontrol import clock, origin
@@ -186,9 +186,7 @@ def redirect_to_provider(request: HttpRequest) -> HttpResponse:
         return _provider_failed_page(request, str(error))
     # Only a path of ours, whatever was asked for: `//` and `/\` lead a browser to another host.
     to = request.GET.get("to", ACCOUNT_PATH)
-    parts = urlsplit(to)
-    is_ours = to.startswith("/") and not to.startswith(("//", "/\\"))
-    if not is_ours or parts.scheme or parts.netloc:
+    if not (to.startswith("/") and url_has_allowed_host_and_scheme(to, allowed_hosts=None)):
         to = sign_in_links.HOME_PATH
     request.session[OIDC_STATE_KEY] = {**begun.session_data, "for": purpose, "to": to}
     return HttpResponseRedirect(begun.url)
