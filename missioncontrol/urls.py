@@ -14,6 +14,7 @@ from missioncontrol.api.views import (
     devices,
     instance,
     members,
+    pages,
     policies,
     projects,
     runs,
@@ -22,7 +23,6 @@ from missioncontrol.api.views import (
     sign_in_methods,
     timeline,
 )
-from missioncontrol.api.views.screen import screen
 
 ROUTERS = (
     account.api,
@@ -60,7 +60,7 @@ urlpatterns = [
     path("shared/<str:secret>/image.png", shares.preview_image, name="shared-picture"),
     path("logout/", sign_in_links.sign_out, name="sign-out"),
     # Every other address is a screen's: the app itself says if it does not exist.
-    re_path(r"^(?!api/|ws/|v1/|assets/).*$", screen),
+    re_path(r"^(?!api/|ws/|v1/|assets/).*$", pages.screen),
 ]
 
 # Django's own error pages are HTML, but an agent with a wrong address expects JSON.

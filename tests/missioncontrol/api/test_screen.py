@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from missioncontrol.api.views.screen import DESKTOP_MEDIA, PHONE_MEDIA
+from missioncontrol.api.views.pages import DESKTOP_MEDIA, PHONE_MEDIA
 
 PRELOADS = {
     "en": {
