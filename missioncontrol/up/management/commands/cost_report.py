@@ -21,14 +21,12 @@ class Command(BaseCommand):
     help = "Show what a day cost: the kept report, or the figures so far where there is none."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the day, the project and the format."""
         parser.add_argument("--day", type=date.fromisoformat, help="2026-11-21; yesterday's")
         parser.add_argument("--project", help="its id or name; all of them")
         parser.add_argument("--language", default="en", choices=sorted(CATALOGUES), help="en or de")
         parser.add_argument("--csv", action="store_true", help="for a spreadsheet")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Write one report per project."""
         for project in projects_named(options["project"]):
             t = texts_in(options["language"])
             at = now()

@@ -15,12 +15,10 @@ class Command(ErrorReportingCommand):
     help = "Erase what an ended run said: turns, payloads, messages. Figures and times stay."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the run, who allows it and why."""
         parser.add_argument("run", type=UUID, help="its id")
         parser.add_argument("--by", required=True, help="who allows it")
         parser.add_argument("--reason", required=True, help="why; it stands in the audit log")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Erase one run."""
         erasing.erase_run(options["run"], by=options["by"], reason=options["reason"], at=now())
         self.stdout.write(f"Run {options['run']} was erased.")

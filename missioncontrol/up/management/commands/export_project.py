@@ -17,12 +17,10 @@ class Command(BaseCommand):
     help = "Write everything of one project as JSON Lines; import_project reads it elsewhere."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the project and the target file."""
         parser.add_argument("project", help="its id or name")
         parser.add_argument("file", type=Path, help="is made, for you alone to read")
 
     def handle(self, *_: Any, project: str, file: Path, **__: Any) -> None:
-        """Write the file."""
         chosen = project_named(project)
         try:
             file.touch(0o600, exist_ok=False)

@@ -18,13 +18,11 @@ class Command(ErrorReportingCommand):
     help = "Read an exported project; its audit log is verified before anything stays."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the file, the project's new owner, and the key that is trusted."""
         parser.add_argument("file", type=Path)
         parser.add_argument("--owner", help="whose it becomes; the local owner's unless you say")
         parser.add_argument("--trust", default="", metavar="KEY", help="the exporter's public key")
 
     def handle(self, *_: Any, file: Path, owner: str | None, trust: str, **__: Any) -> None:
-        """Import it, or say in a sentence why not."""
         try:
             done = import_project(file, owner=people.person_named(owner), trust=trust, at=now())
         except OSError as refused:

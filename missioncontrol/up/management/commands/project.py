@@ -23,7 +23,6 @@ class Command(ErrorReportingCommand):
     help = "List, make, rename, archive and bring back projects."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the actions and the project they are for."""
         actions = parser.add_subparsers(dest="action", required=True)
         actions.add_parser("list", help="every project, its id, its members")
         make = actions.add_parser("make", help="a new project; prints its id")
@@ -36,32 +35,26 @@ class Command(ErrorReportingCommand):
             actions.add_parser(action).add_argument("project", help="its id or name")
 
     def handle(self, *_: Any, action: str, **options: Any) -> None:
-        """Run one action."""
-        # argparse has admitted only these actions.
-        getattr(self, f"_{action}")(options)
+        match action:
+            case "list":
+                self._list()
+            case "make":
+                owner, name = people.person_named(options["owner"]), options["name"]
+                made = rules.make_project(name=name, owner=owner, mode=Mode.PAUSE, at=now())
+                # Only the id, so that a script can read it.
+                self.stdout.write(str(made.id))
+            case "rename":
+                self._change(options, name=clean_name(options["name"]))
+            case _:
+                self._change(options, archived=action == "archive")
 
-    def _list(self, _: dict[str, Any]) -> None:
+    def _list(self) -> None:
         # By age, so that the order stays the same when projects are renamed.
         found = Project.objects.annotate(members=Count("membership")).order_by("created_at", "id")
         for project in found:
             archived = ", archived" if project.archived_at else ""
             members = "1 member" if project.members == 1 else f"{project.members} members"
             self.stdout.write(f"{project.id}  {project.name} ({members}{archived})")
-
-    def _make(self, options: dict[str, Any]) -> None:
-        owner = people.person_named(options["owner"])
-        made = rules.make_project(name=options["name"], owner=owner, mode=Mode.PAUSE, at=now())
-        # Only the id, so that a script can read it.
-        self.stdout.write(str(made.id))
-
-    def _rename(self, options: dict[str, Any]) -> None:
-        self._change(options, name=clean_name(options["name"]))
-
-    def _archive(self, options: dict[str, Any]) -> None:
-        self._change(options, archived=True)
-
-    def _restore(self, options: dict[str, Any]) -> None:
-        self._change(options, archived=False)
 
     def _change(self, options: dict[str, Any], **fields: Any) -> None:
         project = project_named(options["project"])

@@ -21,7 +21,6 @@ class Command(ErrorReportingCommand):
     help = "List people, deactivate, activate and erase them. `login_link --person` lets one in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the actions and the person they are for."""
         actions = parser.add_subparsers(dest="action", required=True)
         actions.add_parser(
             "list", help="everybody, their projects and roles, when they were last here"
@@ -39,25 +38,21 @@ class Command(ErrorReportingCommand):
         erase.add_argument("--by", required=True, help="who allows it")
         erase.add_argument("--reason", required=True, help="why; it stands in the audit log")
 
-    def handle(self, *_: Any, action: str, **options: Any) -> None:
-        """Run one action."""
-        getattr(self, f"_{action}")(options)
+    def handle(self, *_: Any, action: str, person: str = "", **options: Any) -> None:
+        if action == "list":
+            self._list()
+        elif action == "erase":
+            found = people.person_named(person)
+            erase_person(found, by=options["by"], reason=options["reason"], at=now())
+            self.stdout.write(f"{person} was erased.")
+        else:
+            found = people.person_named(person)
+            access.set_active(found, action == "activate", by=TERMINAL, at=now())
 
-    def _list(self, _: dict[str, Any]) -> None:
+    def _list(self) -> None:
         for user in User.objects.annotate(seen=Max("browsers__seen_at")).order_by("pk"):
             roles = [f"{one.project.name}: {one.role}" for one in memberships_of(user)]
             seen = f"{user.seen:%Y-%m-%d %H:%M} UTC" if user.seen else "never here"
             inactive = "" if user.is_active else ", deactivated"
             listed = ", ".join(roles) or "no project"
             self.stdout.write(f"{people.name_of(user)} ({listed}; {seen}{inactive})")
-
-    def _deactivate(self, options: dict[str, Any]) -> None:
-        access.set_active(people.person_named(options["person"]), False, by=TERMINAL, at=now())
-
-    def _activate(self, options: dict[str, Any]) -> None:
-        access.set_active(people.person_named(options["person"]), True, by=TERMINAL, at=now())
-
-    def _erase(self, options: dict[str, Any]) -> None:
-        person = people.person_named(options["person"])
-        erase_person(person, by=options["by"], reason=options["reason"], at=now())
-        self.stdout.write(f"{options['person']} was erased.")

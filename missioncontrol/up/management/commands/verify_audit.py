@@ -16,7 +16,6 @@ class Command(ErrorReportingCommand):
     help = "Verify the audit log; exits with 1 where it does not hold."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the project and what else can be asked."""
         parser.add_argument("--project", help="its id or name; all of them")
         parser.add_argument("--public-key", action="store_true", help="print the key and end")
         parser.add_argument(
@@ -28,7 +27,6 @@ class Command(ErrorReportingCommand):
         parser.add_argument("--reason", default="", help="why")
 
     def handle(self, *_: Any, **options: Any) -> None:
-        """Verify project by project."""
         if options["public_key"]:
             self.stdout.write(signing.public_key())
             return

@@ -19,11 +19,9 @@ class Command(BaseCommand):
     help = __doc__
 
     def add_arguments(self, parser: Any) -> None:
-        """Declare the option for another file."""
         parser.add_argument("--file", type=Path, default=PLACE)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the document."""
         options["file"].write_text(document())
 
 
