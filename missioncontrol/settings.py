@@ -86,7 +86,6 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "missioncontrol.urls"
-ASGI_APPLICATION = "missioncontrol.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -105,7 +104,6 @@ DATABASES = {
     )
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-AUTH_USER_MODEL = "auth.User"
 
 # Bytes of one request of an agent; `api.limits` enforces this and the following limits.
 BODY_LIMIT = env.number("MISSIONCONTROL_BODY_LIMIT", 8 * 1024 * 1024)
@@ -289,8 +287,6 @@ SILENCED_SYSTEM_CHECKS = [
 ]
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
-X_FRAME_OPTIONS = "DENY"
-USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
 

@@ -119,11 +119,6 @@ class Supervisor:
         # Removed first, or `restart_dead` would start it again.
         self._terminate([self._children.pop(name)])
 
-    def pid_of(self, name: str) -> int | None:
-        """Return a child's process id while it runs."""
-        process = self._children[name].process
-        return process.pid if process and self._children[name].is_running else None
-
     def log_of(self, name: str) -> Path:
         """Return a child's log file."""
         return self._children[name].command.log

@@ -54,6 +54,11 @@ def ending(process):
         process.wait()
 
 
+def pid_of(supervisor, name):
+    child = supervisor._children[name]
+    return child.process.pid if child.is_running else None
+
+
 def pids_in(log):
     return {int(pid) for pid in log.read_text().split()} if log.exists() else set()
 
@@ -76,10 +81,10 @@ def tend_until(supervisor, claim):
 
 def test_a_child_that_dies_is_started_again(tmp_path, supervisor, lines):
     supervisor.start(a_command(tmp_path))
-    first = supervisor.pid_of("child")
+    first = pid_of(supervisor, "child")
 
     os.kill(first, signal.SIGKILL)
-    tend_until(supervisor, lambda: supervisor.pid_of("child") not in {None, first})
+    tend_until(supervisor, lambda: pid_of(supervisor, "child") not in {None, first})
 
     assert "SIGKILL" in lines[0]
 
@@ -94,7 +99,7 @@ def test_a_child_that_keeps_dying_waits_longer_each_time(tmp_path, supervisor, l
 
 def test_a_dead_child_is_reported_with_its_last_line(tmp_path, supervisor):
     supervisor.start(a_command(tmp_path, body="raise SystemExit('no such table')"))
-    wait_for(lambda: supervisor.pid_of("child") is None)
+    wait_for(lambda: pid_of(supervisor, "child") is None)
 
     with pytest.raises(ChildFailed, match="no such table"):
         supervisor.check_running("child")
@@ -110,7 +115,7 @@ def test_a_silent_child_is_not_reported_as_dead(tmp_path, supervisor):
 def test_stopping_ends_every_child(tmp_path, supervisor):
     supervisor.start(a_command(tmp_path, "one"))
     supervisor.start(a_command(tmp_path, "two", stops_last=True))
-    pids = [supervisor.pid_of("one"), supervisor.pid_of("two")]
+    pids = [pid_of(supervisor, "one"), pid_of(supervisor, "two")]
 
     supervisor.stop()
 
@@ -125,7 +130,7 @@ def test_a_child_that_ignores_sigterm_is_killed(tmp_path, supervisor, monkeypatc
     command = a_command(tmp_path, body=deaf)
     supervisor.start(command)
     wait_for(lambda: "deaf" in command.log.read_text())
-    pid = supervisor.pid_of("child")
+    pid = pid_of(supervisor, "child")
 
     supervisor.stop()
 
