@@ -32,7 +32,7 @@ from missioncontrol.accounts.models import (
     SetupCode,
 )
 from missioncontrol.accounts.selectors import live
-from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest, shown_prefix
+from missioncontrol.accounts.tokens import AGENT_PREFIX, PERSON_PREFIX, digest
 
 Row = TypeVar("Row", bound=Model)
 LOCAL_OWNER = "you"
@@ -56,14 +56,17 @@ class MintedSecret(Generic[Row]):
     secret: str
 
 
-def mint(model: type[Row], prefix: str = "", **columns: Any) -> MintedSecret[Row]:
-    """Store a row under the hash of a new secret of 256 bits.
+def mint(
+    model: type[Row], prefix: str = "", *, secret: str = "", **columns: Any
+) -> MintedSecret[Row]:
+    """Store a row under the hash of a new secret of 256 bits, or of a `secret` made before.
 
     `prefix`: what the secret is, if it is kept; a link's is part of an address and has none.
     """
-    secret = prefix + secrets.token_urlsafe(32)
+    secret = secret or prefix + secrets.token_urlsafe(32)
     if prefix:
-        columns["prefix"] = shown_prefix(secret)
+        # It tells a person's own keys apart; the rest cannot be guessed from it.
+        columns["prefix"] = secret[:8]
     row = model(digest=digest(secret), **columns)
     row.save(force_insert=True)
     return MintedSecret(row=row, secret=secret)
@@ -99,26 +102,8 @@ def mint_agent_key(
     **columns: Any,
 ) -> MintedSecret[AgentKey]:
     """Make a key that lets an agent report to this project, on the runs it reaches."""
-    named = {"project": project, "name": name, "created_at": at}
-    return mint(AgentKey, AGENT_PREFIX, reach=reach, **named, **columns)
-
-
-def adopt_agent_key(*, project: Project, name: str, secret: str, at: datetime) -> AgentKey:
-    """Accept a key made earlier and stored in a file; known keys stay as they are.
-
-    It speaks for the whole project, like the one that each start prints.
-    """
-    hashed = digest(secret)
-    known = AgentKey.objects.select_related("project").filter(digest=hashed).first()
-    # No second row: a start that finds its key in the file must not undo a revocation.
-    return known or AgentKey.objects.create(
-        project=project,
-        name=name,
-        digest=hashed,
-        prefix=shown_prefix(secret),
-        reach=Reach.PROJECT,
-        created_at=at,
-    )
+    columns |= {"project": project, "name": name, "created_at": at, "reach": reach}
+    return mint(AgentKey, AGENT_PREFIX, **columns)
 
 
 def revoke(row: AgentKey | PersonalToken, *, at: datetime) -> bool:

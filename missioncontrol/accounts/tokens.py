@@ -17,11 +17,6 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def shown_prefix(secret: str) -> str:
-    """Return the beginning, which tells a person's own keys apart; it gives no hint of the rest."""
-    return secret[:8]
-
-
 def bearer_of(authorization: str) -> str:
     """Return the secret of an `Authorization: Bearer` header; empty: another scheme, or none."""
     kind, _, token = authorization.partition(" ")

@@ -17,6 +17,7 @@ from guard.connect.command import forwarder
 from missioncontrol import clock, extras
 from missioncontrol.accounts import selectors, services
 from missioncontrol.accounts.models import AgentKey, Reach
+from missioncontrol.accounts.tokens import digest
 from missioncontrol.projects.rules import start_demo
 from missioncontrol.up.addresses import OWN_HOST
 from missioncontrol.up.data_dir import DataDir
@@ -119,13 +120,14 @@ def _ensure_agent_key(data: DataDir, *, owner: User, at: datetime) -> tuple[Agen
         project = member.project
     else:
         project = services.create_project(name=FIRST_PROJECT, owner=owner, at=at)
-    if stored:
-        # Agents know this key: with another database it stays valid.
-        adopted = services.adopt_agent_key(project=project, name=KEY_FILE, secret=stored, at=at)
-        if selectors.live_keys(at=at).filter(pk=adopted.pk).exists():
-            return adopted, stored
+    # Agents know the stored key: with another database it stays valid. But a start must not undo
+    # that it was revoked, or that it expired.
+    has_ended = AgentKey.objects.filter(digest=digest(stored)).exists()
+    kept = "" if has_ended else stored
     # It reaches every run of the project, because all agents of this machine share it.
-    minted = services.mint_agent_key(project=project, name=KEY_FILE, at=at, reach=Reach.PROJECT)
+    minted = services.mint_agent_key(
+        project=project, name=KEY_FILE, at=at, reach=Reach.PROJECT, secret=kept
+    )
     data.write_secret(KEY_FILE, minted.secret)
     return minted.row, minted.secret
 

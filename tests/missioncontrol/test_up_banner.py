@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from missioncontrol.accounts import services
+from missioncontrol.accounts.selectors import find_agent_key
+from missioncontrol.clock import now
 from missioncontrol.errors import SettingInvalid
 from missioncontrol.up import banner as banner_module
 from missioncontrol.up import options
 from missioncontrol.up.banner import Banner
+from missioncontrol.up.data_dir import DataDir
 
 
 def a_banner(**more):
@@ -129,3 +133,30 @@ def test_an_invalid_public_url_is_refused(word, capsys, monkeypatch):
 @pytest.mark.parametrize("word", ["https://mc.example.org", "HTTPS://MC.example.org:8443"])
 def test_a_public_address_loses_its_slash(word):
     assert options.parse(["--public-url", f"{word}/"]).public_url == word
+
+
+def started(tmp_path):
+    chosen = options.parse(["--data", str(tmp_path), "--json"])
+    return banner_module.make_banner(DataDir(tmp_path), chosen, "http://h", page_url="http://h")
+
+
+@pytest.mark.django_db
+def test_the_key_in_the_file_stays_valid_with_another_database(tmp_path):
+    (tmp_path / "agent.key").write_text("mc_kept\n")
+
+    keys = {started(tmp_path).agent_key for _ in range(2)}
+
+    assert keys == {"mc_kept"}
+    assert find_agent_key("mc_kept", at=now()).name == "agent.key"
+
+
+@pytest.mark.django_db
+def test_a_key_that_was_revoked_is_replaced_and_stays_revoked(tmp_path):
+    first = started(tmp_path).agent_key
+    services.revoke(find_agent_key(first, at=now()), at=now())
+
+    second = started(tmp_path).agent_key
+
+    assert second != first
+    assert find_agent_key(first, at=now()) is None
+    assert (tmp_path / "agent.key").read_text().strip() == second

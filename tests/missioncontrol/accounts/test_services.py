@@ -65,14 +65,6 @@ def test_a_revoked_agent_key_is_not_found(project):
     assert not services.revoke(minted.row, at=NOW)
 
 
-def test_a_key_kept_in_a_file_is_adopted_once(project):
-    first = services.adopt_agent_key(project=project, name="file", secret="mc_kept", at=NOW)
-    again = services.adopt_agent_key(project=project, name="file", secret="mc_kept", at=NOW)
-
-    assert first == again
-    assert selectors.find_agent_key("mc_kept", at=NOW) == first
-
-
 def test_a_personal_token_is_found_until_it_is_revoked(you):
     minted = services.mint_personal_token(user=you, name="script", at=NOW)
     assert selectors.find_personal_token(minted.secret, at=NOW) == minted.row
