@@ -27,8 +27,7 @@ from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.history.models import Share
 from missioncontrol.history.search import reasons_of
 from missioncontrol.notify.texts import texts_in
-from missioncontrol.reports.account_parts import AccountQuery
-from missioncontrol.reports.accounting import build_account
+from missioncontrol.reports.accounting import AccountQuery, build_account
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.rows import tape_of

@@ -3,6 +3,6 @@
 Owns `CostReport`. Adds up what `costs` counted, and states what loops cost and what stopping
 them saved. May import `decisions` and everything below; writes only reports.
 
-Begin with `accounting`; `account_parts` reads one project, `savings` is the arithmetic,
-`daily` makes each day's report and corrects it.
+Begin with `accounting`; `savings` is the arithmetic, `daily` makes each day's report and corrects
+it.
 """

@@ -25,7 +25,7 @@ from missioncontrol.clock import zone_of
 from missioncontrol.notify import services as notices
 from missioncontrol.notify.models import Delivery
 from missioncontrol.reports import accounting
-from missioncontrol.reports.account_parts import AccountQuery, Group
+from missioncontrol.reports.accounting import AccountQuery, Group
 from missioncontrol.reports.models import CostReport
 from missioncontrol.reports.periods import Period, midnight, today
 from missioncontrol.reports.texts import announcement_of

@@ -36,8 +36,13 @@ class Loop:
     agent: str
     model: str
     at: datetime
-    stop: Stop | None = None
-    """How it was stopped, if that was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoppedLoop(Loop):
+    """A loop at the moment that it was stopped."""
+
+    stop: Stop
 
 
 def find_loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
@@ -51,7 +56,7 @@ def find_loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]
     ]
 
 
-def stopped_loops(project: UUID, *, since: datetime, until: datetime) -> list[Loop]:
+def stopped_loops(project: UUID, *, since: datetime, until: datetime) -> list[StoppedLoop]:
     """Return the loops that a person or the policy stopped in this time, one per run."""
     # A correction that helped is not counted as a saving: nobody knows what it saved.
     answered = _cards(project).filter(
@@ -77,7 +82,7 @@ def stopped_loops(project: UUID, *, since: datetime, until: datetime) -> list[Lo
             max_usd=max_usd,
         )
         found.append(
-            Loop(
+            StoppedLoop(
                 project=run.project_id,
                 run=run.id,
                 agent=card.agent or run.agent,

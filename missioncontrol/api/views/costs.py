@@ -28,8 +28,7 @@ from missioncontrol.costs.prices import check_price
 from missioncontrol.costs.selectors import baseline_spending
 from missioncontrol.errors import InvalidRequest, NotFound
 from missioncontrol.reports import accounting, daily
-from missioncontrol.reports.account_parts import AccountQuery, Group
-from missioncontrol.reports.accounting import spent_today
+from missioncontrol.reports.accounting import AccountQuery, Group, spent_today
 from missioncontrol.reports.periods import PeriodKind
 from missioncontrol.reports.texts import account_csv, csv_of
 from missioncontrol.wire.costs import (

@@ -13,7 +13,7 @@ from guard.turn import Usage
 from missioncontrol.costs import selectors
 from missioncontrol.projects.rules import change_project
 from missioncontrol.reports import accounting
-from missioncontrol.reports.account_parts import AccountQuery, Group
+from missioncontrol.reports.accounting import AccountQuery, Group
 from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, ModelCall
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, judged, report

@@ -8,8 +8,7 @@ import pytest
 from guard.turn import Usage
 from missioncontrol.decisions import sessions
 from missioncontrol.reports import accounting
-from missioncontrol.reports.account_parts import AccountQuery
-from missioncontrol.reports.accounting import spent_today
+from missioncontrol.reports.accounting import AccountQuery, spent_today
 from tests.build import NOON, a_call, a_project, a_run, judged, report
 
 pytestmark = pytest.mark.django_db
