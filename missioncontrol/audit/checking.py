@@ -7,9 +7,10 @@ was read is read again.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
@@ -20,11 +21,13 @@ from uuid import UUID
 from django.db import models
 from django.db.models import QuerySet
 from django.db.models.functions import Cast
+from django.utils.dateparse import parse_datetime
 
 from missioncontrol.accounts.models import Project
-from missioncontrol.audit import heads, signing
+from missioncontrol.audit import anchors, signing
 from missioncontrol.costs.ledger import JUDGE, MAX_SUM
 from missioncontrol.proof import (
+    ANCHOR_EVENT,
     COST_EVENT,
     TURN_FIELDS,
     ErasedExtent,
@@ -41,10 +44,13 @@ from missioncontrol.runs import journal
 from missioncontrol.runs.models import JournalRow, Run, RunMeters, Turn
 from missioncontrol.runs.rows import MICRO, USAGE_COLUMNS, header, usage_of
 from missioncontrol.runs.statements import pages_of
+from missioncontrol.wire.instance import AuditFault, Verification
+from missioncontrol.wire.rows import row_of
 
 M = TypeVar("M", bound=models.Model)
 
 ROW_BATCH = 1000
+MAX_FAULTS = 100
 # How often a moving run is read again before its row is locked for it.
 MAX_TRIES = 3
 # Above it PostgreSQL returns a float as an integer.
@@ -70,7 +76,7 @@ class Verifier:
             check_old_anchor=partial(signing.is_signed_as_before, str(project.id)),
         )
         # The file before the database, so that lines appended meanwhile are not compared.
-        lines = heads.lines_of(project.id)
+        lines = anchors.read_heads(project.id)
         heads_file = HeadsFile(str(project.id), lines, trusted=signing.trusted_keys())
         project = Project.objects.get(pk=project.id)
         own = JournalRow.objects.filter(project=project, run=None, seq__lte=project.event_seq)
@@ -144,6 +150,37 @@ class Verifier:
                 length, faults = _run_faults(tx.run(run.id), chain)
         self.rows += length
         return faults
+
+
+def verify(*, projects: Collection[UUID]) -> Verification:
+    """Verify every chain of these projects, and compare it with what is stored beside it."""
+    verifier = Verifier()
+    head = ""
+    faults: list[Fault] = []
+    for project in Project.objects.filter(pk__in=projects).order_by("id"):
+        head = project.head
+        faults += itertools.islice(verifier.faults_of(project), MAX_FAULTS - len(faults))
+    anchored = JournalRow.objects.filter(project_id__in=projects, type=ANCHOR_EVENT)
+    last = anchored.order_by("-id").values_list("at", flat=True).first()
+    return Verification(
+        ok=not faults,
+        rows=verifier.rows,
+        head=head,
+        broken_at=next((fault.row for fault in faults if fault.row), "missing") if faults else None,
+        anchored_at=last,
+        faults=tuple(
+            row_of(
+                AuditFault,
+                fault,
+                project=UUID(fault.project),
+                run=UUID(fault.run) if fault.run else None,
+                row=UUID(fault.row) if fault.row else None,
+            )
+            for fault in faults
+        ),
+        keys=signing.trusted_keys(),
+        compared_since=parse_datetime(verifier.compared_since) if verifier.compared_since else None,
+    )
 
 
 def link_of(row: JournalRow) -> Link:

@@ -29,7 +29,7 @@ from missioncontrol import broadcast
 from missioncontrol.accounts import sessions
 from missioncontrol.accounts.models import Browser, Membership, Project
 from missioncontrol.accounts.services import LOCAL_OWNER
-from missioncontrol.audit import heads
+from missioncontrol.audit import anchors
 from missioncontrol.audit.signing import record_amendment
 from missioncontrol.decisions.models import (
     AllowlistEntry,
@@ -223,10 +223,10 @@ def accept_restored_copy(project_id: UUID, *, by: str, reason: str, at: datetime
         InvalidRequest: nobody, or no reason, is named, or there is no file of heads.
     """
     check_reason(by, reason)
-    if not heads.path_of(project_id).is_file():
+    if not anchors.heads_path(project_id).is_file():
         raise InvalidRequest("There is no heads file to compare with: nothing to accept.")
     # Put aside, not deleted: it is the only evidence of what the older copy lacks.
-    aside, known = heads.put_aside(project_id, at=at)
+    aside, known = anchors.put_heads_aside(project_id, at=at)
     record_amendment(
         project_id, "restored", by=by, reason=reason, at=at, heads_file=aside, known=known
     )

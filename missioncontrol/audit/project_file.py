@@ -27,7 +27,7 @@ from pydantic_core import to_json
 
 from missioncontrol.accounts import people
 from missioncontrol.accounts.models import Membership, Project, Role
-from missioncontrol.audit import anchors, heads, signing
+from missioncontrol.audit import anchors, checking, signing
 from missioncontrol.audit.checking import iterate_ordered
 from missioncontrol.audit.signing import record_amendment
 from missioncontrol.costs.models import Spend
@@ -115,7 +115,9 @@ KEPT_BACK = 500
 
 def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
     """Yield the lines of a project as it is at one moment; agents may write meanwhile."""
-    known = list(heads.lines_of(project_id))  # before the database, which then includes all of them
+    known = list(
+        anchors.read_heads(project_id)
+    )  # before the database, which then includes all of them
     count = 0
     header = {
         "kind": "header",
@@ -225,7 +227,7 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
         raise UntrustedKey(key)
     project_id = UUID(header["project"])
     # Even a file of heads alone, because it would contradict what is imported.
-    if Project.objects.filter(pk=project_id).exists() or heads.path_of(project_id).exists():
+    if Project.objects.filter(pk=project_id).exists() or anchors.heads_path(project_id).exists():
         raise InvalidRequest("The project or its heads file exists here already.")
     known = settings.AUDIT_KEYS
     # For this import's verification; they are stored only if it succeeds.
@@ -249,7 +251,7 @@ def _import(lines: Iterator[Any], *, owner: User, trust: str, at: datetime) -> I
     except BaseException:
         # On interruption too: a rollback does not restore a setting or a file.
         settings.AUDIT_KEYS = known
-        heads.path_of(project_id).unlink(missing_ok=True)
+        anchors.heads_path(project_id).unlink(missing_ok=True)
         raise
     # Last: a key is trusted permanently only once everything it signed was verified.
     signing.trust_keys(header["trusted"])
@@ -276,7 +278,7 @@ def _check_imported_rows(counts: Counter[str], project_id: UUID, *, head: str) -
 
 
 def _check_log(project_id: UUID) -> None:
-    found = anchors.verify(projects=[project_id])
+    found = checking.verify(projects=[project_id])
     if not found.ok:
         raise InvalidRequest(f"Its audit log is damaged: {found.faults[0].words}")
 
@@ -309,7 +311,7 @@ def _read_rows(lines: Iterator[Any], project_id: UUID) -> Iterator[ExportedRow]:
     count = 0
     for line in lines:
         if line["kind"] == "head":
-            heads.append_imported_line(project_id, line["line"])
+            anchors.append_imported_head(project_id, line["line"])
         elif line["kind"] != "end":
             count += 1
             yield line["kind"], line["row"]

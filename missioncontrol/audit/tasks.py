@@ -10,7 +10,7 @@ from uuid import UUID
 from celery import shared_task
 from django.conf import settings
 
-from missioncontrol.audit import erasing, heads
+from missioncontrol.audit import anchors, erasing
 from missioncontrol.audit.anchors import anchor_heads
 from missioncontrol.celery import run_in_pool
 from missioncontrol.clock import now
@@ -37,7 +37,7 @@ def anchor() -> None:
         _looked_at_all = at
     if settings.AUDIT_SEND_TO:
         # In threads, as webhooks of controllers are; what was not accepted is sent again.
-        for project_id in heads.filed_projects():
+        for project_id in anchors.filed_projects():
             # A receiver that hangs blocks a thread for seconds: a queue of calls to it would only
             # grow.
             if project_id not in _being_sent:
@@ -47,7 +47,7 @@ def anchor() -> None:
 
 def _send(project_id: UUID) -> None:
     try:
-        heads.send_heads(project_id)
+        anchors.send_heads(project_id)
     finally:
         _being_sent.discard(project_id)
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.audit.checking import verify
 from missioncontrol.clock import now
 from tests.build import a_run
 from tests.e2e import weeks

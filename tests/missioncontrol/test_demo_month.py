@@ -2,7 +2,7 @@
 
 import pytest
 
-from missioncontrol.audit.anchors import verify
+from missioncontrol.audit.checking import verify
 from missioncontrol.decisions.models import Decision, Intervention
 from missioncontrol.demo.month import record_month
 from missioncontrol.runs.lifecycle import ENDED

@@ -19,7 +19,8 @@ from guard.policy import (
     Stagnation,
     parse,
 )
-from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.audit.checking import verify
 from missioncontrol.audit.project_file import RENAMED_COLUMNS
 from missioncontrol.decisions import sessions
 from missioncontrol.runs.lifecycle import Source

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from missioncontrol import proof
-from missioncontrol.audit import erasing, heads, signing
+from missioncontrol.audit import anchors, erasing, signing
 from missioncontrol.audit.anchors import anchor_heads
 from missioncontrol.decisions import interventions
 from missioncontrol.projects import rules
@@ -106,7 +106,7 @@ def test_the_file_of_heads_shows_that_the_end_is_missing(export, project):
     write(export, [line for line in lines if line["at"] < "2026-11-21T12:01:30Z"][:-1])
     assert kinds(export) == []
 
-    assert kinds(export, heads=[heads.path_of(project.id)]) == ["older_copy"]
+    assert kinds(export, heads=[anchors.heads_path(project.id)]) == ["older_copy"]
 
 
 def test_a_key_that_is_not_trusted_is_named(export):
@@ -135,7 +135,7 @@ def run_alone(tmp_path, *arguments):
 
 
 def test_the_one_file_verifies_alone(export, project, tmp_path):
-    asked = ("--key", signing.public_key(), "--heads", heads.path_of(project.id))
+    asked = ("--key", signing.public_key(), "--heads", anchors.heads_path(project.id))
 
     done = run_alone(tmp_path, export, *asked)
 

@@ -25,7 +25,8 @@ from hypothesis.stateful import (
 
 from guard.judge import Verdict
 from missioncontrol import errors
-from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.audit.checking import verify
 from missioncontrol.decisions import deadlines, interventions, sessions
 from missioncontrol.decisions.actions import Amount, Tap
 from missioncontrol.decisions.directives import control_state_of, make_directive

@@ -18,7 +18,7 @@ from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Projects, ReadableProjects
 from missioncontrol.api.rest import Depends, Page, get_or_404, page_of, stream_file
 from missioncontrol.api.routing import Router
-from missioncontrol.audit import anchors
+from missioncontrol.audit import checking
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, rows
 from missioncontrol.decisions.allowlist import NewAllowlistEntry, Scope, preview_entry
@@ -124,7 +124,7 @@ def audit_list(request: Request, journal: JournalFilter) -> Page[AuditRow]:
 def audit_verify(projects: Projects) -> Verification:
     """Verify every chain."""
     # Verified anew each time: a stored result could itself have been tampered with.
-    return anchors.verify(projects=projects)
+    return checking.verify(projects=projects)
 
 
 @api.get("audit/export/", files=("application/jsonl",))

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from missioncontrol.accounts import services
 from missioncontrol.accounts.models import Membership, Project
 from missioncontrol.api import keys
-from missioncontrol.audit import anchors
+from missioncontrol.audit import checking
 from missioncontrol.errors import ProjectArchived
 from missioncontrol.runs.models import JournalRow, Run
 from tests.build import NOON, a_person, a_project, a_run
@@ -39,7 +39,7 @@ def test_a_project_owner_can_make_another_project(as_person, owner):
     assert (made.json()["name"], made.json()["role"]) == ("second project", "owner")
     project = Project.objects.get(pk=made.json()["id"])
     assert recorded_changes(project) == [("ana", "made the project “second project”")]
-    assert anchors.verify(projects=[project.id]).ok
+    assert checking.verify(projects=[project.id]).ok
 
 
 @pytest.mark.parametrize("role", ["operator", "viewer"])

@@ -12,7 +12,7 @@ from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Membership, Project
 from missioncontrol.api.otlp.decoding import MAX_RECORDS
 from missioncontrol.audit import erasing
-from missioncontrol.audit.anchors import verify
+from missioncontrol.audit.checking import verify
 from missioncontrol.audit.erasing import erase_run
 from missioncontrol.clock import now
 from missioncontrol.costs.models import Spend

@@ -9,8 +9,9 @@ import pytest
 from django.core.management import call_command
 from django.core.signing import Signer
 
-from missioncontrol.audit import anchors, checking, heads, signing, tasks
-from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit import anchors, checking, signing, tasks
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.audit.checking import verify
 from missioncontrol.projects import rules
 from missioncontrol.proof import ProjectChain, canonical
 from missioncontrol.runs import journal
@@ -163,7 +164,7 @@ def test_long_chains_and_many_runs_are_read_in_pages(project, monkeypatch):
 
 
 def lines(project):
-    return [json.loads(line) for line in heads.lines_of(project.id)]
+    return [json.loads(line) for line in anchors.read_heads(project.id)]
 
 
 def test_every_checkpoint_is_filed_once(project):
@@ -171,18 +172,18 @@ def test_every_checkpoint_is_filed_once(project):
     anchor_heads(at=after(60))
     put(run, a_call("ls"), at=after(61))
     anchor_heads(at=after(120))
-    heads.append_heads(project.id)
+    anchors.append_heads(project.id)
 
     filed = [(line["number"], line["seq"], line["hash"]) for line in lines(project)]
     rows = JournalRow.objects.filter(type="chain.anchored").order_by("seq")
     assert filed == [(number, row.seq, row.hash) for number, row in enumerate(rows, start=1)]
-    assert oct(heads.path_of(project.id).stat().st_mode & 0o777) == "0o600"
+    assert oct(anchors.heads_path(project.id).stat().st_mode & 0o777) == "0o600"
 
 
 def test_what_a_crash_left_out_of_the_file_follows(project):
     run = a_run(project)
     anchor_heads(at=after(60))
-    path = heads.path_of(project.id)
+    path = anchors.heads_path(project.id)
     kept = path.read_bytes()
     put(run, a_call("ls"), at=after(61))
     anchor_heads(at=after(120))
@@ -200,7 +201,7 @@ def test_an_older_copy_is_told_in_the_log_each_minute(project, caplog):
     anchor_heads(at=after(60))
     JournalRow.objects.filter(type="chain.anchored").update(hash="0" * 64)
 
-    heads.append_heads(project.id)
+    anchors.append_heads(project.id)
 
     assert "was an older copy put back?" in caplog.text
 
@@ -211,13 +212,13 @@ def test_heads_are_sent_out_once_and_again_only_if_nobody_took_them(project, ser
     run = a_run(project)
     anchor_heads(at=after(60))
     server.status = 503
-    heads.send_heads(project.id)
+    anchors.send_heads(project.id)
     server.status = 200
-    heads.send_heads(project.id)
-    heads.send_heads(project.id)
+    anchors.send_heads(project.id)
+    anchors.send_heads(project.id)
     put(run, a_call("ls"), at=after(61))
     anchor_heads(at=after(120))
-    heads.send_heads(project.id)
+    anchors.send_heads(project.id)
 
     sent = [body.splitlines() for _, _, body in server.received]
     assert [[json.loads(line)["number"] for line in lines] for lines in sent] == [[1], [1], [2]]
@@ -267,7 +268,7 @@ def test_the_command_names_a_project_that_is_gone(project, settings, tmp_path, c
         call_command("verify_audit")
 
     sentence = (
-        f"project {heads.filed_projects()[-1]}: the file of heads knows it, the database does not"
+        f"project {anchors.filed_projects()[-1]}: the file of heads knows it, the database does not"
     )
     assert sentence in capsys.readouterr().out
 
@@ -301,7 +302,7 @@ def test_the_files_of_heads_name_their_projects(project, settings, tmp_path):
     for left in (f"{project.id}.until-20261121T120000Z.jsonl", "old.jsonl"):
         (tmp_path / left).touch()
 
-    assert heads.filed_projects() == [project.id]
+    assert anchors.filed_projects() == [project.id]
 
 
 def test_a_run_that_moves_while_it_is_read_is_read_again(project):
@@ -388,7 +389,7 @@ def test_nobody_at_the_other_end_is_told_in_the_log(project, settings, caplog):
     a_run(project)
     anchor_heads(at=after(60))
 
-    heads.send_heads(project.id)
+    anchors.send_heads(project.id)
 
     assert "were not sent" in caplog.text
-    assert not heads.path_of(project.id).with_suffix(".sent").exists()
+    assert not anchors.heads_path(project.id).with_suffix(".sent").exists()

@@ -5,8 +5,9 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from missioncontrol.audit import erasing, heads, signing
-from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit import anchors, erasing, signing
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.audit.checking import verify
 from missioncontrol.decisions import interventions, permissions
 from missioncontrol.decisions.actions import Tap
 from missioncontrol.decisions.models import AllowlistEntry, LetGo, Message
@@ -158,7 +159,7 @@ def test_its_words_are_found_no_more(erased, as_person, owner):
 def test_a_copy_put_back_on_purpose_is_accepted_and_said(project):
     run = a_run(project)
     anchor_heads(at=after(60))
-    heads.path_of(project.id).write_text(_of_a_later_day(project))
+    anchors.heads_path(project.id).write_text(_of_a_later_day(project))
     assert kinds(project) == ["older_copy"]
 
     aside = erasing.accept_restored_copy(
@@ -172,12 +173,12 @@ def test_a_copy_put_back_on_purpose_is_accepted_and_said(project):
     payload = json.loads(row.payload)
     assert (row.by, payload["change"], payload["heads_file"]) == ("ana", "restored", aside)
     assert payload["known"].startswith("9 of")
-    assert heads.path_of(project.id).with_name(aside).is_file()
+    assert anchors.heads_path(project.id).with_name(aside).is_file()
 
 
 def _of_a_later_day(project):
     """The line of a checkpoint that this copy of the database does not have."""
-    (text,) = heads.lines_of(project.id)
+    (text,) = anchors.read_heads(project.id)
     line = {**json.loads(text), "seq": 30, "number": 9}
     return json.dumps({**line, "signature": signing.sign(head_statement(line))}) + "\n"
 

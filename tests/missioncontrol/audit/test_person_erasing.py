@@ -10,7 +10,8 @@ from rest_framework.test import APIClient
 from missioncontrol.accounts import services as accounts
 from missioncontrol.accounts.models import Browser, Invitation, Membership, PersonalToken
 from missioncontrol.audit import erasing
-from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.audit.checking import verify
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, LastOwner
 from missioncontrol.projects import access, members

@@ -8,8 +8,9 @@ from django.core.management import CommandError, call_command
 
 from guard.policy import parse
 from missioncontrol.accounts.models import AgentKey, Membership, Project
-from missioncontrol.audit import heads, project_file, signing
-from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit import anchors, project_file, signing
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.audit.checking import verify
 from missioncontrol.audit.erasing import erase_old_words
 from missioncontrol.audit.project_file import (
     OLD_HOLD_COLUMNS,
@@ -63,7 +64,7 @@ def export(lived, tmp_path):
 def elsewhere(export, lived, settings):
     """The same database and directory, as another installation: without the project."""
     key = signing.public_key()
-    heads.path_of(lived.id).unlink()
+    anchors.heads_path(lived.id).unlink()
     lived.delete()
     settings.SECRET_KEY = ELSEWHERE
     return key
@@ -88,7 +89,7 @@ def everything():
 def test_everything_comes_as_it_was_and_the_audit_log_holds(lived, export, settings):
     before = everything()
     key = signing.public_key()
-    heads.path_of(lived.id).unlink()
+    anchors.heads_path(lived.id).unlink()
     lived.delete()
     settings.SECRET_KEY = ELSEWHERE
     eve = a_person("eve")
@@ -110,7 +111,7 @@ def test_what_was_spent_there_today_is_nothing_that_the_organisation_here_spent(
 ):
     today, key = utc_day(after(70)), signing.public_key()
     assert spent_by_all_projects(today) == 4
-    heads.path_of(lived.id).unlink()
+    anchors.heads_path(lived.id).unlink()
     lived.delete()
     settings.SECRET_KEY = ELSEWHERE
 
@@ -136,7 +137,7 @@ def bring(lines, project, tmp_path, settings, *, key):
     """Import these lines elsewhere."""
     export = tmp_path / "project.jsonl"
     export.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    heads.path_of(project.id).unlink()
+    anchors.heads_path(project.id).unlink()
     project.delete()
     settings.SECRET_KEY = ELSEWHERE
     import_project(export, owner=a_person("eve"), trust=key, at=after(100))
@@ -239,7 +240,7 @@ def an_export_from_before_keys(project, settings, path, *, is_tied):
         anchor_heads(at=after(120))
     path.write_bytes(b"".join(export_lines(project.id, at=after(130))))
     key = signing.public_key()
-    heads.path_of(project.id).unlink(missing_ok=True)
+    anchors.heads_path(project.id).unlink(missing_ok=True)
     project.delete()
     settings.SECRET_KEY = ELSEWHERE
     return key
@@ -278,7 +279,7 @@ def test_a_log_that_was_written_anew_below_a_true_first_line_is_refused(
 ):
     key, (first, *_) = signing.public_key(), export.read_bytes().splitlines(keepends=True)
     JournalRow.objects.filter(project=lived, type="chain.anchored").delete()
-    heads.path_of(lived.id).unlink()
+    anchors.heads_path(lived.id).unlink()
     rehash(lived)
     forged = b"".join([first, *list(export_lines(lived.id, at=after(70)))[1:]])
     export.write_bytes(forged)
@@ -321,7 +322,7 @@ def test_what_is_not_whole_or_was_changed_leaves_nothing(elsewhere, export, brok
         import_project(export, owner=a_person("eve"), trust=elsewhere, at=after(100))
 
     assert not Project.objects.exists()
-    assert not list(heads.filed_projects())
+    assert not list(anchors.filed_projects())
 
 
 def slipped_in(lines, kind, **other):
@@ -344,7 +345,7 @@ def test_a_line_of_another_project_is_refused(elsewhere, export, kind):
         import_project(export, owner=a_person("eve"), trust=elsewhere, at=after(100))
 
     assert list(Project.objects.all()) == [theirs]
-    assert not list(heads.filed_projects())
+    assert not list(anchors.filed_projects())
 
 
 def test_a_row_that_leads_nowhere_leaves_no_file_of_heads(elsewhere, export):
@@ -354,7 +355,7 @@ def test_a_row_that_leads_nowhere_leaves_no_file_of_heads(elsewhere, export):
     with pytest.raises(InvalidRequest):
         import_project(export, owner=a_person("eve"), trust=elsewhere, at=after(100))
 
-    assert not list(heads.filed_projects())
+    assert not list(anchors.filed_projects())
     assert elsewhere not in signing.trusted_keys()
 
 
@@ -391,7 +392,7 @@ def test_what_was_erased_is_not_in_it_and_still_verifies(lived, tmp_path, settin
     assert erase_old_words(at=after(3 * 24 * 3600)) == 2
     path = tmp_path / "later.jsonl"
     path.write_bytes(b"".join(export_lines(lived.id, at=after(70))))
-    heads.path_of(lived.id).unlink()
+    anchors.heads_path(lived.id).unlink()
     lived.delete()
 
     done = import_project(path, owner=a_person("eve"), at=after(4 * 24 * 3600))
@@ -416,7 +417,7 @@ def test_only_an_owner_gets_it(lived, as_person, owner, operator, viewer, strang
 def test_the_commands_carry_a_project(lived, tmp_path, capsys):
     path = tmp_path / "out.jsonl"
     call_command("export_project", lived.name, path)
-    heads.path_of(lived.id).unlink()
+    anchors.heads_path(lived.id).unlink()
     lived.delete()
 
     call_command("import_project", path)

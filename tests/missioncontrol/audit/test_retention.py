@@ -3,7 +3,8 @@
 import pytest
 
 from missioncontrol.audit import erasing
-from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.audit.checking import verify
 from missioncontrol.decisions import interventions
 from missioncontrol.history.tasks import index_slice
 from missioncontrol.runs.models import JournalRow, TelemetryRecord, Turn

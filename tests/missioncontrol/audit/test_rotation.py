@@ -11,7 +11,8 @@ from django.test import Client
 
 from missioncontrol.accounts import credentials
 from missioncontrol.audit import signing
-from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.audit.checking import verify
 from missioncontrol.notify.models import Channel
 from missioncontrol.projects import rules as projects
 from missioncontrol.proof import verify_export

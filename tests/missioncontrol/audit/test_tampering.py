@@ -9,8 +9,9 @@ from django.db import connection, transaction
 
 from guard.turn import Usage
 from missioncontrol.accounts.models import Project
-from missioncontrol.audit import heads, signing
-from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit import anchors, signing
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.audit.checking import verify
 from missioncontrol.decisions import interventions
 from missioncontrol.decisions.actions import Tap
 from missioncontrol.ids import new_id
@@ -256,7 +257,7 @@ def puts_in_a_row_of_an_hour_ago(past):
 
 
 def edits_the_file_of_heads(past):
-    path = heads.path_of(past.project.id)
+    path = anchors.heads_path(past.project.id)
     path.write_text(
         path.read_text().replace('"number":2', '"number":7').replace('"hash":"', '"hash":"0')
     )
@@ -393,7 +394,7 @@ def test_it_names_what_the_row_says_and_what_its_events_tell(past):
 def test_without_a_file_of_heads_it_says_that_there_is_nothing_to_compare_with(past):
     assert verify(projects=[past.project.id]).compared_since == after(60)
 
-    heads.path_of(past.project.id).unlink()
+    anchors.heads_path(past.project.id).unlink()
 
     found = verify(projects=[past.project.id])
     assert (found.ok, found.compared_since) == (True, None)

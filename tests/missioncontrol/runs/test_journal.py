@@ -7,7 +7,8 @@ import pytest
 from django.db import close_old_connections, connection
 
 from missioncontrol import broadcast, proof
-from missioncontrol.audit.anchors import anchor_heads, verify
+from missioncontrol.audit.anchors import anchor_heads
+from missioncontrol.audit.checking import verify
 from missioncontrol.decisions import holding
 from missioncontrol.runs import rows
 from missioncontrol.runs.journal import lock_runs

@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from missioncontrol.accounts.people import projects_named
-from missioncontrol.audit import anchors, erasing, heads, signing
+from missioncontrol.audit import anchors, checking, erasing, signing
 from missioncontrol.clock import now
 from missioncontrol.up.management import ErrorReportingCommand
 
@@ -38,7 +38,7 @@ class Command(ErrorReportingCommand):
                 self.stdout.write(f"The file of heads was put aside as {aside}.")
         is_whole = True
         for project in projects:
-            found = anchors.verify(projects=[project.id])
+            found = checking.verify(projects=[project.id])
             # Every project is checked, whatever the first one shows.
             is_whole &= found.ok
             for fault in found.faults:
@@ -55,7 +55,7 @@ class Command(ErrorReportingCommand):
             )
         # A project that was deleted without the log has left only its file to check.
         known = {project.id for project in projects}
-        filed = [] if options["project"] else heads.filed_projects()
+        filed = [] if options["project"] else anchors.filed_projects()
         gone = [project_id for project_id in filed if project_id not in known]
         for project_id in gone:
             self.stdout.write(
