@@ -129,16 +129,11 @@ def _next_slices(runs: Sequence[Run]) -> list[Slice]:
         ends[run.id] = min(run.meters.last_obs, marks[run.id].obs + left)
         left -= ends[run.id] - marks[run.id].obs
     taken = [run for run in runs if run.id in ends]
-    # Nearly every run is read to its end: one query for all of these, and one for each cut run.
-    whole = [run for run in taken if ends[run.id] == run.meters.last_obs]
-    found = [Turn.objects.filter(run__in=whole, obs__gt=F("run__indexed__obs"))]
-    found += [
-        Turn.objects.filter(run=run, obs__gt=marks[run.id].obs, obs__lte=ends[run.id])
-        for run in taken
-        if ends[run.id] < run.meters.last_obs
-    ]
+    new_turns = Q(pk__in=[])
+    for run in taken:
+        new_turns |= Q(run=run, obs__gt=marks[run.id].obs, obs__lte=ends[run.id])
     turns: dict[UUID, list[Turn]] = defaultdict(list)
-    for turn in (turn for some in found for turn in some.only(*TURN_COLUMNS)):
+    for turn in Turn.objects.filter(new_turns).only(*TURN_COLUMNS):
         turns[turn.run_id].append(turn)
     beside = related_texts(taken)
     slices = []
