@@ -259,13 +259,12 @@ def list_suggestions(*, projects: Collection[UUID], at: datetime) -> list[Allowl
         .filter(times__gte=MIN_TIMES)
         .order_by("-times")[:MAX_SUGGESTIONS]
     )
-    # This matches nothing; an empty condition would match everything.
-    wanted = Q(pk__in=[])
-    for project, digest, _ in often:
-        wanted |= Q(project_id=project, digest=digest)
+    wanted = {(project, digest) for project, digest, _ in often}
     calls: dict[tuple[UUID, str], list[LetGo]] = defaultdict(list)
-    for row in recent.filter(wanted).order_by("id"):
-        calls[row.project_id, row.digest].append(row)
+    for row in recent.filter(digest__in={digest for _, digest in wanted}).order_by("id"):
+        # The same call may be rare in another project.
+        if (key := (row.project_id, row.digest)) in wanted:
+            calls[key].append(row)
     # Entries for one run or one agent do not count: a suggestion may widen them.
     covered: dict[UUID, list[AllowPattern]] = defaultdict(list)
     for entry in AllowlistEntry.objects.filter(project_id__in=projects, scope="project"):

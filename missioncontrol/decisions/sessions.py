@@ -87,8 +87,8 @@ def _agent_of(run_id: UUID, seq: int | None) -> str | None:
 
 def record_answer_missed(run_id: UUID, *, at: datetime) -> None:
     """Note that a waiting request does not get the newest answer: its key was revoked."""
-    with journal.lock_runs([run_id], at=at) as tx:
-        directives.mark_followed_unreachable(tx, tx.run(run_id))
+    with journal.lock_run(run_id, at=at) as (tx, run):
+        directives.mark_followed_unreachable(tx, run)
 
 
 def record_message_read(run_id: UUID, message_id: UUID, *, project: UUID, at: datetime) -> None:

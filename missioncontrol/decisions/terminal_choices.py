@@ -78,7 +78,7 @@ def record_choice(
         elif card is not None:
             _answer_card(tx, run, card, choice, by=by)
         # It was carried out where it was chosen: nothing is left to deliver.
-        intervention = Intervention(
+        intervention = Intervention.objects.create(
             run=run,
             decision=card,
             key=choice.key,
@@ -92,7 +92,6 @@ def record_choice(
             delivered_at=tx.at,
             acknowledged_at=tx.at,
         )
-        intervention.save(force_insert=True)
         row = rows.intervention_row(intervention, run)
         tx.record(run, InterventionMade, by=by, row=row)
         return row, True

@@ -26,7 +26,6 @@ from missioncontrol.decisions.models import Decision
 from missioncontrol.detection.models import Backtest, BacktestRun
 from missioncontrol.detection.policies import read_policy
 from missioncontrol.errors import InvalidRequest, NotFound
-from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.rows import observations_of
 from missioncontrol.wire.policies import BacktestFlag, BacktestRow, BacktestRunRow, BacktestSide
@@ -81,7 +80,6 @@ def request_backtest(project: Project, asked: NewBacktest, *, by: str, at: datet
     too_old = list(over.values_list("pk", flat=True)[MAX_KEPT - 1 :])
     Backtest.objects.filter(pk__in=too_old).delete()
     return Backtest.objects.create(
-        id=new_id(),
         project=project,
         policy=mapping,
         today=project.policy,
@@ -126,15 +124,8 @@ def run_slice(backtest_id: UUID, *, at: datetime) -> bool:
     # Checked again: another worker may have done the rest meanwhile.
     if _remaining_runs(backtest):
         return True
-    _finish_backtest(backtest, "done", at=at)
+    finish_backtest(backtest_id, "done", at=at)
     return False
-
-
-def fail_backtest(backtest_id: UUID, error: Exception, *, at: datetime) -> None:
-    """Mark a backtest as failed; its page shows why."""
-    backtest = Backtest.objects.filter(pk=backtest_id).first()
-    if backtest is not None and backtest.finished_at is None:
-        _finish_backtest(backtest, "failed", at=at, error=f"{type(error).__name__}: {error}")
 
 
 def find_stalled(*, at: datetime) -> list[UUID]:
@@ -148,7 +139,7 @@ def find_stalled(*, at: datetime) -> list[UUID]:
         Backtest.objects.filter(pk=backtest.pk).update(tries=backtest.tries + 1, beat_at=at)
         if backtest.tries + 1 >= MAX_TRIES:
             lost = "The worker was lost again and again."
-            _finish_backtest(backtest, "failed", at=at, error=lost)
+            finish_backtest(backtest.id, "failed", at=at, error=lost)
         else:
             again.append(backtest.id)
     return again
@@ -164,9 +155,10 @@ def _remaining_runs(backtest: Backtest) -> list[str]:
     return [run_id for run_id in backtest.runs if run_id not in done]
 
 
-def _finish_backtest(backtest: Backtest, status: str, *, at: datetime, error: str = "") -> None:
+def finish_backtest(backtest_id: UUID, status: str, *, at: datetime, error: str = "") -> None:
+    """Mark a backtest as `done` or `failed`, unless it is finished; its page shows the error."""
     # Finished only once: a running slice must not mark as done what a newer backtest ended.
-    Backtest.objects.filter(pk=backtest.pk, finished_at=None).update(
+    Backtest.objects.filter(pk=backtest_id, finished_at=None).update(
         status=status, error=error[:2000], finished_at=at
     )
 

@@ -26,7 +26,6 @@ from missioncontrol.costs import counting
 from missioncontrol.decisions import cards, holding, messages, rows
 from missioncontrol.decisions.models import Autofix, Decision
 from missioncontrol.detection.models import Question
-from missioncontrol.ids import new_id
 from missioncontrol.notify import services as notices
 from missioncontrol.runs import journal
 from missioncontrol.runs.journal import RunTransaction
@@ -273,7 +272,6 @@ def create_question(
     if last is not None and row.seq - last < rule.every:
         return None
     return Question.objects.create(
-        id=new_id(),
         run=run,
         turn_seq=row.seq,
         obs=row.obs,

@@ -22,7 +22,6 @@ from missioncontrol.detection.engine_cache import policy_of
 from missioncontrol.detection.models import PolicyVersion
 from missioncontrol.detection.old_policies import write_toml
 from missioncontrol.errors import InvalidRequest, StalePolicy, ensure_found
-from missioncontrol.ids import new_id
 from missioncontrol.runs.models import Run
 from missioncontrol.wire.decisions import AllowedCall
 from missioncontrol.wire.policies import (
@@ -34,7 +33,7 @@ from missioncontrol.wire.policies import (
     PolicyVersionRow,
     RunRules,
 )
-from missioncontrol.wire.rows import row_of
+from missioncontrol.wire.rows import row_of, to_json
 
 MAX_TEXT = 100_000
 
@@ -167,16 +166,12 @@ def set_policy(project: Project, asked: object, *, note: str, by: str, at: datet
     if mapping == project.policy and (newest is None or text in {"", newest.text}):
         return False
     PolicyVersion.objects.create(
-        id=new_id(),
         project=project,
         # Under the project's lock, so that no number is used twice.
         number=project.policy_version + 1,
         policy=mapping,
         text=text,
-        changes=[
-            {"field": change.field, "before": change.before, "after": change.after}
-            for change in policy_changes(project.policy, mapping)
-        ],
+        changes=[to_json(change) for change in policy_changes(project.policy, mapping)],
         note=note,
         by=by,
         at=at,

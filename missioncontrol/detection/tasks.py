@@ -269,7 +269,8 @@ def backtest(backtest_id: str) -> None:
         raise
     except Exception as fault:
         logger.exception("backtest %s failed", backtest_id)
-        backtests.fail_backtest(UUID(backtest_id), fault, at=now())
+        error = f"{type(fault).__name__}: {fault}"
+        backtests.finish_backtest(UUID(backtest_id), "failed", at=now(), error=error)
         return
     if more:
         enqueue(backtest.name, backtest_id)

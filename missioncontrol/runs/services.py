@@ -19,7 +19,6 @@ from missioncontrol.accounts.models import Project, Reach
 from missioncontrol.accounts.selectors import KeyHolder, live_keys
 from missioncontrol.compiled_queries import CompiledQuery
 from missioncontrol.errors import Forbidden, InvalidRequest, TooManyOpenRuns, ensure_found
-from missioncontrol.ids import new_id
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs import journal, lineage, rows
 from missioncontrol.runs.journal import RunTransaction
@@ -73,19 +72,6 @@ class OpenRun:
     """A run of the project, or an https address, that is told of warnings and of the end."""
     capabilities: dict[str, Any] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
-
-
-# Fields of `OpenRun` that the run takes over unchanged.
-COPIED_FIELDS = (
-    "name",
-    "agent",
-    "goal",
-    "task_type",
-    "policy",
-    "budget",
-    "capabilities",
-    "metadata",
-)
 
 
 def open_run(
@@ -251,14 +237,20 @@ def _create_run(
     opener: KeyHolder | None,
 ) -> Run:
     run = Run(
-        id=new_id(),
         project=project,
         key=request.key or None,
         opened_by=opener.key if opener else None,
-        **{name: getattr(request, name) for name in COPIED_FIELDS},
+        name=request.name,
+        agent=request.agent,
+        goal=request.goal,
+        task_type=request.task_type,
         mode=request.mode or project.mode,
+        policy=request.policy,
         # A version belongs to the project's policy: a policy that an agent sends has none.
         policy_version=None if request.policy else project.policy_version,
+        budget=request.budget,
+        capabilities=request.capabilities,
+        metadata=request.metadata,
         workspace=list(request.workspace),
         parent_key=request.parent_key or "",
         relation=request.relation if request.parent_key else "",
@@ -271,21 +263,20 @@ def _create_run(
         project.pk, request.parent_key
     )
     with journal.lock_runs([parent.id] if parent else [], at=at) as tx:
-        if parent is not None:
-            above = tx.run(parent.id)
+        above = tx.run(parent.id) if parent else None
+        if above is not None:
             lineage.make_root(above)
             run.parent, run.relation = above, request.relation
             run.root, run.lineage = above.root, lineage.lineage_of_children(above)
         # A project may let agents choose; what they chose is recorded.
         chosen = tuple(name for name in ("mode", "policy", "budget") if getattr(request, name))
         _insert_run(tx, run, by=by, chosen=chosen)
-        if parent is not None and request.relation == "resumed":
-            held = tx.run(parent.id)
-            # A run that resumes a held session is held too: a new name does not lift the hold.
-            if held.hold is not None and rows.capabilities_of(run).hold:
-                run.reason = held.reason
-                run.hold = Hold(run=run, since=tx.at, stands=True)
-                tx.move(run, Move.HOLD, by="guard", reason=held.reason)
+        # A run that resumes a held session is held too: a new name does not lift the hold.
+        is_resumed = request.relation == "resumed" and rows.capabilities_of(run).hold
+        if is_resumed and above is not None and above.hold is not None:
+            run.reason = above.reason
+            run.hold = Hold(run=run, since=tx.at, stands=True)
+            tx.move(run, Move.HOLD, by="guard", reason=above.reason)
     return run
 
 
@@ -300,7 +291,6 @@ def open_successor(tx: RunTransaction, run: Run, *, key: str, by: str) -> Run:
     whole = Run.objects.get(pk=run.pk)
     # Written out, not copied: a new column must not be inherited by accident.
     successor = Run(
-        id=new_id(),
         project=run.project,
         key=key,
         name=run.name,

@@ -80,14 +80,10 @@ class TurnFilter:
     @property
     def condition(self) -> Q:
         """Return the condition for a turn, without `q`."""
-        found = Q()
-        for column in ("agent", "role"):
-            if wanted := getattr(self, column):
-                found &= Q(**{column: wanted})
+        named = {"agent": self.agent, "role": self.role, "detector": self.signal}
+        found = Q(**{column: name for column, name in named.items() if name})
         if self.tool:
             found &= Q(tool=self.tool) | (Q(tool=None) if self.tool == TEXT_TURNS else Q())
-        if self.signal:
-            found &= Q(detector=self.signal)
         return found & Q(detector__isnull=False) if self.flagged else found
 
 
