@@ -17,7 +17,7 @@ from missioncontrol.costs.prices import project_price
 from missioncontrol.costs.spending import Use
 from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.models import ModelCall, Run, Turn
-from missioncontrol.runs.rows import BURN_MINUTES, MICRO, USAGE_COLUMNS
+from missioncontrol.runs.rows import BURN_MINUTES, MICRO, USAGE_COLUMNS, ZERO_COST
 from missioncontrol.runs.statements import new_row
 from missioncontrol.wire.events import CostAttributed
 
@@ -29,7 +29,6 @@ SOURCES = ("turns", "transcript", "spans", "logs")
 JUDGE = "judge"
 # The most that the column holds; no honest run reaches it.
 MAX_SUM = Decimal(9999999999)
-ZERO_COST = Decimal(0).quantize(MICRO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

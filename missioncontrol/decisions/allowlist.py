@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import Literal
 from uuid import UUID
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q
 
 from guard.deciding import AllowPattern, is_allowed
 from guard.reading.normalize import call_text, format_call, strip_remarks
@@ -299,25 +299,16 @@ MAX_CARDS = 1_000
 MAX_EXAMPLES = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """Where an entry applies: one run, one agent, or the whole project if both are None."""
-
-    project: UUID
-    run: UUID | None = None
-    agent: str | None = None
-
-    def runs(self) -> QuerySet[Run]:
-        """Return the runs in this scope."""
-        found = Run.objects.filter(project_id=self.project)
-        if self.run is not None:
-            return found.filter(pk=self.run)
-        return found if self.agent is None else found.filter(agent=self.agent)
-
-
-def preview_entry(scope: Scope, pattern: AllowPattern, *, at: datetime) -> AllowlistPreview:
-    """Match a pattern against what the project recorded recently."""
-    latest = LatestTurns(scope.runs(), at=at)
+def preview_entry(project: UUID, asked: NewAllowlistEntry, *, at: datetime) -> AllowlistPreview:
+    """Match an entry against what its run, its agent or its project recorded recently."""
+    # Read as the entry would be, so that a pattern refused there is refused here too.
+    pattern = AllowPattern(pattern=asked.pattern, match=asked.match)
+    runs_in_scope = Run.objects.filter(project_id=project)
+    if asked.run is not None:
+        runs_in_scope = runs_in_scope.filter(pk=asked.run)
+    elif asked.agent is not None:
+        runs_in_scope = runs_in_scope.filter(agent=asked.agent)
+    latest = LatestTurns(runs_in_scope, at=at)
     matched, others, runs = Counter[str](), Counter[str](), set[UUID]()
     wanted = Turn.objects.filter(tool__isnull=False).values_list("run_id", "tool", "args")
     for run, tool, args in latest.find(wanted):
@@ -327,9 +318,9 @@ def preview_entry(scope: Scope, pattern: AllowPattern, *, at: datetime) -> Allow
             runs.add(run)
         else:
             others[call] += 1
-    asked = Decision.objects.filter(run__in=latest.runs, opened_at__gt=latest.since)
+    opened = Decision.objects.filter(run__in=latest.runs, opened_at__gt=latest.since)
     # Only loops: a pattern covers no budget, and a permission needs an exact entry (`find_grant`).
-    about_calls = asked.exclude(kind__in=NOT_LOOPS).select_related("run")
+    about_calls = opened.exclude(kind__in=NOT_LOOPS).select_related("run")
     cards = [
         (card, card.evidence.get("calls") or ())
         for card in about_calls.order_by("-opened_at")[:MAX_CARDS]

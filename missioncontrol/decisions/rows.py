@@ -88,15 +88,15 @@ def intervention_row(intervention: Intervention, run: Run) -> InterventionRow:
     return row_of(InterventionRow, intervention, project=run.project_id)
 
 
-def autofix_row(fix: Autofix, run: Run, *, delivered_at: datetime | None) -> AutofixRow:
+def autofix_row(fix: Autofix) -> AutofixRow:
     """Return an autofix's row."""
     return row_of(
         AutofixRow,
         fix,
-        project=run.project_id,
-        run_name=run.name,
+        project=fix.run.project_id,
+        run_name=fix.run.name,
         text=fix.message.text,
-        delivered_at=delivered_at,
+        delivered_at=fix.message.delivered_at,
         kind=fix.decision.kind,
         seq=fix.decision.signal["turns"][-1],
     )

@@ -191,8 +191,7 @@ def _apply_fix(tx: RunTransaction, run: Run, decision: Decision, text: str) -> N
     cards.close_card(tx, run, resolution="autofix", by="auto")
     holding.release_with_correction(tx, run, by="auto", reason="autofix", about=about, agent=agent)
     run.meters.recovering = fix.id
-    row = rows.autofix_row(fix, run, delivered_at=None)
-    tx.record(run, AutofixApplied, by="auto", row=row)
+    tx.record(run, AutofixApplied, by="auto", row=rows.autofix_row(fix))
 
 
 def _charge_calls(

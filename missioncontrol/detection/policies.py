@@ -23,6 +23,7 @@ from missioncontrol.detection.models import PolicyVersion
 from missioncontrol.detection.old_policies import write_toml
 from missioncontrol.errors import InvalidRequest, StalePolicy, ensure_found
 from missioncontrol.runs.models import Run
+from missioncontrol.runs.rows import stored_policy
 from missioncontrol.wire.decisions import AllowedCall
 from missioncontrol.wire.policies import (
     PolicyChange,
@@ -101,12 +102,8 @@ def list_rules(today: Mapping[str, Any], draft: Mapping[str, Any]) -> tuple[Poli
 
 def sensitivity_line(today: Mapping[str, Any], draft: Mapping[str, Any]) -> PolicyLine:
     """Return from which stuck score the draft asks, and from which today's policy does."""
-    new = _read_or_default(draft)
-    return PolicyLine(
-        sensitivity=new.sensitivity,
-        asks_from=asks_from(new),
-        today=asks_from(_read_or_default(today)),
-    )
+    new, old = stored_policy(draft) or DEFAULT_POLICY, stored_policy(today) or DEFAULT_POLICY
+    return PolicyLine(sensitivity=new.sensitivity, asks_from=asks_from(new), today=asks_from(old))
 
 
 def asks_from(policy: Policy) -> float | None:
@@ -204,18 +201,8 @@ def version_row(version: PolicyVersion) -> PolicyVersionRow:
 
 def _with_defaults(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Return a policy with its defaults; as it is, if it names what no longer exists."""
-    try:
-        return Policy.from_mapping(mapping).as_mapping()
-    except PolicyInvalid:
-        return dict(mapping)
-
-
-def _read_or_default(mapping: Mapping[str, Any]) -> Policy:
-    """Return a policy; the default one, if it can no longer be read."""
-    try:
-        return Policy.from_mapping(mapping)
-    except PolicyInvalid:
-        return DEFAULT_POLICY
+    policy = stored_policy(mapping)
+    return policy.as_mapping() if policy else dict(mapping)
 
 
 def _flatten(mapping: Mapping[str, Any], path: str = "") -> dict[str, Any]:

@@ -37,7 +37,7 @@ from missioncontrol.runs.sanitizing import (
     storable_turn,
 )
 from missioncontrol.runs.selectors import find_run
-from missioncontrol.runs.services import ZERO_COST, masked_workspace, no_capabilities
+from missioncontrol.runs.services import masked_workspace, no_capabilities
 from missioncontrol.runs.statements import insert_rows
 from missioncontrol.wire.events import RunImported, RunOpened
 from missioncontrol.wire.policies import RecordedAlarm, RecordingRow
@@ -198,8 +198,8 @@ def _make_run(
     )
     RunMeters(
         run=run,
-        cost_usd=ZERO_COST,
-        judge_cost_usd=ZERO_COST,
+        cost_usd=rows.ZERO_COST,
+        judge_cost_usd=rows.ZERO_COST,
         last_turn_at=max(times),
         presence="gone",
         final_ceilings=rows.shared_ceilings(run),

@@ -28,6 +28,8 @@ from missioncontrol.wire.runs import BudgetState, Meters, RunRow, TapePoint, Tur
 BURN_MINUTES = 5
 # The columns' precision in dollars: an amount that was added can be subtracted exactly.
 MICRO = Decimal("0.000001")
+# In the form that the database returns: the opening event equals what is read later.
+ZERO_COST = Decimal(0).quantize(MICRO)
 USAGE_COLUMNS = {
     "input": "input_tokens",
     "cache_read": "cache_read_tokens",
@@ -60,6 +62,14 @@ def rules_of(run: Run) -> dict[str, Any]:
     return rules
 
 
+def stored_policy(mapping: Mapping[str, Any]) -> Policy | None:
+    """Read a stored policy; None: an older release's, it names what no longer exists."""
+    try:
+        return Policy.from_mapping(mapping)
+    except PolicyInvalid:
+        return None
+
+
 def ceilings_of(run: Run) -> dict[str, Any]:
     """Return every ceiling in force: the policy's, the project's, then the run's own.
 
@@ -82,10 +92,8 @@ def shared_ceilings(run: Run) -> dict[str, Any]:
 @cache
 def _preset_ceilings(name: str | None) -> Mapping[str, Any]:
     """Return the ceilings of the preset with this name."""
-    try:
-        budget = Policy.from_mapping({"extends": name}).budget
-    except PolicyInvalid:  # stored by an older release, it names what no longer exists
-        return {}
+    policy = stored_policy({"extends": name})
+    budget = policy.budget if policy else None
     ceilings = {unit: getattr(budget, unit, None) for unit in UNITS}
     return {
         # Dollars as text, as every ceiling is kept: a float would not hold them exactly.

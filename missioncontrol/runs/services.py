@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from decimal import Decimal
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -30,8 +29,6 @@ from missioncontrol.wire.events import RunLinked, RunOpened
 
 # File names that the judge can look through; a repository may have hundreds of thousands.
 WORKSPACE_LIMIT = 2000
-# In the form that the database returns: the opening event equals what is read later.
-ZERO_COST = Decimal("0.000000")
 
 
 def no_capabilities(why: str) -> dict[str, Any]:
@@ -319,7 +316,8 @@ def open_successor(tx: RunTransaction, run: Run, *, key: str, by: str) -> Run:
 
 def _insert_run(tx: RunTransaction, run: Run, *, by: str, chosen: tuple[str, ...]) -> None:
     run.save(force_insert=True)
-    RunMeters(run=run, cost_usd=ZERO_COST, judge_cost_usd=ZERO_COST).save(force_insert=True)
+    zero = rows.ZERO_COST
+    RunMeters(run=run, cost_usd=zero, judge_cost_usd=zero).save(force_insert=True)
     tx.add_run(run)
     row = rows.run_row(run, at=tx.at)
     # First: a reader of the chain must not see an event of a run before its opening.

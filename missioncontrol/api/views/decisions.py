@@ -13,7 +13,6 @@ from django.http import StreamingHttpResponse
 from pydantic_core import to_json
 from rest_framework.request import Request
 
-from guard.deciding import AllowPattern
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Projects, ReadableProjects
 from missioncontrol.api.rest import Depends, Page, get_or_404, page_of, stream_file
@@ -21,7 +20,7 @@ from missioncontrol.api.routing import Router
 from missioncontrol.audit import checking
 from missioncontrol.clock import now
 from missioncontrol.decisions import allowlist, rows
-from missioncontrol.decisions.allowlist import NewAllowlistEntry, Scope, preview_entry
+from missioncontrol.decisions.allowlist import NewAllowlistEntry
 from missioncontrol.runs.models import JournalRow
 from missioncontrol.runs.selectors import audit_row, list_journal
 from missioncontrol.runs.statements import pages_of
@@ -50,12 +49,7 @@ def decisions_list(request: Request, status: Literal["", DecisionStatus]) -> Pag
 @api.get("autofixes/")
 def autofixes_list(request: Request, projects: Projects) -> Page[AutofixRow]:
     """List corrections that were injected automatically, newest first."""
-    found = rows.list_autofixes(projects=projects)
-    return page_of(
-        request,
-        found,
-        lambda fix: rows.autofix_row(fix, fix.run, delivered_at=fix.message.delivered_at),
-    )
+    return page_of(request, rows.list_autofixes(projects=projects), rows.autofix_row)
 
 
 @api.get("allowlist/")
@@ -76,10 +70,7 @@ def allowlist_add(request: Request, body: NewAllowlistEntry, by: By) -> Allowlis
 def allowlist_preview(request: Request, body: NewAllowlistEntry) -> AllowlistPreview:
     """Preview what an entry would have matched; none is made. POST keeps calls out of URLs."""
     project = auth.resolve_writable_project(request, body.project)
-    scope = Scope(project=project, run=body.run, agent=body.agent)
-    # Read as the entry would be, so that a pattern refused there is refused here too.
-    pattern = AllowPattern(pattern=body.pattern, match=body.match)
-    return preview_entry(scope, pattern, at=now())
+    return allowlist.preview_entry(project, body, at=now())
 
 
 @api.delete("allowlist/<uuid:entry_id>/")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from guard.deciding import AllowPattern
-from missioncontrol.decisions.allowlist import Scope, preview_entry
+from missioncontrol.decisions.allowlist import NewAllowlistEntry, preview_entry
 from missioncontrol.decisions.models import AllowlistEntry, Decision
 from missioncontrol.runs import selectors
 from tests.build import a_call, a_project, a_run, a_stuck_run, after, put
@@ -14,11 +13,8 @@ CALL = 'Bash {"command":"pytest -q"}'
 
 
 def look(project, pattern, *, match="glob", at=None, **scope):
-    return preview_entry(
-        Scope(project=project.id, **scope),
-        AllowPattern(pattern=pattern, match=match),
-        at=at or after(DAY),
-    )
+    asked = NewAllowlistEntry(pattern=pattern, match=match, **scope)
+    return preview_entry(project.id, asked, at=at or after(DAY))
 
 
 def called(result):

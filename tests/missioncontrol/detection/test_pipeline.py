@@ -89,7 +89,7 @@ def test_an_autofix_names_the_turn_that_it_answered():
 
     fix = Autofix.objects.get()
 
-    assert autofix_row(fix, run, delivered_at=None).seq == TurnRow.objects.get(key="3").seq
+    assert autofix_row(fix).seq == TurnRow.objects.get(key="3").seq
 
 
 def test_an_autofix_that_is_followed_by_news_has_recovered():
