@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-NPM = (sys.executable, "-m", "missioncontrol.up.node", "audit", "--json")
+NPM = (sys.executable, "-m", "missioncontrol.up.frontend", "npm", "audit", "--json")
 KNOWN_AS_BAD = ("minimist", "0.0.8")
 """CVE-2020-7598: a registry that has advisories has this one."""
 

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from missioncontrol.up import frontend, node
+from missioncontrol.up import frontend
 from missioncontrol.up.errors import BuildFailed, NodeMissing
 
 
@@ -106,7 +106,7 @@ def wheel(tmp_path):
 
 def found_node(wheel, monkeypatch, path):
     monkeypatch.setenv("PATH", str(path))
-    return node.find_node(root=path, cache=wheel, report=lambda _: None)
+    return frontend.find_node(root=path, cache=wheel, report=lambda _: None)
 
 
 def test_a_node_on_path_is_used(tmp_path, wheel, monkeypatch):
@@ -145,4 +145,4 @@ def test_missing_node_and_uv_are_reported_in_one_sentence(tmp_path, monkeypatch)
     monkeypatch.setattr(sys, "executable", "/bin/false")
 
     with pytest.raises(NodeMissing, match="install Node 20"):
-        node.find_node(root=tmp_path, cache=tmp_path / "cache", report=lambda _: None)
+        frontend.find_node(root=tmp_path, cache=tmp_path / "cache", report=lambda _: None)
