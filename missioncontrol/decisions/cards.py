@@ -119,18 +119,11 @@ def is_paused_by_person(run: Run, decision: Decision) -> bool:
     return newest is not None and newest.action == "pause"
 
 
-def close_card(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> Decision | None:
+def close_card(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> None:
     """Close the run's open card, if there is one."""
-    if run.open_decision is None:
-        return None
-    decision = Decision.objects.get(pk=run.open_decision)
-    tx.raise_version(run)
-    run.open_decision = None
-    resolve_card(tx, run, decision, resolution=resolution, by=by)
-    # Only what a person let go on counts towards an offer to allow it for good.
-    if resolution in allowlist.LET_GO:
-        allowlist.record_let_go(run, decision, by=by, at=tx.at)
-    return decision
+    if run.open_decision is not None:
+        decision = Decision.objects.get(pk=run.open_decision)
+        resolve_card(tx, run, decision, resolution=resolution, by=by)
 
 
 def settle_card(
@@ -146,7 +139,12 @@ def settle_card(
 
 
 def resolve_card(tx: RunTransaction, run: Run, card: Decision, *, resolution: str, by: str) -> None:
-    """Store how a card was answered, and withdraw its notices."""
+    """Close an open card of either kind, and withdraw its notices."""
+    tx.raise_version(run)
+    if card.kind == PERMISSION:
+        run.meters.open_permissions -= 1
+    else:
+        run.open_decision = None
     card.status = "expired" if resolution in EXPIRED_RESOLUTIONS else "resolved"
     card.resolution, card.resolved_by = resolution, by
     card.resolved_at, card.version = tx.at, run.version
@@ -162,6 +160,9 @@ def resolve_card(tx: RunTransaction, run: Run, card: Decision, *, resolution: st
     )
     # Also if it timed out: a push that still asks would be tapped in vain.
     notices.withdraw_card(card.id, outcome=resolution, by=by, at=tx.at)
+    # Only what a person let go on counts towards an offer to allow it for good.
+    if resolution in allowlist.LET_GO:
+        allowlist.record_let_go(run, card, by=by, at=tx.at)
 
 
 def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> None:

@@ -17,6 +17,7 @@ from missioncontrol.runs.lifecycle import ON_HOLD, Move, Status
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.selectors import matching_ids
 from missioncontrol.wire.decisions import PERMISSION
+from missioncontrol.wire.events import HoldAbandoned
 
 # An agent whose last request closed less than this ago is still waiting.
 STILL_WAITING = timedelta(seconds=10)
@@ -47,7 +48,14 @@ def _for_each_run(
 def give_up_abandoned_holds(*, at: datetime) -> None:
     """Give up the holds whose agent has had no request open for ten seconds."""
     gone = Q(hold__waiting_at__lt=at - STILL_WAITING) | Q(hold__waiting_at__isnull=True)
-    _for_each_run(Q(status=Status.HELD) & gone, holding.record_given_up, at=at)
+    _for_each_run(Q(status=Status.HELD) & gone, _give_up_hold, at=at)
+
+
+def _give_up_hold(tx: RunTransaction, run: Run) -> None:
+    if run.hold is not None:
+        run.hold.waiting_since, run.hold.gave_up_at = None, tx.at
+        tx.move(run, Move.GIVE_UP, by="agent", reason="the agent gave up waiting")
+        tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision)
 
 
 def expire_unanswered_holds(*, at: datetime) -> None:

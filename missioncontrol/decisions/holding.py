@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from missioncontrol.costs import counting
-from missioncontrol.decisions import directives
 from missioncontrol.runs import lineage
 from missioncontrol.runs.journal import RunTransaction
-from missioncontrol.runs.lifecycle import MUST_STOP, ON_HOLD, Move, Status
+from missioncontrol.runs.lifecycle import MUST_STOP, ON_HOLD, Move
 from missioncontrol.runs.models import Hold, Run, Turn
 from missioncontrol.runs.rows import capabilities_of, hold_outlives_session
-from missioncontrol.wire.events import HoldAbandoned
 
 # A hold lasts at least this long, whatever patience the agent reports: a person needs time to see
 # the card and answer it. Otherwise an agent could make its own hold expire at once.
@@ -63,28 +61,6 @@ def reset_streaks(run: Run) -> None:
     run.meters.lineage_forgotten = lineage.observations_of_relatives(run)
     run.meters.corrected = []
     counting.reset_failures(run)
-
-
-def record_waiting(tx: RunTransaction, run: Run) -> None:
-    """Note that the agent is known to be waiting."""
-    hold = run.hold
-    if hold is None or run.status not in ON_HOLD:
-        return
-    hold.waiting_at = tx.at
-    if run.status == Status.HOLDING:
-        # A request is open again: the agent has not given up and is not parked any more.
-        hold.waiting_since, hold.gave_up_at, run.parked = tx.at, None, False
-        tx.move(run, Move.WAIT, by="agent", reason="the agent waits")
-        directives.confirm_followed(tx, run, agent="")  # a person's pause has been obeyed
-
-
-def record_given_up(tx: RunTransaction, run: Run) -> None:
-    """Note that no request of the agent has been open for a while."""
-    if run.hold is None or run.status != Status.HELD:
-        return
-    run.hold.waiting_since, run.hold.gave_up_at = None, tx.at
-    tx.move(run, Move.GIVE_UP, by="agent", reason="the agent gave up waiting")
-    tx.record(run, HoldAbandoned, by="agent", decision=run.open_decision)
 
 
 def release_with_correction(

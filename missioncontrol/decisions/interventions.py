@@ -14,7 +14,6 @@ from missioncontrol.decisions import (
     cards,
     directives,
     organisation,
-    permissions,
     rows,
     sessions,
 )
@@ -227,7 +226,7 @@ def _carry_out(
     # Before the act, which may end the hold that this is read from.
     is_reachable = hold is None or hold.gave_up_at is None or run.parked
     if decision is not None and decision.kind == PERMISSION:
-        permissions.close_permission_card(tx, run, decision, resolution=tap.action, by=by)
+        cards.resolve_card(tx, run, decision, resolution=tap.action, by=by)
     # A pause keeps the card that holds the agent; an undo reopens one.
     elif tap.action not in {"pause", "undo"}:
         cards.close_card(tx, run, resolution=tap.action, by=by)

@@ -138,7 +138,7 @@ def _close_cards(
     by = SPOKE["terminal"] if resolution == "answered" else SPOKE["policy"]
     meant = [card for card in open_cards(run) if is_meant(card)]
     for card in meant:
-        close_permission_card(tx, run, card, resolution=resolution, by=by)
+        resolve_card(tx, run, card, resolution=resolution, by=by)
     return bool(meant)
 
 
@@ -229,19 +229,10 @@ def _open_card(
     return decision
 
 
-def close_permission_card(
-    tx: RunTransaction, run: Run, decision: Decision, *, resolution: str, by: str
-) -> None:
-    """Close an open permission card."""
-    tx.raise_version(run)
-    run.meters.open_permissions -= 1
-    resolve_card(tx, run, decision, resolution=resolution, by=by)
-
-
 def close_all_cards(tx: RunTransaction, run: Run, *, resolution: str, by: str) -> None:
     """Close all open permission cards of a run that is over."""
     for decision in open_cards(run):
-        close_permission_card(tx, run, decision, resolution=resolution, by=by)
+        resolve_card(tx, run, decision, resolution=resolution, by=by)
 
 
 def _evidence(

@@ -7,7 +7,7 @@ their turns are known. Any end of a session settles what was open about the run.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -30,16 +30,23 @@ from missioncontrol.wire.events import HoldAbandoned, MessageDelivered, SessionT
 HEARTBEAT_TIMEOUT_S = 45.0
 
 
-def record_waiting(run_ids: Iterable[UUID], *, at: datetime) -> None:
-    """Note that these runs' agents have a request open."""
-    with journal.lock_runs(run_ids, at=at) as tx:
-        for run in tx.runs.values():
-            holding.record_waiting(tx, run)
+def record_waiting(run_id: UUID, *, at: datetime) -> None:
+    """Note that the agent has a request open: it is known to be waiting."""
+    with journal.lock_run(run_id, at=at) as (tx, run):
+        hold = run.hold
+        if hold is None or run.status not in ON_HOLD:
+            return
+        hold.waiting_at = tx.at
+        if run.status == Status.HOLDING:
+            # A request is open again: the agent has not given up and is not parked any more.
+            hold.waiting_since, hold.gave_up_at, run.parked = tx.at, None, False
+            tx.move(run, Move.WAIT, by="agent", reason="the agent waits")
+            directives.confirm_followed(tx, run, agent="")  # a person's pause has been obeyed
 
 
-def refresh_waiting(run_ids: Collection[UUID], *, at: datetime) -> None:
-    """Refresh the time at which requests were last open; records no event and takes no lock."""
-    Hold.objects.filter(run__in=run_ids, run__status__in=ON_HOLD).update(waiting_at=at)
+def refresh_waiting(run_id: UUID, *, at: datetime) -> None:
+    """Refresh the time at which a request was last open; records no event and takes no lock."""
+    Hold.objects.filter(run=run_id, run__status__in=ON_HOLD).update(waiting_at=at)
 
 
 def record_answer_sent(

@@ -223,7 +223,7 @@ class Dispatcher:
         is_asked = control.status == Status.HOLDING
         note = sessions.record_waiting if is_asked else sessions.refresh_waiting
         try:
-            await self.run(lambda: note([run_id], at=now()))
+            await self.run(lambda: note(run_id, at=now()))
         except Exception as fault:  # noqa: BLE001 - the next look notes it again
             logger.warning("dispatcher: noting that %s waits: %s", run_id, fault)
         finally:

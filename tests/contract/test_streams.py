@@ -65,7 +65,7 @@ def judge(run):
 
 def held_and_corrected(run):
     get_stuck(run)
-    sessions.record_waiting([run.id], at=after(2))
+    sessions.record_waiting(run.id, at=after(2))
     tap(run, "inject", message="Use token.py.")
     sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(61))
     deliver_messages(run, at=after(61))
@@ -74,7 +74,7 @@ def held_and_corrected(run):
 
 def gave_up_then_terminated(run):
     get_stuck(run)
-    sessions.record_waiting([run.id], at=after(2))
+    sessions.record_waiting(run.id, at=after(2))
     deadlines.give_up_abandoned_holds(at=after(20))
     tap(run, "terminate")
     interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
@@ -89,7 +89,7 @@ def allowed(run):
 def paused_and_continued(run):
     report(run, a_call("ls", key="a", result="one\ntwo"))
     tap(run, "pause")
-    sessions.record_waiting([run.id], at=after(61))
+    sessions.record_waiting(run.id, at=after(61))
     tap(run, "continue")
     interventions.set_mode(run.id, "flag", projects=[run.project_id], by="ana", at=after(63))
     get_stuck(run)
@@ -123,7 +123,7 @@ def spent_and_allowed_more(run):
 def finished_at_its_budget(run):
     report(run, *[a_call(f"cat {n}", key=f"{n}", result=f"line {n}") for n in range(4)])
     report(run, a_proposal("cat 4", key="4", cost_usd=Decimal("0.50")))
-    sessions.record_waiting([run.id], at=after(2))
+    sessions.record_waiting(run.id, at=after(2))
     tap(run, "finish")
     sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(61))
     deliver_messages(run, at=after(61))
@@ -137,7 +137,7 @@ def shared_budget_raised(run):
     given = {"project": {"calls": 4}, "agents": {"coder": {"usd": "100"}}}
     change_project(run.project_id, {"budgets": given}, by="ana", at=after(1))
     report(run, *[a_call(f"cat {n}", key=f"{n}", result=f"line {n}") for n in range(4)])
-    sessions.record_waiting([run.id], at=after(2))
+    sessions.record_waiting(run.id, at=after(2))
     tap(run, "allow_budget", amount=Amount(calls=6))
     report(run, a_call("cat 4", key="4", result="line 4"), at=after(65))
     change_project(run.project_id, {"budgets": {"project": {}}}, by="ana", at=after(66))
@@ -159,7 +159,7 @@ def warned_then_ended_by_policy(run):
 def asked_after_a_warning_and_restarted(run):
     for number in range(5):
         report(run, a_call("make", key=f"m{number}", error="no rule to make target"))
-    sessions.record_waiting([run.id], at=after(2))
+    sessions.record_waiting(run.id, at=after(2))
     tap(run, "restart", message="The target is called all.")
     interventions.report_end(run.id, "failed", projects=[run.project_id], by="agent", at=after(62))
 
@@ -183,18 +183,18 @@ def found_out_what_it_can(run):
 
 def parked_and_resumed(run):
     get_stuck(run)
-    sessions.record_waiting([run.id], at=after(2))
+    sessions.record_waiting(run.id, at=after(2))
     sessions.park_session(run.id, at=after(20))
     sessions.end_session(run.id, at=after(21))
     sessions.unpark_session(run.id, at=after(40))
-    sessions.record_waiting([run.id], at=after(41))
+    sessions.record_waiting(run.id, at=after(41))
     tap(run, "continue")
     sessions.record_answer_sent(run.id, run.meters.unconfirmed, at=after(61))
 
 
 def was_killed_and_came_back(run):
     get_stuck(run)
-    sessions.record_waiting([run.id], at=after(2))
+    sessions.record_waiting(run.id, at=after(2))
     deadlines.give_up_abandoned_holds(at=after(20))
     tap(run, "continue")
     report(run, a_call("ls", key="n", result="one"), at=after(70))
@@ -208,7 +208,7 @@ def expired_and_lost(run):
 
 def told_and_taken_back(run):
     get_stuck(run)
-    sessions.record_waiting([run.id], at=after(2))
+    sessions.record_waiting(run.id, at=after(2))
     tap(run, "inject", message="Use token.py.")
     tap(run, "undo", undoes=run.interventions.get().key, decision=None)
     tap(run, "continue")
@@ -232,7 +232,7 @@ def asked_for_permissions(run):
     )
     sessions.store_capabilities(run.id, {"terminate": "not"}, at=after(3))
     tap(run, "pause")
-    sessions.record_waiting([run.id], at=after(61))
+    sessions.record_waiting(run.id, at=after(61))
     tap(run, "allow_once", decision=first)
     permissions.record_delivered(run.id, first, at=after(62))
     tap(run, "continue")

@@ -67,7 +67,7 @@ def newest():
 @pytest.mark.django_db(transaction=True)
 def test_a_run_that_was_held_before_holds_were_rows_is_held_as_it_was(project, newest):
     waiting, over, free = a_stuck_run(project), a_stuck_run(project), a_run(project)
-    sessions.record_waiting([waiting.id], at=after(5))
+    sessions.record_waiting(waiting.id, at=after(5))
     sessions.end_session(over.id, at=after(60))
     anchor_heads(at=after(70))
     before = list(Hold.objects.order_by("pk").values())

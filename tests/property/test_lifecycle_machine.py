@@ -126,7 +126,7 @@ class OneRun(RuleBasedStateMachine):
 
     @rule()
     def wait_for_an_answer(self):
-        sessions.record_waiting([self.run.id], at=self.model.now)
+        sessions.record_waiting(self.run.id, at=self.model.now)
         self.model.wait()
 
     @rule()

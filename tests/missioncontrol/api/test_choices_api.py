@@ -112,7 +112,7 @@ def test_the_journal_names_who_chose(run, as_agent):
 
 
 def test_an_agent_held_by_the_server_cannot_release_itself(run, as_agent):
-    sessions.record_waiting([run.id], at=NOON)
+    sessions.record_waiting(run.id, at=NOON)
 
     response = tell(as_agent, run, of_its_call(run))
 
@@ -237,7 +237,7 @@ def test_a_person_who_paused_before_the_card_opened_still_decides(run, as_agent)
 
 
 def test_an_agent_that_gave_up_waiting_cannot_release_itself(run, as_agent):
-    sessions.record_waiting([run.id], at=NOON)
+    sessions.record_waiting(run.id, at=NOON)
     deadlines.give_up_abandoned_holds(at=after(600))
     run.refresh_from_db()
     assert (run.status, run.hold.gave_up_at) == ("holding", after(600))

@@ -22,7 +22,7 @@ CALL = 'Bash {"command":"pytest -q"}'
 
 def held(**fields):
     run = a_stuck_run(**fields)
-    sessions.record_waiting([run.id], at=after(1))
+    sessions.record_waiting(run.id, at=after(1))
     run.refresh_from_db()
     return run
 
@@ -234,7 +234,7 @@ def test_a_parked_session_that_is_resumed_unanswered_waits_again():
     run = parked()
     sessions.unpark_session(run.id, at=after(40))
 
-    sessions.record_waiting([run.id], at=after(41))
+    sessions.record_waiting(run.id, at=after(41))
 
     run.refresh_from_db()
     assert (run.status, run.parked, run.hold.gave_up_at) == ("held", False, None)

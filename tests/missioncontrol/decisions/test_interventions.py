@@ -292,7 +292,7 @@ def test_a_waiting_agent_is_known_to_be_held():
     run = a_stuck_run()
     version = run.version
 
-    sessions.record_waiting([run.id], at=NOON)
+    sessions.record_waiting(run.id, at=NOON)
 
     run.refresh_from_db()
     assert (run.status, run.version) == ("held", version)
@@ -300,7 +300,7 @@ def test_a_waiting_agent_is_known_to_be_held():
 
 def test_an_agent_without_an_open_request_for_ten_seconds_gave_up():
     run = a_stuck_run()
-    sessions.record_waiting([run.id], at=NOON)
+    sessions.record_waiting(run.id, at=NOON)
 
     deadlines.give_up_abandoned_holds(at=after(9))
     run.refresh_from_db()

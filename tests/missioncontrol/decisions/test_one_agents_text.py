@@ -105,7 +105,7 @@ def test_a_pause_stands_and_is_the_answer_that_is_confirmed(crew):
 
     made = tell(crew)
     report(crew, a_proposal("make", agent="coder"))
-    sessions.record_waiting([crew.id], at=after(9))
+    sessions.record_waiting(crew.id, at=after(9))
 
     assert directive_of(crew).action == "hold"
     assert (status_of(crew, pause), status_of(crew, made)) == ("acknowledged", "asked")
@@ -113,11 +113,11 @@ def test_a_pause_stands_and_is_the_answer_that_is_confirmed(crew):
 
 def test_waiting_again_in_a_hold_does_not_acknowledge_the_message(crew):
     tap(crew, "pause")
-    sessions.record_waiting([crew.id], at=after(1))
+    sessions.record_waiting(crew.id, at=after(1))
     made = tell(crew)
     sessions.park_session(crew.id, at=after(2))
 
-    sessions.record_waiting([crew.id], at=after(3))
+    sessions.record_waiting(crew.id, at=after(3))
 
     assert status_of(crew, made) == "asked"
 

@@ -158,7 +158,7 @@ def test_an_answer_to_a_question_leaves_a_pause_to_be_confirmed():
     pause = tap(run, "pause", key="p")
     tap(run, "deny", card, key="d")
 
-    sessions.record_waiting([run.id], at=after(2))
+    sessions.record_waiting(run.id, at=after(2))
 
     assert Intervention.objects.get(pk=pause.id).status == "acknowledged"
 

@@ -152,7 +152,7 @@ def test_a_process_that_lives_on_does_not_revive_what_was_completed():
 
 def test_a_held_call_of_a_client_that_is_gone_keeps_its_card():
     run = vouched(a_stuck_run())
-    sessions.record_waiting([run.id], at=after(1))
+    sessions.record_waiting(run.id, at=after(1))
 
     sessions.record_process_end(run.id, witness="one", at=after(2))
     run.refresh_from_db()

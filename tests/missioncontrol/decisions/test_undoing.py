@@ -370,7 +370,7 @@ def test_a_message_not_sent_when_its_run_ends_is_unreachable():
 def test_a_stop_that_ends_a_parked_session_at_once_is_told_of_once():
     run = a_stuck_run()
     report(run, a_proposal("pytest -q"))
-    sessions.record_waiting([run.id], at=after(1))
+    sessions.record_waiting(run.id, at=after(1))
     sessions.park_session(run.id, at=after(2))
 
     tap(run, "terminate", at=after(3))
