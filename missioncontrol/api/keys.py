@@ -27,9 +27,8 @@ from missioncontrol.errors import NotSignedIn, ProjectArchived
 CACHE_S = 5.0
 MAX_CACHED_KEYS = 10_000
 
-_cached_holders: dict[str, tuple[KeyHolder, float]] = {}
-# One look-up per key, however many requests arrive after it was forgotten.
-_pending_lookups: dict[str, asyncio.Task[KeyHolder | None]] = {}
+_lookups: dict[str, tuple[asyncio.Task[KeyHolder | None], float]] = {}
+"""By a key's hash: its look-up, which may be under way, and until when the result is valid."""
 
 
 async def holder_of(token: str) -> KeyHolder:
@@ -39,38 +38,32 @@ async def holder_of(token: str) -> KeyHolder:
         NotSignedIn: the key is unknown, revoked or expired.
         ProjectArchived: its project takes nothing in.
     """
-    hashed, moment = digest(token), time.monotonic()
-    cached = _cached_holders.get(hashed)
-    # This saves a query per turn; a revoked key goes on for a few seconds in other processes.
-    if cached is not None and cached[1] > moment:
-        return cached[0]
-    lookup = _pending_lookups.get(hashed)
+    hashed, moment, loop = digest(token), time.monotonic(), asyncio.get_running_loop()
+    lookup, until = _lookups.get(hashed, (None, 0.0))
+    # A result saves a query per turn; a revoked key goes on for a few seconds in other processes.
     # A task of another event loop can never be awaited here.
-    if lookup is None or lookup.get_loop() is not asyncio.get_running_loop():
-        lookup = _pending_lookups[hashed] = asyncio.ensure_future(
-            _look_up_holder(hashed, moment + CACHE_S)
-        )
+    if lookup is None or (until <= moment if lookup.done() else lookup.get_loop() is not loop):
+        # When full, drop all: keys in use are found again at once.
+        if len(_lookups) >= MAX_CACHED_KEYS:
+            _lookups.clear()
+        # One for all requests that arrive after it was forgotten.
+        lookup = asyncio.ensure_future(_look_up_holder(hashed))
+        _lookups[hashed] = lookup, moment + CACHE_S
     holder = await asyncio.shield(lookup)  # a caller that hangs up leaves it to the others
     if holder is None:
         raise NotSignedIn("This agent key is unknown, revoked or expired.")
     return holder
 
 
-async def _look_up_holder(hashed: str, until: float) -> KeyHolder | None:
-    this_lookup = asyncio.current_task()
+async def _look_up_holder(hashed: str) -> KeyHolder | None:
+    holder = None
     try:
         holder = await dispatcher.run(lambda: find_holder(hashed))
-        if holder is None:
-            _cached_holders.pop(hashed, None)
-        elif _pending_lookups.get(hashed) is this_lookup:  # not revoked meanwhile
-            # When full, drop all: keys in use are found again at once.
-            if len(_cached_holders) >= MAX_CACHED_KEYS:
-                _cached_holders.clear()
-            _cached_holders[hashed] = (holder, until)
         return holder
     finally:
-        if _pending_lookups.get(hashed) is this_lookup:
-            del _pending_lookups[hashed]
+        # Only a holder is remembered, and only if the key was not revoked meanwhile.
+        if holder is None and _lookups.get(hashed, (None,))[0] is asyncio.current_task():
+            _lookups.pop(hashed, None)  # a revoking thread may be first
 
 
 def find_holder(hashed: str) -> KeyHolder | None:
@@ -92,15 +85,13 @@ def find_holder(hashed: str) -> KeyHolder | None:
 
 def forget_all() -> None:
     """Look every key up again, because what its project sets has changed."""
-    _cached_holders.clear()
     # Look-ups under way too: they may have read the old state.
-    _pending_lookups.clear()
+    _lookups.clear()
 
 
 def forget(hashed: str) -> None:
     """Drop a key that was revoked or rotated here; others know it for `CACHE_S` at most."""
-    _cached_holders.pop(hashed, None)
-    _pending_lookups.pop(hashed, None)
+    _lookups.pop(hashed, None)
 
 
 MAX_RECENT_USES = 20_000
