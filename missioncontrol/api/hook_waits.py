@@ -52,7 +52,7 @@ async def ask_permission(
     adapter: Adapter, event: HookEvent, run_id: UUID, *, for_s: float, own: Redaction
 ) -> Response:
     """Ask people about the call, and return their answer if it comes within the time allowed."""
-    card = None
+    card = outcome = None
     if event.permission_call is not None:
         call = replace(event.permission_call, agent=event.subagent or event.client)
         keeps = event.wiring.is_headless
@@ -65,13 +65,13 @@ async def ask_permission(
             )
         )
         try:
-            card = await asyncio.shield(opening)
+            if card := await asyncio.shield(opening):
+                outcome = await _wait_for_outcome(run_id, card, for_s=for_s)
         except asyncio.CancelledError as ended:
-            # If the caller hangs up meanwhile, the card opens all the same and must be left.
+            # If the caller hung up before the card was open, it is open now and must be left.
             if CLIENT_DISCONNECTED in ended.args and (left := await opening):
                 await dispatcher.run(lambda: permissions.withdraw_request(run_id, left, at=now()))
             raise
-    outcome = await _wait_for_outcome(run_id, card, for_s=for_s) if card else None
     # Read last: a run that was stopped meanwhile is allowed nothing.
     control = await dispatcher.control_state(run_id)
     if control is None:
@@ -107,23 +107,18 @@ async def close_permissions(event: HookEvent, stored: IngestResult) -> None:
 async def _wait_for_outcome(run_id: UUID, card: UUID, *, for_s: float) -> PermissionOutcome | None:
     """Wait until the question is settled, or time is up; check whenever the run changes."""
     seen_at, until, version = monotonic(), monotonic() + for_s, -1
-    try:
-        while (left_s := until - monotonic()) > 0:
-            settled = dispatcher.read(lambda: permissions.outcome_of(card), retry=True)
-            if outcome := await settled:
-                return outcome
-            # Keep it open: a question that no server has waited for lately counts as closed.
-            if monotonic() - seen_at >= permissions.REFRESH_EVERY_S:
-                seen_at = monotonic()
-                await dispatcher.run(lambda: permissions.refresh_request(card, at=now()))
-            control = await dispatcher.wait_at_rest(run_id, after=version, timeout_s=left_s)
-            if control is None:
-                return PermissionOutcome(resolution="ended")
-            version = control.version
-    except asyncio.CancelledError as ended:
-        if CLIENT_DISCONNECTED in ended.args:
-            await dispatcher.run(lambda: permissions.withdraw_request(run_id, card, at=now()))
-        raise
+    while (left_s := until - monotonic()) > 0:
+        settled = dispatcher.read(lambda: permissions.outcome_of(card), retry=True)
+        if outcome := await settled:
+            return outcome
+        # Keep it open: a question that no server has waited for lately counts as closed.
+        if monotonic() - seen_at >= permissions.REFRESH_EVERY_S:
+            seen_at = monotonic()
+            await dispatcher.run(lambda: permissions.refresh_request(card, at=now()))
+        control = await dispatcher.wait_at_rest(run_id, after=version, timeout_s=left_s)
+        if control is None:
+            return PermissionOutcome(resolution="ended")
+        version = control.version
     await dispatcher.run(
         lambda: permissions.close_request(run_id, card, resolution="timed_out", at=now())
     )
