@@ -96,7 +96,7 @@ def read_records(rows: Iterable[tuple[Any, dict[str, Any] | str]], signal: Signa
             continue
         try:
             if signal == "metrics":
-                batch.points += _count_points(given)
+                _check_metric(given)
             elif isinstance(resource, str):
                 batch.refuse(index, resource)
             else:
@@ -107,13 +107,14 @@ def read_records(rows: Iterable[tuple[Any, dict[str, Any] | str]], signal: Signa
     return batch
 
 
-def _count_points(given: dict[str, Any]) -> int:
-    """Count a metric's data points."""
+def _check_metric(given: dict[str, Any]) -> None:
+    """Refuse what is no metric; its data points are not stored."""
     # JSON writes a protobuf oneof as one of these fields.
     kinds = [given[kind] for kind in POINT_FIELDS if isinstance(given.get(kind), dict)]
-    if not _text_or_empty(given.get("name")) or not kinds:
+    if not (_text_or_empty(given.get("name")) and kinds):
         raise UnreadableRecord("a metric has a name and data points")
-    return sum(len(_read_list(kind, "dataPoints")) for kind in kinds)
+    for kind in kinds:
+        _read_list(kind, "dataPoints")
 
 
 def _read_resource(group: dict[str, Any]) -> dict[str, Any] | str:
@@ -306,7 +307,7 @@ def _to_json_form(message: Any) -> dict[str, Any]:
 def _converter(field: Any) -> Callable[[Any], Any]:
     """Return what converts a field's value to OTLP's JSON form."""
     if field.name == "data_points":
-        return lambda points: [None] * len(points)  # they are counted, and not read
+        return lambda _: []  # nobody reads them
     if field.message_type is not None:
         if field.is_repeated:
             return lambda each: [_to_json_form(one) for one in each]

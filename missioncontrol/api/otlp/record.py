@@ -98,8 +98,6 @@ class Batch:
     signal: Signal
     records: list[Record] = field(default_factory=list)
     refused: dict[int, str] = field(default_factory=dict)
-    points: int = 0
-    """Data points of metrics, which are counted and not stored."""
 
     def refuse(self, index: int, why: str) -> None:
         """Leave out a record and say why."""
