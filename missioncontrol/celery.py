@@ -34,15 +34,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 # Celery's Django fixup closes the connection around every task. Without that a verdict takes 4.5 ms
 # on PostgreSQL instead of 28. Only stale connections are dropped (`drop_stale_connection`).
 app.conf.CELERY_DB_REUSE_MAX = 1_000_000
-app.autodiscover_tasks(
-    [
-        "missioncontrol.audit",
-        "missioncontrol.detection",
-        "missioncontrol.history",
-        "missioncontrol.notify",
-        "missioncontrol.reports",
-    ]
-)
+app.autodiscover_tasks()
 
 
 @task_prerun.connect
