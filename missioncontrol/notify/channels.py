@@ -19,7 +19,6 @@ from missioncontrol.errors import ActionUnavailable, InvalidRequest
 from missioncontrol.notify import addresses, content, outbox, quiet_hours
 from missioncontrol.notify.models import Channel, Delivery
 from missioncontrol.notify.quiet_hours import format_time
-from missioncontrol.notify.rendering import render_notice
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.outbound import MAX_ATTEMPTS
 from missioncontrol.runs import journal
@@ -291,7 +290,7 @@ def delivery_row(delivery: Delivery, *, language: str) -> DeliveryRow:
         run=notice.run_id,
         run_name=notice.run.name if notice.run else None,
         decision=notice.decision,
-        title=render_notice(message, t, step_minutes=delivery.step_minutes, at=at).title,
+        title=content.render_notice(message, t, step_minutes=delivery.step_minutes, at=at).title,
         most_tries=MAX_ATTEMPTS,
         error=delivery.last_error or None,
         can_retry=can_retry(delivery),

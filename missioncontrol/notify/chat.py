@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 
 from missioncontrol import outbound
-from missioncontrol.notify import addresses, content, mail, rendering
+from missioncontrol.notify import addresses, content, mail
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import Texts, texts_in
 from missioncontrol.outbound import ATTEMPT_TIMEOUT_S, SENT, Outcome, outcome_of_status
@@ -32,8 +32,8 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     channel: Any = delivery.channel
     message = content.load(delivery.notice.content, language=channel.language)
     t = texts_in(channel.language)
-    rendered = rendering.render_notice(message, t, step_minutes=delivery.step_minutes, at=at)
-    url = rendering.full_url(rendered.path)
+    rendered = content.render_notice(message, t, step_minutes=delivery.step_minutes, at=at)
+    url = content.full_url(rendered.path)
     service = addresses.apprise_service_of(channel.kind, unseal(channel.address), link=url)
     if service is None:
         return Outcome(failure="its address cannot be read: enter it again", is_final=True)
@@ -64,7 +64,7 @@ def send(delivery: Delivery, at: datetime) -> Outcome:
     return Outcome(failure=connection_guard.refused) if connection_guard.refused else outcome
 
 
-def message_body(kind: str, rendered: rendering.RenderedNotice, t: Texts, url: str | None) -> str:
+def message_body(kind: str, rendered: content.RenderedNotice, t: Texts, url: str | None) -> str:
     """Return the text under the title; our own link is not changed."""
     lines = [escape_markup(kind, rendered.detail or rendered.body)]
     if url:

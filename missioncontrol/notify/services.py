@@ -19,7 +19,7 @@ from missioncontrol.accounts import credentials
 from missioncontrol.accounts.models import Project, Role
 from missioncontrol.celery import enqueue
 from missioncontrol.ids import new_id
-from missioncontrol.notify import content, quiet_hours, rendering
+from missioncontrol.notify import content, quiet_hours
 from missioncontrol.notify.models import Channel, Delivery, Device, Notice
 from missioncontrol.notify.texts import Texts
 from missioncontrol.runs import rows
@@ -137,7 +137,7 @@ def notify_warning(run: Run, *, kind: str, summary: str, at: datetime) -> None:
     """
     path, is_over = f"/runs/{run.id}", run.status in ENDED
     announcement = content.in_every_language(
-        lambda t: rendering.warning_announcement(
+        lambda t: content.warning_announcement(
             t, summary, name=run.name, kind=kind, path=path, cost=_run_cost(run, t), is_over=is_over
         )
     )
@@ -157,7 +157,7 @@ def notify_ended(run: Run, *, summary: str, at: datetime) -> None:
     """Tell people that the policy ended a run at once, without asking anybody."""
     path = f"/runs/{run.id}"
     announcement = content.in_every_language(
-        lambda t: rendering.ended_announcement(
+        lambda t: content.ended_announcement(
             t, summary, name=run.name, path=path, cost=_run_cost(run, t)
         )
     )
@@ -167,7 +167,7 @@ def notify_ended(run: Run, *, summary: str, at: datetime) -> None:
 
 
 def _run_cost(run: Run, t: Texts) -> str:
-    return rendering.cost_sentence(
+    return content.cost_sentence(
         run.meters.cost_usd + run.meters.judge_cost_usd, run.meters.unpriced_calls, t
     )
 
@@ -179,7 +179,7 @@ def notify_near_ceiling(run: Run, ceiling: Mapping[str, Any], *, at: datetime) -
     # Shared ceilings are on the page of costs, whichever run came near.
     path = f"/runs/{run.id}" if scope in {"run", "tree"} else "/costs"
     announcement = content.in_every_language(
-        lambda t: rendering.near_ceiling_announcement(
+        lambda t: content.near_ceiling_announcement(
             t, run.name, ceiling, burn_usd_per_hour=burn, path=path
         )
     )

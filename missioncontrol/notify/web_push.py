@@ -20,7 +20,7 @@ from django.conf import settings
 from missioncontrol import outbound
 from missioncontrol.accounts import credentials
 from missioncontrol.accounts.models import Role
-from missioncontrol.notify import content, rendering, vapid
+from missioncontrol.notify import content, vapid
 from missioncontrol.notify.content import Announcement, Card
 from missioncontrol.notify.models import Delivery, Device, Notice
 from missioncontrol.notify.texts import Texts, texts_in
@@ -159,7 +159,7 @@ def card_push(
     card: Card, t: Texts, *, step_minutes: int, open_cards: int, details: bool, at: datetime
 ) -> Push:
     """Ask for an answer: the run's name, the reason, its cost, and what can be tapped."""
-    words = rendering.render_notice(card, t, step_minutes=step_minutes, at=at)
+    words = content.render_notice(card, t, step_minutes=step_minutes, at=at)
     ttl_s = UNHELD_TTL_S
     if card.expires_at is not None:  # until it expires, at most as long as services keep a push
         left_s = int((card.expires_at - at).total_seconds())
@@ -189,7 +189,7 @@ def card_push(
 def withdrawal_push(card: Card, t: Texts, *, outcome: str, by: str, open_cards: int) -> Push:
     """Say that a card was answered, which removes its notification."""
     text = t.by_person.get(outcome, t.by_itself.get(outcome, "")).format(by=by)
-    title, path = rendering.fill_title(t.answered, card.run_name), f"/runs/{card.run}"
+    title, path = content.fill_title(t.answered, card.run_name), f"/runs/{card.run}"
     own = {"title": title, "body": text, "path": path, "open": open_cards}
     # The card's own tag: a push of it that still waits for the device is replaced unseen.
     return _new_push("withdrawn", t, tag=str(card.decision), ttl_s=3600, urgency="normal", **own)
@@ -221,8 +221,8 @@ def _new_push(kind: str, t: Texts, *, tag: str, ttl_s: int, urgency: str, **own:
 def buttons_of(card: Card, t: Texts) -> list[Button]:
     """Return at most two buttons. A fix can be injected only where it is shown in full."""
     # Look for it in the text as shown: it is left out if there is no room.
-    fix = rendering.inline_fix(card, t)
-    is_shown = fix and fix in rendering.render_notice(card, t, at=card.opened_at).body
+    fix = content.inline_fix(card, t)
+    is_shown = fix and fix in content.render_notice(card, t, at=card.opened_at).body
     if "inject" in card.actions and card.fix and is_shown:
         first: Button = {"action": "inject", "title": t.inject_fix, "message": card.fix}
     elif "inject" in card.actions and (card.fix or card.long_fix):

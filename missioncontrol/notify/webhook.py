@@ -17,7 +17,7 @@ from uuid import UUID
 from django.conf import settings
 
 from missioncontrol import outbound
-from missioncontrol.notify import content, rendering
+from missioncontrol.notify import content
 from missioncontrol.notify.models import Delivery
 from missioncontrol.notify.texts import texts_in
 from missioncontrol.outbound import Outcome, outcome_of_reply
@@ -80,7 +80,7 @@ def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
     notice = delivery.notice
     message = content.load(notice.content, language=delivery.language)
     t = texts_in(delivery.language)
-    words = rendering.render_notice(message, t, step_minutes=delivery.step_minutes, at=at)
+    words = content.render_notice(message, t, step_minutes=delivery.step_minutes, at=at)
     return {
         "event": f"notice.{delivery.what}",
         # Delivery is at least once: this lets a receiver recognise a repeat.
@@ -90,7 +90,7 @@ def payload(delivery: Delivery, *, at: datetime) -> dict[str, Any]:
         "decision": str(notice.decision) if notice.decision else None,
         "title": words.title,
         "text": words.body,
-        "url": rendering.full_url(words.path),
+        "url": content.full_url(words.path),
         "at": at.isoformat(),
         "about": {name: value for name, value in asdict(message).items() if name not in OMITTED},
     }

@@ -18,8 +18,7 @@ from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.formats import date_format
 
-from missioncontrol.notify.content import Announcement, in_every_language, one_line
-from missioncontrol.notify.rendering import full_url
+from missioncontrol.notify.content import Announcement, full_url, in_every_language, one_line
 from missioncontrol.notify.texts import Texts
 from missioncontrol.wire.costs import CostAccount, CostGroup, CostSum, Report, Saving
 from missioncontrol.wire.rows import to_json

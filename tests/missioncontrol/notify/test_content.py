@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from missioncontrol.decisions import organisation
-from missioncontrol.notify import content, rendering
+from missioncontrol.notify import content
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import CATALOGUES, texts_in
 from tests.build import NOON, a_call, a_project, a_run, after, report
@@ -92,6 +92,6 @@ def test_titles_and_bodies_fit_a_lock_screen(language):
 
     (card,) = contents()
     for step in (0, 15):
-        words = rendering.render_notice(card, texts_in(language), step_minutes=step, at=after(900))
-        assert len(words.title) <= rendering.MAX_TITLE
-        assert len(words.body) <= rendering.MAX_BODY
+        words = content.render_notice(card, texts_in(language), step_minutes=step, at=after(900))
+        assert len(words.title) <= content.MAX_TITLE
+        assert len(words.body) <= content.MAX_BODY

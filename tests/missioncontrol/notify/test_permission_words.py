@@ -4,7 +4,7 @@ import pytest
 
 from guard.turn import Role, Turn
 from missioncontrol.decisions import permissions
-from missioncontrol.notify import content, rendering, web_push
+from missioncontrol.notify import content, web_push
 from missioncontrol.notify.models import Notice
 from missioncontrol.notify.texts import texts_in
 from tests.build import NOON, a_run, after
@@ -61,7 +61,7 @@ def test_a_secret_in_a_command_is_not_told():
 
 
 def test_a_later_step_repeats_the_question_and_where_else_it_is_asked():
-    words = rendering.render_notice(
+    words = content.render_notice(
         asked_card(command="ls"), texts_in("en"), step_minutes=5, at=after(300)
     )
 

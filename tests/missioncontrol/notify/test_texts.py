@@ -16,7 +16,7 @@ from guard.formats import Recording
 from guard.judge.texts import read_texts
 from guard.policy import Policy
 from guard.replay import replay
-from missioncontrol.notify import content, rendering, services
+from missioncontrol.notify import content, services
 from missioncontrol.notify.models import Delivery, Notice
 from missioncontrol.notify.texts import CATALOGUES, SENTENCES, sentence, texts_in
 from missioncontrol.translation import LANGUAGES, TextTable, tables_of
@@ -234,16 +234,16 @@ def test_a_program_reads_its_channels_language_and_no_other(server, settings, pr
 
 @pytest.mark.parametrize("texts", CATALOGUES.values(), ids=CATALOGUES)
 def test_a_cost_that_is_not_known_is_never_nothing(texts):
-    known = rendering.cost_sentence(Decimal("1.50"), 0, texts)
-    partly = rendering.cost_sentence(Decimal("1.50"), 3, texts)
-    unpriced, silent = (rendering.cost_sentence(Decimal(0), calls, texts) for calls in (3, 0))
+    known = content.cost_sentence(Decimal("1.50"), 0, texts)
+    partly = content.cost_sentence(Decimal("1.50"), 3, texts)
+    unpriced, silent = (content.cost_sentence(Decimal(0), calls, texts) for calls in (3, 0))
 
     assert "1" in known
     assert "3" in partly
     assert unpriced == texts.calls_unpriced
     assert silent == texts.no_cost
     for cost in (unpriced, silent):
-        text = rendering.ended_announcement(texts, "It ended.", name="a", path="/", cost=cost).body
+        text = content.ended_announcement(texts, "It ended.", name="a", path="/", cost=cost).body
         assert "0.00" not in text
         assert "0,00" not in text
         assert text == text.strip()
