@@ -25,6 +25,7 @@ from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies
 
 from missioncontrol.clock import now
+from missioncontrol.errors import InvalidRequest
 
 # The width of the columns that store such an address.
 MAX_URL_LENGTH = 500
@@ -59,6 +60,15 @@ _PRIVATE_IPV6 = tuple(
 
 class RequestFailed(Exception):
     """The request may not be made, or it failed; says why."""
+
+
+@contextmanager
+def as_invalid_request(field: str) -> Iterator[None]:
+    """Refuse now what each call would refuse; calls check again, as names may lead elsewhere."""
+    try:
+        yield
+    except RequestFailed as refused:
+        raise InvalidRequest(f"{field}: {refused}.", field=field) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

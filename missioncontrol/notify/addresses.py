@@ -7,8 +7,7 @@ schemes and parameters listed here: no attachments, no files, no templates, no p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -108,7 +107,7 @@ def parse_address(kind: str, text: str) -> str:
     if len(address) > MAX_ADDRESS_LENGTH:
         raise _invalid_address(f"expected at most {MAX_ADDRESS_LENGTH} characters")
     if kind == "webhook":
-        with _as_invalid_request():
+        with outbound.as_invalid_request("address"):
             outbound.check_url(address, private_hosts=settings.NOTIFY_HOSTS)
         return address
     if kind not in CHAT_SERVICES:
@@ -212,17 +211,8 @@ def _check_server(name: str, service: Any) -> None:
             "(MISSIONCONTROL_NOTIFY_HOSTS names hosts that may be)"
         )
     if not is_ours:
-        with _as_invalid_request():
+        with outbound.as_invalid_request("address"):
             outbound.check_written_host(host)
-
-
-@contextmanager
-def _as_invalid_request() -> Iterator[None]:
-    """Refuse now what each call would refuse; calls check again, as names may lead elsewhere."""
-    try:
-        yield
-    except outbound.RequestFailed as wrong:
-        raise _invalid_address(str(wrong)) from None
 
 
 def destination(name: str, service: Any) -> tuple[str, int | None, bool]:

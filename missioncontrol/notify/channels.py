@@ -81,7 +81,8 @@ def add_channel(project: UUID, asked: NewChannel, *, by: str, at: datetime) -> C
         if Channel.objects.filter(project_id=project).count() >= MAX_CHANNELS:
             raise InvalidRequest(f"A project has at most {MAX_CHANNELS} channels.")
         channel.save(force_insert=True)
-        _record_change(channel, before=None, after=_audit_fields(channel), by=by, at=at)
+        after = _audit_fields(channel)
+        journal.record_change(project, _audit_name(channel), None, after, by=by, at=at)
     return channel
 
 
@@ -104,14 +105,16 @@ def change_channel(channel: Channel, changes: dict[str, Any], *, by: str, at: da
         # The chain records that the address changed, never what it is.
         after = _audit_fields(channel) | ({"address": "another one"} if address is not None else {})
         if after != before:
-            _record_change(channel, before=before, after=after, by=by, at=at)
+            what = _audit_name(channel)
+            journal.record_change(channel.project_id, what, before, after, by=by, at=at)
     return channel
 
 
 @transaction.atomic
 def remove_channel(channel: Channel, *, by: str, at: datetime) -> None:
     """Remove a channel; its waiting deliveries are skipped, and past ones stay."""
-    _record_change(channel, before=_audit_fields(channel), after=None, by=by, at=at)
+    what, before = _audit_name(channel), _audit_fields(channel)
+    journal.record_change(channel.project_id, what, before, None, by=by, at=at)
     channel.delete()
 
 
@@ -172,16 +175,8 @@ def _audit_fields(channel: Channel) -> dict[str, Any]:
     }
 
 
-def _record_change(
-    channel: Channel,
-    *,
-    before: dict[str, Any] | None,
-    after: dict[str, Any] | None,
-    by: str,
-    at: datetime,
-) -> None:
-    what = f"the channel {channel.name}"
-    journal.record_change(channel.project_id, what, before, after, by=by, at=at)
+def _audit_name(channel: Channel) -> str:
+    return f"the channel {channel.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

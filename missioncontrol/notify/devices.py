@@ -66,10 +66,8 @@ def subscribe(browser: Browser, asked: NewPush, *, at: datetime) -> Device:
     # With another key the push service would refuse each push with 403, and nobody would notice.
     if asked.vapid_key != vapid.public_key():
         raise InvalidRequest("vapid_key: not the key of this installation.", field="vapid_key")
-    try:
+    with outbound.as_invalid_request("endpoint"):
         outbound.check_url(asked.endpoint, private_hosts=settings.NOTIFY_HOSTS)
-    except outbound.RequestFailed as refused:
-        raise InvalidRequest(f"endpoint: {refused}.", field="endpoint") from None
     try:
         # Checked now: an invalid key would fail at each push, unseen by the sender.
         ec.EllipticCurvePublicKey.from_encoded_point(
