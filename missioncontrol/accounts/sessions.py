@@ -231,17 +231,16 @@ def describe_browser(agent: str) -> BrowserDescription:
     return BrowserDescription(name=named or browser or UNNAMED_BROWSER, kind=kind, program=program)
 
 
-def forget_previous_person(browser_id: str | None, *, user: User) -> None:
-    """Delete another person's browser that was here before: they would see its pushes."""
-    if browser_id:
-        Browser.objects.filter(pk=browser_id).exclude(user=user).delete()
-
-
-def resume_browser(session: Any, browser_id: str | None, *, user: User) -> None:
-    """Continue with the browser that this person used before: its pushes stay theirs."""
-    # The cookie comes from the client: it may only resume a browser of its own person.
-    if browser_id and Browser.objects.filter(pk=browser_id, user=user).exists():
-        session[BROWSER_ID] = browser_id
+def enter_browser(
+    session: Any, before: str | None, *, user: User, agent: str, at: datetime
+) -> Browser:
+    """Return the browser that a person signs in with: the one they used `before`, or a new one."""
+    if before:
+        # If another person used it, pushes for them must not reach this one.
+        Browser.objects.filter(pk=before).exclude(user=user).delete()
+        # From the client: it is resumed only if it is this person's.
+        session[BROWSER_ID] = before
+    return ensure_browser(session, user=user, agent=agent, at=at)
 
 
 def ensure_browser(session: Any, *, user: User, agent: str, at: datetime) -> Browser:

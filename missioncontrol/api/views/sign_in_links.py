@@ -164,12 +164,8 @@ def begin_session(request: HttpRequest, user: User) -> Browser:
     before = request.session.get(sessions.BROWSER_ID) or (str(kept) if kept else None)
     login(request, user, backend=MODEL_BACKEND)
     credentials.record_proof(request.session, at=now())
-    # If another person signs in at the same machine, pushes for the previous one must not reach
-    # them.
-    sessions.forget_previous_person(before, user=user)
-    sessions.resume_browser(request.session, before, user=user)
     agent = request.headers.get("User-Agent", "")
-    return sessions.ensure_browser(request.session, user=user, agent=agent, at=now())
+    return sessions.enter_browser(request.session, before, user=user, agent=agent, at=now())
 
 
 def set_browser_cookie(response: HttpResponse, browser: Browser) -> None:
