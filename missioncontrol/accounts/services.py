@@ -16,7 +16,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max, Min, Model, Q, QuerySet
+from django.db.models import Max, Min, Model, Q
 
 from guard.wire import Mode
 from missioncontrol.accounts.models import (
@@ -246,7 +246,8 @@ class Usage:
 
 def record_usage(usage: Usage, *, at: datetime) -> None:
     """Record a use; beyond `MAX_PLACES`, with an empty address and program."""
-    uses = _uses_of(usage.secret, usage.id)
+    whose = {"key_id" if usage.secret is AgentKey else "token_id": usage.id}
+    uses = SecretUse.objects.filter(**whose)
     # Usually an update: a key in use comes from a known place.
     here = uses.filter(address=usage.address, program=usage.program)
     if here.filter(run=usage.run).update(last_at=at):
@@ -258,26 +259,16 @@ def record_usage(usage: Usage, *, at: datetime) -> None:
         place = dict.fromkeys(place, OTHER_PLACES)
         if uses.filter(run=usage.run, **place).update(last_at=at):
             return
-    SecretUse.objects.create(
-        **{_column(usage.secret): usage.id}, run=usage.run, first_at=at, last_at=at, **place
-    )
+    SecretUse.objects.create(run=usage.run, first_at=at, last_at=at, **whose, **place)
 
 
 def usage_by_place(secret: AgentKey | PersonalToken) -> list[dict[str, Any]]:
     """Return the addresses and programs that used a secret, the latest first."""
-    found: Any = _uses_of(type(secret), secret.pk).values("address", "program")
+    found: Any = secret.uses.values("address", "program")
     return list(found.annotate(**_PERIOD_OF_USE).order_by("-until", "address", "program"))
 
 
 def usage_by_run(secret: AgentKey, *, limit: int) -> list[dict[str, Any]]:
     """Return the runs that a key was used on, the latest first."""
-    found: Any = _uses_of(AgentKey, secret.pk).exclude(run=None).values("run")
+    found: Any = secret.uses.exclude(run=None).values("run")
     return list(found.annotate(**_PERIOD_OF_USE).order_by("-until", "run")[:limit])
-
-
-def _uses_of(secret: type[AgentKey | PersonalToken], pk: UUID) -> QuerySet[SecretUse]:
-    return SecretUse.objects.filter(**{_column(secret): pk})
-
-
-def _column(secret: type[AgentKey | PersonalToken]) -> str:
-    return "key_id" if secret is AgentKey else "token_id"
