@@ -12,7 +12,7 @@ from typing import Any
 from guard.nature import ToolNature
 from guard.redact import redact, redact_json
 from guard.turn import Turn
-from missioncontrol.redaction import NO_REDACTION, Redaction
+from missioncontrol.redaction import Redaction
 
 EARLIEST_YEAR, LATEST_YEAR = 1970, 2200
 
@@ -59,19 +59,19 @@ def texts_in(value: Any, *, max_depth: int | None = None) -> Iterator[str]:
         yield str(value)
 
 
-def masked_text(text: str | None, redaction: Redaction = NO_REDACTION) -> str | None:
+def masked_text(text: str | None, redaction: Redaction) -> str | None:
     """Return a storable text without secrets and without matches of a project's rules."""
     # Secrets first: the project's rules skip what is masked already.
     return redaction.mask_text(redact(storable_text(text))) if text else text
 
 
-def masked_name(text: str | None, max_length: int, redaction: Redaction = NO_REDACTION) -> str:
+def masked_name(text: str | None, max_length: int, redaction: Redaction) -> str:
     """Return a storable name without secrets, of at most `max_length` characters."""
     # Masked before it is cut: half of a secret would not be recognized.
     return (masked_text(text, redaction) or "")[:max_length]
 
 
-def masked_json(value: Any, redaction: Redaction = NO_REDACTION) -> Any:
+def masked_json(value: Any, redaction: Redaction) -> Any:
     """Return storable JSON without secrets and without matches of a project's rules."""
     return redaction.mask_json(redact_json(storable_json(value))) if value else value
 
@@ -94,7 +94,7 @@ SHORT_FIELDS = ("key", "agent", "tool", "state", "action_class", "call_id", "mod
 MASKED_FIELDS = {"agent": 100, "state": 200, "tool": 200}
 
 
-def storable_turn(turn: Turn, redaction: Redaction = NO_REDACTION) -> Turn:
+def storable_turn(turn: Turn, redaction: Redaction) -> Turn:
     """Return the turn without secrets and with short fields that fit a column.
 
     An empty short field becomes None.

@@ -157,19 +157,17 @@ def join_run(
     return run
 
 
-def set_workspace(run_id: UUID, paths: Sequence[str], redaction: Redaction = NO_REDACTION) -> None:
+def set_workspace(run_id: UUID, paths: Sequence[str], redaction: Redaction) -> None:
     """Store the names of the files that an agent works with; names only."""
     Run.objects.filter(pk=run_id).update(workspace=masked_workspace(paths, redaction))
 
 
-def masked_workspace(paths: Sequence[str], redaction: Redaction = NO_REDACTION) -> list[str]:
+def masked_workspace(paths: Sequence[str], redaction: Redaction) -> list[str]:
     """Return the names of files as they are stored: masked, and not too many."""
     return [masked_text(path, redaction) or "" for path in paths[:WORKSPACE_LIMIT]]
 
 
-def describe_run(
-    run_id: UUID, *, name: str, goal: str, at: datetime, redaction: Redaction = NO_REDACTION
-) -> None:
+def describe_run(run_id: UUID, *, name: str, goal: str, at: datetime, redaction: Redaction) -> None:
     """Give a run that was opened by a hook the name its first prompt suggests."""
     with journal.lock_run(run_id, at=at) as (tx, run):
         run.name = masked_name(name, 200, redaction) or "run"
@@ -212,7 +210,7 @@ def _authorized(project: Project, request: OpenRun, opener: KeyHolder | None) ->
         goal=masked_text(request.goal, redaction) or "",
         task_type=masked_name(request.task_type, 100, redaction),
         metadata=masked_json(request.metadata, redaction),
-        capabilities=masked_json(capabilities),
+        capabilities=masked_json(capabilities, NO_REDACTION),
         workspace=tuple(masked_workspace(request.workspace, redaction)),
     )
 

@@ -14,6 +14,7 @@ from missioncontrol.history import tasks
 from missioncontrol.history.language import Phrase, split_words
 from missioncontrol.history.models import IndexedRun
 from missioncontrol.history.search import spans_in
+from missioncontrol.redaction import NO_REDACTION
 from missioncontrol.runs.services import describe_run
 from tests.build import NOON, a_call, a_proposal, a_run, a_stuck_run, put, report
 from tests.examples import examples_for
@@ -117,7 +118,7 @@ def test_a_run_that_was_renamed_is_found_by_its_new_name(project, names):
     run = a_run(project, name="run", key="claude-code:1")
     index_all()
 
-    describe_run(run.id, name="Rename the ledger types", goal="", at=NOON)
+    describe_run(run.id, name="Rename the ledger types", goal="", at=NOON, redaction=NO_REDACTION)
 
     assert names('"ledger types"') == {"Rename the ledger types"}
 

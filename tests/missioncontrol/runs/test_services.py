@@ -7,6 +7,7 @@ import pytest
 from guard.redact import MASK
 from missioncontrol.errors import Forbidden, NotFound
 from missioncontrol.ids import new_id
+from missioncontrol.redaction import NO_REDACTION
 from missioncontrol.runs.models import JournalRow, Run
 from missioncontrol.runs.rows import ceilings_of
 from missioncontrol.runs.services import describe_run, set_workspace
@@ -44,7 +45,9 @@ def test_where_agents_may_not_choose_they_may_still_name_the_projects_own_mode()
 def test_a_run_that_is_described_later_bears_that_name():
     run = a_run(name="run")
 
-    describe_run(run.id, name="Mend the parser", goal="It is slow.", at=NOON)
+    describe_run(
+        run.id, name="Mend the parser", goal="It is slow.", at=NOON, redaction=NO_REDACTION
+    )
 
     run.refresh_from_db()
     assert (run.name, run.goal) == ("Mend the parser", "It is slow.")
@@ -79,7 +82,7 @@ def test_nothing_an_agent_says_of_itself_is_kept_with_a_secret():
     run = a_run(
         **fields, metadata={secret: [secret]}, capabilities={"why": secret}, workspace=(secret,)
     )
-    set_workspace(run.id, ["README.md", f"{secret}.txt"])
+    set_workspace(run.id, ["README.md", f"{secret}.txt"], NO_REDACTION)
 
     run.refresh_from_db()
     assert {name: getattr(run, name) for name in fields} == {
