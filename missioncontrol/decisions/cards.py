@@ -197,23 +197,25 @@ def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetim
         CardEvidence,
         signal.evidence,
         turns=signal.turns,
-        items=tuple(
-            EvidenceTurn(
-                run=turn.run_id,
-                seq=turn.seq,
-                agent=turn.agent,
-                call=headline(guard_turn(turn)),
-                result=_shorten(turn.result),
-                error=_shorten(turn.error),
-                # A proposal that was held has not run; the card must not show it as run.
-                ran=turn.phase == "done",
-                at=turn.ts,
-            )
-            for turn in rests_on[-MAX_TURNS:]
-        ),
+        items=tuple(map(evidence_turn, rests_on[-MAX_TURNS:])),
         cost_usd=sum(costs, Decimal(0)) if costs else None,
         offer_allowlist=offer,
         asks=None,
+    )
+
+
+def evidence_turn(turn: Turn) -> EvidenceTurn:
+    """Return a turn as a card shows it."""
+    return EvidenceTurn(
+        run=turn.run_id,
+        seq=turn.seq,
+        agent=turn.agent,
+        call=headline(guard_turn(turn)),
+        result=_shorten(turn.result),
+        error=_shorten(turn.error),
+        # A proposal that was held has not run; the card must not show it as run.
+        ran=turn.phase == "done",
+        at=turn.ts,
     )
 
 

@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from guard.describe import headline
 from guard.quoting import name_or_quote
 from guard.reading.normalize import call_text, command_in
 from guard.signals import Evidence
 from guard.turn import Phase
 from guard.turn import Turn as GuardTurn
 from missioncontrol.decisions import allowlist, directives
-from missioncontrol.decisions.cards import publish_card, resolve_card
+from missioncontrol.decisions.cards import evidence_turn, publish_card, resolve_card
 from missioncontrol.decisions.directives import PERMISSION_ANSWERS
 from missioncontrol.decisions.models import SPOKE, Decision, Intervention
 from missioncontrol.redaction import NO_REDACTION, Redaction
@@ -34,7 +33,7 @@ from missioncontrol.runs.journal import RunTransaction
 from missioncontrol.runs.lifecycle import ENDED, MUST_STOP
 from missioncontrol.runs.models import Run, Turn
 from missioncontrol.runs.sanitizing import storable_turn
-from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence, EvidenceTurn
+from missioncontrol.wire.decisions import PERMISSION, AskedCall, CardEvidence
 from missioncontrol.wire.rows import row_of, to_json
 
 # A request not heard from for this long is gone: it ended while the server was away.
@@ -206,7 +205,7 @@ def _open_card(
     `is_recognisable`: if the call is asked for again, it can be recognised.
     """
     tx.raise_version(run)
-    shown = _evidence(run, call, turn, is_recognisable=is_recognisable, at=tx.at)
+    shown = _evidence(call, turn, is_recognisable=is_recognisable)
     decision = Decision(
         run=run,
         status="open",
@@ -235,9 +234,7 @@ def close_all_cards(tx: RunTransaction, run: Run, *, resolution: str, by: str) -
         resolve_card(tx, run, decision, resolution=resolution, by=by)
 
 
-def _evidence(
-    run: Run, call: GuardTurn, turn: Turn | None, *, is_recognisable: bool, at: datetime
-) -> CardEvidence:
+def _evidence(call: GuardTurn, turn: Turn | None, *, is_recognisable: bool) -> CardEvidence:
     args = call.args or {}
     candidates = [args.get(name) for name in SUBJECT_ARGUMENTS]
     subject = next((value for value in candidates if isinstance(value, str) and value), "")
@@ -256,22 +253,12 @@ def _evidence(
         cut=room < 0,
         for_run=is_recognisable and room >= 0,
     )
-    item = EvidenceTurn(
-        run=run.id,
-        seq=turn.seq if turn else 0,
-        agent=call.agent or run.agent,
-        call=headline(call),
-        result=None,
-        error=None,
-        ran=False,
-        at=turn.ts if turn else at,
-    )
     summary = f"It asks for permission to use {name_or_quote(asks.tool)}."
     return row_of(
         CardEvidence,
         Evidence(summary=summary, calls=(call_text(call),)),
         turns=(turn.seq,) if turn else (),
-        items=(item,) if turn else (),
+        items=(evidence_turn(turn),) if turn else (),
         cost_usd=None,
         offer_allowlist=None,
         asks=asks,
