@@ -66,8 +66,10 @@ class Bar:
 
     height: float
     """In [0, 1]."""
-    kind: Literal["alarm", "new", "same"]
-    """A turn that opened a card; a turn that brought something new, or a day; another turn."""
+    kind: Literal["alarm", "answered", "new", "same"]
+    """A turn over the limit while somebody is needed, and later; a turn that brought something
+    new, or a day; another turn.
+    """
     day: str = ""
     spent: str = ""
     """For a day: its name and its dollars."""
@@ -302,8 +304,9 @@ def _costs_content(
 
 
 def _tape_bars(run: Run) -> tuple[Bar, ...]:
+    over: Literal["alarm", "answered"] = "answered" if run.open_decision is None else "alarm"
     return tuple(
-        Bar(height=score, kind="alarm" if score >= 1 else "new" if changed else "same")
+        Bar(height=score, kind=over if score >= 1 else "new" if changed else "same")
         for score, changed in tape_of(run.meters.tape)
     )
 

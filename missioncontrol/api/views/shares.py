@@ -137,7 +137,7 @@ SIZE = WIDTH, HEIGHT = 1200, 630
 MARGIN = 72
 BACKGROUND, INK, INK_2, INK_3 = "#0c0d0f", "#f2f3f5", "#b0b4bd", "#8a8f9a"
 # The colours of the dark theme.
-BARS = {"new": "#7d8694", "same": "#4c525d", "alarm": "#f5b83d"}
+BARS = {"new": "#7d8694", "same": "#4c525d", "alarm": "#f5b83d", "answered": INK_2}
 BARS_FOOT, DAYS_FOOT = 526, 488
 TURNS_HEIGHT, DAYS_HEIGHT = 96, 150
 MAX_LINES = 2

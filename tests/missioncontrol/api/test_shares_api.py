@@ -21,6 +21,7 @@ from missioncontrol.clock import now
 from missioncontrol.decisions.models import Decision
 from missioncontrol.history import sharing
 from missioncontrol.history.models import Share
+from missioncontrol.runs.models import Run
 from tests.build import NOON, a_call, a_project, a_run, a_stuck_run, put, report
 
 pytestmark = pytest.mark.django_db
@@ -123,6 +124,17 @@ def test_a_card_says_what_was_seen(share, run):
     summary = Decision.objects.get().evidence["summary"]
     assert summary in html.unescape(look(made).content.decode())
     assert look(made, image=True).status_code == 200
+
+
+def test_a_loop_is_amber_only_while_somebody_is_needed(share, run):
+    made = share(run=str(run.id))
+    assert 'class="alarm"' in look(made).content.decode()
+
+    Run.objects.filter(pk=run.pk).update(open_decision=None)
+
+    page = look(made).content.decode()
+    assert 'class="answered"' in page
+    assert 'class="alarm"' not in page
 
 
 def test_a_week_of_costs_says_what_was_spent_in_german_too(share, project):
