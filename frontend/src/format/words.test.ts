@@ -137,6 +137,8 @@ describe("money", () => {
     expect(burnOf(aRun(), at(60))).toBe(5.8);
     expect(burnOf(aRun(), at(301))).toBe(0);
     expect(burnOf(aRun({ last_turn_at: null }), at(0))).toBe(0);
+    expect(burnOf(aRun({ status: "held" }), at(0))).toBe(0);
+    expect(burnOf(aRun({ status: "holding" }), at(0))).toBe(5.8);
     expect(burnOf(aRun({ status: "completed" }), at(0))).toBe(0);
   });
 

@@ -139,10 +139,10 @@ export function noLoopCost(run: RunRow | null): string {
   return run && isPriced(run) ? t.noCostByTurn : t.noCost;
 }
 
-/** Return current dollars per hour: the server's figure is as old as the run's last turn. */
+/** Return current dollars per hour, 0 of an agent that waits: the server's is of its last turns. */
 export function burnOf(run: RunRow, now: Date): number {
   const quiet = run.last_turn_at === null || since(run.last_turn_at, now) > BURN_WINDOW_MS;
-  return quiet || hasEnded(run) ? 0 : Number(run.burn_usd_per_hour);
+  return quiet || run.status === "held" || hasEnded(run) ? 0 : Number(run.burn_usd_per_hour);
 }
 
 /** Split "Bash pytest -q" into tool and rest; words of the agent become one quotation. */
