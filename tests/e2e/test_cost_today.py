@@ -45,7 +45,7 @@ def test_todays_cost_is_shown_against_the_days_budget(
 
     page = open_page("/", phone=phone)
 
-    shown, rest = re.escape(drawn(spent(installation))), r"\s+of \$900,000"
+    shown, rest = re.escape(drawn(spent(installation))), r"(\s+\+ \d+ unpriced)?\s+of \$900,000"
     words = f"{shown}{rest} today" if phone else f"Today {shown}{rest}"
     expect(page.locator(".money")).to_have_text(re.compile(words))
     expect(page.get_by_role("meter", name=USED)).to_be_visible()
