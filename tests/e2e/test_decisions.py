@@ -255,3 +255,16 @@ def test_after_an_answer_the_next_card_is_there_at_once(open_page, stuck):
 
     expect(second.on(page).get_by_role("button", name="Continue")).to_be_visible()
     assert second.person.card_of(second.id)["status"] == "open"
+
+
+def test_what_was_answered_is_read_in_full_where_the_list_is_narrow(open_page, stuck):
+    run = stuck("reconcile-invoices-of-the-third-quarter")
+    run.answer("terminate")
+    page = open_page("/decisions")
+
+    page.set_viewport_size({"width": 1024, "height": 768})
+
+    row = page.get_by_role("link").filter(has_text=run.name)
+    outcome = row.get_by_text("terminated")
+    expect(outcome).to_be_visible()
+    assert outcome.evaluate("(it) => it.scrollWidth <= it.clientWidth")
