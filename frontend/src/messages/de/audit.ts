@@ -96,7 +96,7 @@ function accessed(sentence: string): string {
 
 const texts: typeof en = {
   title: "Protokoll",
-  notChecked: "Das Protokoll konnte nicht verifiziert werden.",
+  notChecked: "Das Protokoll konnte nicht geprüft werden.",
   checking: "Das Protokoll wird verifiziert.",
   whole: "Protokoll verifiziert.",
   broken: "Verifizierung des Protokolls fehlgeschlagen.",

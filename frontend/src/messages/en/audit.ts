@@ -51,7 +51,7 @@ const ANSWER: Partial<Record<string, string>> = {
 
 const texts = {
   title: "Audit",
-  notChecked: "The audit log could not be verified.",
+  notChecked: "The audit log could not be checked.",
   checking: "Verifying the audit log.",
   whole: "Audit log verified.",
   broken: "Audit log verification failed.",
