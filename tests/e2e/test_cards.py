@@ -320,6 +320,22 @@ def test_the_judges_reason_is_shown_before_what_allowlist_would_add(on_run):
 
 
 @pytest.mark.screens
+@pytest.mark.parametrize(("width", "height"), [(1366, 768), (1280, 720), (1024, 768)])
+def test_the_answers_are_in_view_on_a_low_screen_without_scrolling(on_run, width, height):
+    _, page, card = on_run()
+
+    page.set_viewport_size({"width": width, "height": height})
+
+    for name in ANSWERS:
+        expect(card.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+
+
+def test_what_allowlist_would_add_is_in_view_beside_the_run(on_run):
+    _, _, card = on_run()
+
+    expect(card.get_by_text('Bash {"command":"pytest -q"}')).to_be_in_viewport(ratio=1)
+
+
 def test_a_message_to_a_run_without_a_card_is_not_called_a_fix(open_page, agent):
     run = agent.open_run(name="tide tables")
     agent.post_turns(run, a_turn("make tides"))

@@ -27,7 +27,7 @@ const texts: typeof en = {
     ends: "der Lauf endet",
     endsAlong: (n) => `mit ${counted(n, { one: "gestarteten Lauf", other: "gestarteten Läufen" })}`,
     waits: "hält den Agenten an",
-    newCount: "läuft weiter, Zähler auf null",
+    newCount: "Zähler auf null",
     isFine: "alles in Ordnung",
     neverFlags: "meldet das nie mehr",
     sumsUp: "fasst zusammen und endet",
@@ -37,7 +37,6 @@ const texts: typeof en = {
     doesNotRun: "Aufruf entfällt, der Agent liest warum",
   },
   brief: {
-    continue: "Zähler auf null",
     allowlist: "nie mehr melden",
     finish: "noch zwei Schritte",
     deny: "Aufruf entfällt",

@@ -27,7 +27,7 @@ const texts = {
     ends: "ends the run",
     endsAlong: (n: number) => `ends it and ${counted(n, { one: "run", other: "runs" })} it started`,
     waits: "pauses the agent",
-    newCount: "resume, counters reset",
+    newCount: "counters reset",
     isFine: "this is fine",
     neverFlags: "never flag this again",
     sumsUp: "summarizes and ends",
@@ -37,7 +37,6 @@ const texts = {
     doesNotRun: "blocks the call; the agent reads why",
   },
   brief: {
-    continue: "counters reset",
     allowlist: "never flag this",
     finish: "two more turns",
     deny: "blocks it",
