@@ -10,6 +10,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
+import segno
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
@@ -230,6 +231,12 @@ QUERY_READERS: Mapping[Any, Callable[[str, str], Any]] = {
     str: read_text,
 }
 """Readers by the type of a query parameter. A parameter that may be None is None if absent."""
+
+
+def qr_code(url: str) -> str:
+    """Return a QR code in a data URL, so that no second request carries the address's secret."""
+    picture: str = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
+    return picture
 
 
 def file_response(content: str | bytes, *, kind: str, name: str) -> HttpResponse:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-import segno
 from django.conf import settings
 from django.contrib.auth import update_session_auth_hash
 from rest_framework.request import Request
@@ -17,6 +16,7 @@ from missioncontrol import origin
 from missioncontrol.accounts import credentials, rate_limits
 from missioncontrol.api import auth
 from missioncontrol.api.auth import Person
+from missioncontrol.api.rest import qr_code
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.errors import Forbidden, NotFound
@@ -132,9 +132,7 @@ def account_password_remove(request: Request, user: Person) -> None:
 def account_app_begin(request: Request, user: Person) -> BegunApp:
     """Get the set-up data for an authenticator app; it is active once its first code is sent."""
     secret, url = credentials.begin_app_setup(request.session, user)
-    # As a data URL, so that no second request carries the secret.
-    picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
-    return BegunApp(secret=secret, url=url, qr=picture)
+    return BegunApp(secret=secret, url=url, qr=qr_code(url))
 
 
 @fresh_proof_api.post("account/app/", status=201)

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 from uuid import UUID
 
-import segno
 from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.request import Request
@@ -18,7 +17,7 @@ from missioncontrol.accounts.models import Browser
 from missioncontrol.accounts.rate_limits import RateLimit
 from missioncontrol.api import auth
 from missioncontrol.api.auth import By, Person
-from missioncontrol.api.rest import Depends, changes_in, file_response, get_or_404
+from missioncontrol.api.rest import Depends, changes_in, file_response, get_or_404, qr_code
 from missioncontrol.api.routing import Router
 from missioncontrol.clock import now
 from missioncontrol.errors import InvalidRequest, NotFound, Unavailable, ensure_found
@@ -187,8 +186,6 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
         raise Unavailable("Reachable from this machine only: start with --https or --lan.")
     made, code = services.create_pairing(user=person, at=now())
     url = f"{base}/login/{made.secret}/"
-    # As a data URL, so that no second request carries the secret.
-    picture = segno.make(url, error="m", micro=False).svg_data_uri(border=2)
     # Only in this answer: neither link nor code can be recovered from what is stored.
     return PairingRow(
         id=made.row.id,
@@ -197,7 +194,7 @@ def pairings_offer(request: Request, person: Person) -> PairingRow:
         url=url,
         code=code,
         code_url=f"{base}/pair",
-        qr=picture,
+        qr=qr_code(url),
     )
 
 
