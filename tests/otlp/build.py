@@ -11,12 +11,8 @@ from uuid import UUID, uuid4
 from missioncontrol.accounts.models import Reach
 from missioncontrol.accounts.selectors import KeyHolder
 from missioncontrol.api.otlp import decoding, storing
-from missioncontrol.api.otlp.record import Batch, Signal
-from missioncontrol.api.otlp.session_records import (
-    SessionRecord,
-    TraceSessions,
-    read_session_records,
-)
+from missioncontrol.api.otlp.record import Batch, SessionRecord, Signal
+from missioncontrol.api.otlp.session_records import TraceSessions, read_session_records
 from missioncontrol.detection import pipeline
 from missioncontrol.runs.ingest import store
 from missioncontrol.runs.models import Run
@@ -134,11 +130,11 @@ def session_records_of(
 
 
 def turns_of(*bodies: Mapping[str, Any]) -> list[Any]:
-    return [turn for one in session_records_of(*bodies) for turn in one.facts.turns]
+    return [turn for one in session_records_of(*bodies) for turn in one.turns]
 
 
 def model_uses_of(*bodies: Mapping[str, Any]) -> list[Any]:
-    return [one.facts.use for one in session_records_of(*bodies) if one.facts.use]
+    return [one.use for one in session_records_of(*bodies) if one.use]
 
 
 def receive(project: Any, *bodies: Mapping[str, Any]) -> list[Run]:

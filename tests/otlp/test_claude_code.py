@@ -128,7 +128,7 @@ def test_a_subagent_belongs_to_the_session_and_speaks_under_its_own_name():
     ]
 
     assert [one.run_key for one in found] == [RUN_KEY, RUN_KEY]
-    assert [one.facts.agent for one in found] == ["a4b5", "Explore:a4b5"]
+    assert [one.agent for one in found] == ["a4b5", "Explore:a4b5"]
 
 
 def test_a_resumed_session_counts_its_sequence_anew():

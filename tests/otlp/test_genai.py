@@ -215,7 +215,7 @@ def test_a_tool_belongs_to_the_agent_of_the_enclosing_span():
         )
     )
 
-    assert [one.facts.turns[0].agent for one in found if one.facts.turns] == ["critic"]
+    assert [one.turns[0].agent for one in found if one.turns] == ["critic"]
 
 
 def test_spans_of_no_agent_are_ignored():
@@ -245,7 +245,7 @@ def test_a_traceloop_tool_is_a_turn():
 
     (one,) = session_records_of(spans(a_span("sh.tool", attributes)))
 
-    (turn,) = one.facts.turns
+    (turn,) = one.turns
     assert (one.run_key, turn.tool, turn.args, turn.result) == (
         "my-agent:s-2",
         "sh",

@@ -15,12 +15,12 @@ from missioncontrol.api.otlp import conventions
 from missioncontrol.api.otlp.record import (
     ModelUse,
     Record,
-    RecordFacts,
+    SessionRecord,
     client_of,
     read_cost,
     usage_with_cached_input,
 )
-from missioncontrol.api.otlp.steps import parse_json, tool_facts
+from missioncontrol.api.otlp.steps import parse_json, with_tool_call
 
 REDACTED = frozenset({"<REDACTED>", "[REDACTED]"})
 MICROS = Decimal(1_000_000)
@@ -43,7 +43,7 @@ def is_from_gemini(record: Record) -> bool:
     return record.name.startswith("gemini_cli.") or client_of(record.service) == "gemini"
 
 
-def read_claude_code(record: Record) -> RecordFacts | None:
+def read_claude_code(record: Record) -> SessionRecord | None:
     """Read a log event, or a span where only spans are sent.
 
     Checked against 2.1.332. `input_tokens` excludes what was cached; `cost_usd` is its own figure.
@@ -54,7 +54,7 @@ def read_claude_code(record: Record) -> RecordFacts | None:
     if not session:
         return None
     name = record.name.removeprefix("claude_code.")
-    common = RecordFacts(client="claude-code", session=session)
+    common = SessionRecord(record=record, client="claude-code", session=session)
     # Name a sub-agent as its hooks do: type and id.
     kind, which = record.text("agent.name", "agent_type"), record.text("agent_id")
     agent = (f"{kind}:{which}" if kind else which)[:100] if which else ""
@@ -62,7 +62,7 @@ def read_claude_code(record: Record) -> RecordFacts | None:
     if name in CALL_READERS:
         return CALL_READERS[name](record, own)
     if name == "user_prompt":
-        return _read_prompt(record, common, prompt_id=record.text("prompt.id"))
+        return _read_prompt(common, prompt_id=record.text("prompt.id"))
     if name == "assistant_response":
         text, turns = record.text("response"), list[Turn]()
         if text and text not in REDACTED:
@@ -73,8 +73,9 @@ def read_claude_code(record: Record) -> RecordFacts | None:
     return common
 
 
-def _read_prompt(record: Record, common: RecordFacts, *, prompt_id: str = "") -> RecordFacts:
+def _read_prompt(common: SessionRecord, *, prompt_id: str = "") -> SessionRecord:
     """Return a person's prompt; its text is empty if the agent was told to withhold it."""
+    record = common.record
     asked = record.text("prompt")
     text = "" if asked in REDACTED else asked
     turn = Turn(
@@ -86,7 +87,7 @@ def _read_prompt(record: Record, common: RecordFacts, *, prompt_id: str = "") ->
     return replace(common, turns=(turn,), prompt=text)
 
 
-def _read_model_call(record: Record, own: RecordFacts) -> RecordFacts:
+def _read_model_call(record: Record, own: SessionRecord) -> SessionRecord:
     # The integer first: the dollars beside it are a float.
     micros = record.count("cost_usd_micros")
     cost = Decimal(micros) / MICROS if micros > 0 else read_cost(record.attributes.get("cost_usd"))
@@ -111,7 +112,7 @@ def _read_model_call(record: Record, own: RecordFacts) -> RecordFacts:
     return replace(own, use=use)
 
 
-def _read_tool_call(record: Record, own: RecordFacts) -> RecordFacts:
+def _read_tool_call(record: Record, own: SessionRecord) -> SessionRecord:
     if not record.text("tool_name"):
         return replace(own, agent="")
     failed = record.attributes.get("success") in ("false", False)
@@ -127,9 +128,8 @@ def _read_tool_call(record: Record, own: RecordFacts) -> RecordFacts:
     if given is None:
         named = {"command": record.text("full_command"), "file_path": record.text("file_path")}
         given = {name: value for name, value in named.items() if value}
-    return tool_facts(
+    return with_tool_call(
         own,
-        record,
         # The call's own id, because hooks report the same call by it.
         call_id=record.text("tool_use_id", "gen_ai.tool.call.id"),
         at=record.began_at,
@@ -149,14 +149,14 @@ CALL_READERS = {
 }
 
 
-def read_codex(record: Record) -> RecordFacts | None:
+def read_codex(record: Record) -> SessionRecord | None:
     """Read a log event; traces are hundreds of internal spans, and none of them is a turn.
 
     Checked against 0.171.0. Token counts include what was cached.
     """
     if record.signal != "logs":
         return None
-    common = RecordFacts(client="codex", session=record.text("conversation.id"))
+    common = SessionRecord(record=record, client="codex", session=record.text("conversation.id"))
     name = record.name.removeprefix("codex.")
     if name in STREAM_EVENTS:
         usage = usage_with_cached_input(
@@ -177,9 +177,8 @@ def read_codex(record: Record) -> RecordFacts | None:
         # The exit code is in the output; the `success` beside it may be true all the same.
         output, code = output_of(record.text("output"))
         failed = code or record.attributes.get("success") in ("false", False)
-        return tool_facts(
+        return with_tool_call(
             common,
-            record,
             call_id=record.text("call_id"),
             at=record.began_at,
             tool=record.text("tool_name"),
@@ -189,11 +188,11 @@ def read_codex(record: Record) -> RecordFacts | None:
             failure=(output or record.text("error.message") or "failed") if failed else None,
         )
     if name == "user_prompt":
-        return _read_prompt(record, common)
+        return _read_prompt(common)
     return common
 
 
-def read_gemini(record: Record) -> RecordFacts | None:
+def read_gemini(record: Record) -> SessionRecord | None:
     """Read a log event, or a span, which counts only if no log event reported the call.
 
     Checked against 0.61.0. Every response is reported twice, by `gemini_cli.api_response` and by
@@ -201,12 +200,13 @@ def read_gemini(record: Record) -> RecordFacts | None:
     not included in output.
     """
     session = record.text("session.id", "gen_ai.conversation.id")
-    common = RecordFacts(
-        client="gemini", session=session or record.text("session.id", resource=True)
+    common = SessionRecord(
+        record=record, client="gemini", session=session or record.text("session.id", resource=True)
     )
     if record.signal == "traces":
-        facts = conventions.read_genai(record) if conventions.is_genai(record) else None
-        return replace(common, use=facts.use) if facts else None
+        if not conventions.is_genai(record):
+            return None
+        return replace(common, use=conventions.read_genai(record).use)
     name = record.name.removeprefix("gemini_cli.")
     if name == "api_response":
         cached = record.count("cached_content_token_count")
@@ -227,9 +227,8 @@ def read_gemini(record: Record) -> RecordFacts | None:
         # A failed command is reported as a success of the tool that ran it.
         failed = code or record.attributes.get("success") in ("false", False)
         why = record.text("error", "error.message", "error_type")
-        return tool_facts(
+        return with_tool_call(
             common,
-            record,
             call_id=record.text("call_id", "tool_call_id"),
             at=record.began_at,
             tool=record.text("function_name"),
@@ -240,5 +239,5 @@ def read_gemini(record: Record) -> RecordFacts | None:
             failure=(why or (f"exit code {code}" if code else "failed")) if failed else None,
         )
     if name == "user_prompt":
-        return _read_prompt(record, common, prompt_id=record.text("prompt_id"))
+        return _read_prompt(common, prompt_id=record.text("prompt_id"))
     return common

@@ -13,7 +13,7 @@ from missioncontrol.api.otlp.record import (
     ChatMessage,
     ModelUse,
     Record,
-    RecordFacts,
+    SessionRecord,
     ToolAnswer,
     client_of,
     fit_key,
@@ -22,13 +22,13 @@ from missioncontrol.api.otlp.record import (
 )
 from missioncontrol.api.otlp.steps import (
     group_numbered,
-    model_facts,
     parse_json,
     read_arguments,
     read_message,
     read_messages,
-    tool_facts,
     tool_request,
+    with_model_call,
+    with_tool_call,
 )
 
 MODEL_CALLS = frozenset(
@@ -67,13 +67,14 @@ def is_genai(record: Record) -> bool:
     return any(name.startswith(("gen_ai.", "traceloop.")) for name in record.attributes)
 
 
-def read_genai(record: Record) -> RecordFacts:
+def read_genai(record: Record) -> SessionRecord:
     """Read a span, or the event that describes one model call in detail."""
     operation = _operation_of(record)
     agent = record.text("gen_ai.agent.name", "traceloop.association.properties.agent")
     if not agent and record.text("traceloop.span.kind") == "agent":
         agent = record.text("traceloop.entity.name")
-    common = RecordFacts(
+    common = SessionRecord(
+        record=record,
         client=client_of(record.service),
         agent=agent[:100],
         # From the resource if the records have none: some programs set it once for all that they
@@ -98,9 +99,8 @@ def read_genai(record: Record) -> RecordFacts:
         ),
         cost_usd=read_cost(record.attributes.get("gen_ai.usage.cost")),
     )
-    return model_facts(
+    return with_model_call(
         common,
-        record,
         use,
         given=_read_genai_messages(record, "input", "gen_ai.prompt"),
         output=_read_genai_messages(record, "output", "gen_ai.completion"),
@@ -115,7 +115,7 @@ def _operation_of(record: Record) -> str:
     return "chat" if record.has(*INPUT, *OUTPUT) else ""
 
 
-def _read_genai_tool(record: Record, common: RecordFacts) -> RecordFacts:
+def _read_genai_tool(record: Record, common: SessionRecord) -> SessionRecord:
     given = record.attributes.get("gen_ai.tool.call.arguments")
     if given is None:
         # OpenLLMetry records what the framework's function received, including the call's
@@ -144,9 +144,8 @@ def _read_genai_tool(record: Record, common: RecordFacts) -> RecordFacts:
         messages = (message for message in raised if isinstance(message, str) and message)
         failure = next(messages, "") or record.text("error.type") or failure
 
-    return tool_facts(
+    return with_tool_call(
         common,
-        record,
         call_id=record.text("gen_ai.tool.call.id", "gen_ai.tool.call_id"),
         at=record.ended_at,
         tool=record.text("gen_ai.tool.name", "traceloop.entity.name") or record.name,
@@ -188,13 +187,16 @@ def is_openinference(record: Record) -> bool:
     return record.has(KIND_ATTRIBUTE)
 
 
-def read_openinference(record: Record) -> RecordFacts:
+def read_openinference(record: Record) -> SessionRecord:
     """Read a span; `llm.cost.total` is the instrumentation's own figure."""
     kind = record.text(KIND_ATTRIBUTE).upper()
     # Where no agent is named, the graph's node is the agent.
     agent = record.text("agent.name", "graph.node.id")[:100]
-    common = RecordFacts(
-        client=client_of(record.service), session=record.text("session.id"), agent=agent
+    common = SessionRecord(
+        record=record,
+        client=client_of(record.service),
+        session=record.text("session.id"),
+        agent=agent,
     )
     if kind == "LLM":
         # The id is only in the whole response, which is stored as JSON.
@@ -216,18 +218,16 @@ def read_openinference(record: Record) -> RecordFacts:
                 reasoning=record.count("llm.token_count.completion_details.reasoning"),
             ),
         )
-        return model_facts(
+        return with_model_call(
             common,
-            record,
             use,
             given=_read_flat_messages(record, "llm.input_messages."),
             output=_read_flat_messages(record, "llm.output_messages."),
         )
     if kind == "TOOL":
         given = record.attributes.get("tool.parameters", record.attributes.get("input.value"))
-        return tool_facts(
+        return with_tool_call(
             common,
-            record,
             call_id=record.text("tool_call.id", "tool.id"),
             at=record.ended_at,
             tool=record.text("tool.name", "tool_call.function.name") or record.name,

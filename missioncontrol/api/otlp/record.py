@@ -169,10 +169,11 @@ class ModelUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordFacts:
-    """What one record says.
+class SessionRecord:
+    """What one record says of an agent's session.
 
     Attributes:
+        record: The record itself.
         client: The client's name; the first half of the run's key.
         session: The second half; if empty, the session of its trace.
         agent: The agent within the session.
@@ -186,6 +187,7 @@ class RecordFacts:
         failed: It ended badly.
     """
 
+    record: Record
     client: str
     session: str
     agent: str = ""
@@ -197,6 +199,11 @@ class RecordFacts:
     is_unpaired: bool = False
     ends: bool = False
     failed: bool = False
+
+    @property
+    def run_key(self) -> str:
+        """The key of the session's run."""
+        return f"{self.client}:{self.session}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

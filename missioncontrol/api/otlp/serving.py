@@ -26,12 +26,8 @@ from guard.turn import Turn
 from missioncontrol.api.endpoint import PROTOBUF, Request, Response, json_response
 from missioncontrol.api.otlp import decoding, storing
 from missioncontrol.api.otlp.decoding import MAX_RECORDS
-from missioncontrol.api.otlp.record import Batch, Signal
-from missioncontrol.api.otlp.session_records import (
-    SessionRecord,
-    TraceSessions,
-    read_session_records,
-)
+from missioncontrol.api.otlp.record import Batch, SessionRecord, Signal
+from missioncontrol.api.otlp.session_records import TraceSessions, read_session_records
 from missioncontrol.api.web_process import dispatcher, writer
 from missioncontrol.clock import now
 from missioncontrol.costs.ledger import SOURCES, Call
@@ -197,7 +193,7 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
         # Requests count too: a line without a record takes time as well.
         if max(requests, len(session_records)) > MAX_RECORDS:
             raise InvalidRequest(f"At most {MAX_RECORDS} records per recording.", field="file")
-    runs = {one.run_key for one in session_records if one.facts.turns}
+    runs = {one.run_key for one in session_records if one.turns}
     if len(runs) != 1:
         what = f"{len(runs)} sessions" if runs else "no turn of an agent"
         raise InvalidRequest(f"The file contains {what}; a recording is one session.", field="file")
@@ -207,12 +203,12 @@ def read_recording(text: bytes, *, name: str, project: UUID) -> tuple[Recording,
         (one for one in session_records if one.run_key == run),
         key=lambda one: one.record.time_ns,
     )
-    prompt = next((one.facts.prompt for one in ordered if one.facts.prompt), "")
-    agent = next((one.facts.agent for one in ordered if one.facts.agent), ordered[0].facts.client)
+    prompt = next((one.prompt for one in ordered if one.prompt), "")
+    agent = next((one.agent for one in ordered if one.agent), ordered[0].client)
     turns: list[Turn] = []
     proposals = storing.OpenProposals(NO_REDACTION)
     for one in ordered:
-        for turn in (proposals.pair(turn, one.facts) for turn in one.facts.turns):
+        for turn in (proposals.pair(turn, one) for turn in one.turns):
             moment = turn.ts or one.record.began_at or one.record.ended_at
             turns.append(replace(turn, ts=moment, agent=turn.agent or agent))
     recording = Recording(
@@ -267,9 +263,9 @@ def _model_calls(session_records: Sequence[SessionRecord], agent: str) -> list[C
         if call.began_at is not None
     ]
     tools = [
-        TimedStart(name=one.facts.tool_key, agent=one.facts.agent or agent, at=one.record.began_at)
+        TimedStart(name=one.tool_key, agent=one.agent or agent, at=one.record.began_at)
         for one in session_records
-        if one.facts.tool_key and one.record.began_at is not None
+        if one.tool_key and one.record.began_at is not None
     ]
     keys = match_calls_to_tools(begun, tools)
     return [replace(call, turn_key=keys.get(name)) for name, call in reversed(by_id.items())]

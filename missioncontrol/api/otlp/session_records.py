@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -14,14 +14,14 @@ from guard.adapters.parsing import max_session_chars
 from guard.turn import Role, Turn
 from missioncontrol.api.agents import fault_of
 from missioncontrol.api.otlp import coding_agents, conventions
-from missioncontrol.api.otlp.record import CLIENTS, Batch, Record, RecordFacts
+from missioncontrol.api.otlp.record import CLIENTS, Batch, Record, SessionRecord
 from missioncontrol.redaction import NO_REDACTION, Redaction
 from missioncontrol.runs.sanitizing import masked_text
 
 logger = logging.getLogger(__name__)
 
 # The first dialect that recognises a record reads it; the coding agents' own come first.
-DIALECTS: tuple[tuple[Callable[[Record], bool], Callable[[Record], RecordFacts | None]], ...] = (
+DIALECTS: tuple[tuple[Callable[[Record], bool], Callable[[Record], SessionRecord | None]], ...] = (
     (coding_agents.is_from_claude_code, coding_agents.read_claude_code),
     (coding_agents.is_from_codex, coding_agents.read_codex),
     (coding_agents.is_from_gemini, coding_agents.read_gemini),
@@ -32,19 +32,6 @@ DIALECTS: tuple[tuple[Callable[[Record], bool], Callable[[Record], RecordFacts |
 MAX_TRACES = 10_000
 KNOWN_CLIENTS = frozenset(CLIENTS.values())
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRecord:
-    """A record whose session is known, and what it says: both halves of its run's key are set."""
-
-    record: Record
-    facts: RecordFacts
-
-    @property
-    def run_key(self) -> str:
-        """The key of the session's run."""
-        return f"{self.facts.client}:{self.facts.session}"
 
 
 class TraceSessions:
@@ -58,20 +45,20 @@ class TraceSessions:
         self._sessions: OrderedDict[tuple[UUID, str], str] = OrderedDict()
         self._lock = threading.Lock()
 
-    def remember(self, project: UUID, read: Iterable[tuple[Record, RecordFacts]]) -> None:
+    def remember(self, project: UUID, read: Iterable[SessionRecord]) -> None:
         """Note what these records say."""
         with self._lock:
-            for record, facts in read:
-                if record.trace and facts.session:
+            for one in read:
+                if one.record.trace and one.session:
                     # By project too: two of them may use the same trace id.
-                    self._sessions.setdefault((project, record.trace), facts.session)
+                    self._sessions.setdefault((project, one.record.trace), one.session)
             while len(self._sessions) > MAX_TRACES:
                 self._sessions.popitem(last=False)
 
-    def session_of(self, project: UUID, record: Record, facts: RecordFacts) -> str:
+    def session_of(self, project: UUID, one: SessionRecord) -> str:
         """Return a record's session, or else its trace's; an empty text if neither is known."""
         with self._lock:
-            return facts.session or self._sessions.get((project, record.trace), "")
+            return one.session or self._sessions.get((project, one.record.trace), "")
 
 
 def read_session_records(
@@ -81,59 +68,60 @@ def read_session_records(
 
     `own` is what the project masks besides secrets.
     """
-    read = [(record, facts) for record in batch.records if (facts := _read_facts(batch, record))]
+    read = [one for record in batch.records if (one := _read_record(batch, record))]
     # All of them first: the span that names the session may come after others of its trace.
     sessions.remember(project, read)
     agents = _agents_by_span(read)
     sessions_by_client = defaultdict[str, set[str]](set)
-    for _, facts in read:
-        sessions_by_client[facts.client] |= {facts.session} - {""}
+    for one in read:
+        sessions_by_client[one.client] |= {one.session} - {""}
     session_records = []
-    for record, facts in sorted(read, key=lambda one: (one[0].ended_at or EARLIEST, one[0].index)):
-        session = sessions.session_of(project, record, facts)
-        if not session and facts.client not in KNOWN_CLIENTS:
+    for one in sorted(read, key=lambda one: (one.record.ended_at or EARLIEST, one.record.index)):
+        record, is_known = one.record, one.client in KNOWN_CLIENTS
+        session = sessions.session_of(project, one)
+        if not session and not is_known:
             # For an unknown client, only the trace holds its spans together.
             session = record.trace
         elif not session:
             # Known clients name the session in most records: take it if the request has only one.
-            named = sessions_by_client[facts.client]
+            named = sessions_by_client[one.client]
             session = next(iter(named)) if len(named) == 1 else ""
         if not session:
             continue  # an event of no session, such as a program's start
         # With its client it is the run's key, whose column has a limited length.
-        if len(session) > (max_chars := max_session_chars(facts.client)):
+        if len(session) > (max_chars := max_session_chars(one.client)):
             batch.refuse(record.index, f"a session's id has at most {max_chars} characters")
             continue
-        agent = masked_text(facts.agent or agents.get(record.span, ""), own) or ""
-        turns = tuple(replace(turn, agent=turn.agent or agent or None) for turn in facts.turns)
-        own_facts = replace(facts, session=session, agent=agent, turns=turns)
-        if record.signal == "traces" and not record.parent and facts.client not in KNOWN_CLIENTS:
+        agent = masked_text(one.agent or agents.get(record.span, ""), own) or ""
+        turns = tuple(replace(turn, agent=turn.agent or agent or None) for turn in one.turns)
+        of_session = replace(one, session=session, agent=agent, turns=turns)
+        if record.signal == "traces" and not record.parent and not is_known:
             # If the trace is the session, its outermost span ends it.
-            own_facts = replace(own_facts, ends=True, failed=record.failure is not None)
-        session_records.append(SessionRecord(record=record, facts=own_facts))
+            of_session = replace(of_session, ends=True, failed=record.failure is not None)
+        session_records.append(of_session)
     return session_records
 
 
-def _read_facts(batch: Batch, record: Record) -> RecordFacts | None:
+def _read_record(batch: Batch, record: Record) -> SessionRecord | None:
     read = next((read for recognises, read in DIALECTS if recognises(record)), None)
     try:
-        facts = read(record) if read else None
+        one = read(record) if read else None
     except Exception:  # a bug of ours: otherwise the request would be sent again for ever
         logger.exception("a record named %r could not be understood", record.name)
         batch.refuse(record.index, "it could not be understood; the server's log says why")
         return None
-    if facts is None:
+    if one is None:
         return None
-    turns = [*facts.turns]
-    if facts.use is not None:
+    turns = [*one.turns]
+    if one.use is not None:
         # A model call has no turn of its own: check it as if it were one, against the same limits.
-        use = facts.use
+        use = one.use
         turns.append(
             Turn(
                 role=Role.ASSISTANT,
                 content="",
                 call_id=use.call_id,
-                agent=facts.agent,
+                agent=one.agent,
                 model=use.model,
                 provider=use.provider,
                 usage=use.usage,
@@ -144,12 +132,12 @@ def _read_facts(batch: Batch, record: Record) -> RecordFacts | None:
     if fault:
         batch.refuse(record.index, fault)
         return None
-    return facts
+    return one
 
 
-def _agents_by_span(read: Iterable[tuple[Record, RecordFacts]]) -> dict[str, str]:
+def _agents_by_span(read: Iterable[SessionRecord]) -> dict[str, str]:
     """Return the agent of each span: its own, or else that of the span around it."""
-    spans = {record.span: (record.parent, facts.agent) for record, facts in read if record.span}
+    spans = {one.record.span: (one.record.parent, one.agent) for one in read if one.record.span}
     named: dict[str, str] = {}
     for span in spans:
         path, at = {span: None}, span

@@ -19,8 +19,7 @@ from guard.turn import Phase, Role, Turn
 from missioncontrol.api.otlp.record import (
     ChatMessage,
     ModelUse,
-    Record,
-    RecordFacts,
+    SessionRecord,
     ToolAnswer,
     ToolRequest,
     fit_key,
@@ -195,15 +194,14 @@ class _CallIds:
 MAX_AGENT_CHARS, MAX_TOOL_CHARS = 100, 200
 
 
-def model_facts(
-    common: RecordFacts,
-    record: Record,
+def with_model_call(
+    common: SessionRecord,
     use: ModelUse,
     *,
     given: Iterable[ChatMessage],
     output: Iterable[ChatMessage],
-) -> RecordFacts:
-    """Return what tools returned, what a person said, and what the model did and used.
+) -> SessionRecord:
+    """Add a model call to what a record says: its turns, its prompt, and what it used.
 
     `given` is what the model received, `output` what it said.
     """
@@ -215,23 +213,22 @@ def model_facts(
     own = Turn(
         role=Role.ASSISTANT,
         agent=common.agent[:MAX_AGENT_CHARS] or None,
-        ts=record.ended_at,
+        ts=common.record.ended_at,
         call_id=use.call_id or None,
         model=use.model or None,
         provider=use.provider or None,
     )
     return replace(
         common,
-        turns=(*_input_turns(given, own), *_output_turns(output, own, record.key)),
+        turns=(*_input_turns(given, own), *_output_turns(output, own, common.record.key)),
         prompt=next((text for text in reversed(asked) if text), ""),
         # A call with neither is not counted: it would appear as a call without a price.
         use=use if use.usage or use.cost_usd else None,
     )
 
 
-def tool_facts(
-    common: RecordFacts,
-    record: Record,
+def with_tool_call(
+    common: SessionRecord,
     *,
     call_id: str,
     at: datetime | None,
@@ -239,9 +236,9 @@ def tool_facts(
     given: Any,
     result: Any,
     failure: str | None,
-) -> RecordFacts:
-    """Return a tool that has run, as a turn; `call_id` is empty if the record has none."""
-    key = fit_key(call_id or record.key)
+) -> SessionRecord:
+    """Add a tool that has run to what a record says; `call_id` is empty if it has none."""
+    key = fit_key(call_id or common.record.key)
     turn = _tool_turn(key, common.agent, at, tool, given=given, result=result, failure=failure)
     return replace(common, turns=(turn,), tool_key=key, is_unpaired=not call_id)
 

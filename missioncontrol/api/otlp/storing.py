@@ -20,8 +20,7 @@ from django.db import transaction
 from guard.turn import Turn
 from missioncontrol.accounts.models import Project
 from missioncontrol.accounts.selectors import KeyHolder
-from missioncontrol.api.otlp.record import Batch, Record, RecordFacts
-from missioncontrol.api.otlp.session_records import SessionRecord
+from missioncontrol.api.otlp.record import Batch, Record, SessionRecord
 from missioncontrol.compiled_queries import CompiledQuery
 from missioncontrol.costs import telemetry
 from missioncontrol.costs.ledger import Call
@@ -115,7 +114,7 @@ def batch_by_run(
         # If hooks or the SDK report the run, they report its turns too, in more detail.
         turns = _pair_turns(run, new, key.redaction) if run.source == Source.TELEMETRY else []
         records = [telemetry_row(run.id, one, at=at, own=key.redaction) for one in new]
-        is_only_turns = turns and not any(one.facts.use or one.facts.ends for one in new)
+        is_only_turns = turns and not any(one.use or one.ends for one in new)
         arrival = Arrival(
             run=run.id,
             project=key.project,
@@ -139,7 +138,7 @@ def finish_batches(run_batches: Iterable[RunBatch], *, at: datetime) -> None:
     telemetry.count_calls({run: made for run, made in calls.items() if made}, at=at)
     for run_batch in run_batches:
         # Only a run that nothing else reports: a hook knows better when its session ends.
-        last = next((one.facts for one in run_batch.session_records if one.facts.ends), None)
+        last = next((one for one in run_batch.session_records if one.ends), None)
         if last is not None and run_batch.run.source == Source.TELEMETRY:
             sessions.end_session(run_batch.run.id, at=at, failed=last.failed)
     if records := [row for run_batch in run_batches for row in run_batch.records]:
@@ -165,12 +164,10 @@ def _open_run(
     if run is not None and (run.goal or run.source != Source.TELEMETRY):
         return run  # most requests: a run that has its name learns nothing new
     first, own = session_records[0], opener.redaction
-    prompt = next((one.facts.prompt for one in session_records if one.facts.prompt), "")
+    prompt = next((one.prompt for one in session_records if one.prompt), "")
     prompt = masked_text(prompt, own) or ""  # before the name is cut from it
-    name = f"{first.facts.client}: {prompt[:NAME_PROMPT_CHARS]}" if prompt else first.facts.client
-    agent = next(
-        (one.facts.agent for one in session_records if one.facts.agent), first.facts.client
-    )
+    name = f"{first.client}: {prompt[:NAME_PROMPT_CHARS]}" if prompt else first.client
+    agent = next((one.agent for one in session_records if one.agent), first.client)
     if run is None:
         run, is_new = runs.open_run(
             Project.objects.get(pk=opener.project),
@@ -206,9 +203,9 @@ class OpenProposals:
         """Add a proposal that is stored, and so masked already."""
         self._keys[tool, canonical(args)].append(key)
 
-    def pair(self, turn: Turn, facts: RecordFacts) -> Turn:
+    def pair(self, turn: Turn, told: SessionRecord) -> Turn:
         """Add a proposal; give a call without an id the key of the proposal that it answers."""
-        if not (turn.is_proposed or facts.is_unpaired):
+        if not (turn.is_proposed or told.is_unpaired):
             return turn
         # Masked as stored proposals are.
         tool, args = masked_text(turn.tool, self._own), masked_json(turn.args, self._own)
@@ -224,25 +221,25 @@ def _pair_turns(run: Run, session_records: list[SessionRecord], own: Redaction) 
     """Return the turns; a tool call without an id gets the key of the proposal it completes."""
     # A call is completed by the request that proposed it, or by a later one.
     proposals = OpenProposals(own)
-    if any(one.facts.is_unpaired for one in session_records):
+    if any(one.is_unpaired for one in session_records):
         open_ = TurnModel.objects.filter(run=run, phase="proposed", key__isnull=False)
         for key, tool, args in open_.order_by("seq").values_list("key", "tool", "args"):
             proposals.add_stored(key, tool, args)
-    return [proposals.pair(turn, one.facts) for one in session_records for turn in one.facts.turns]
+    return [proposals.pair(turn, one) for one in session_records for turn in one.turns]
 
 
 def telemetry_row(
-    run: UUID, reading: SessionRecord, *, at: datetime, own: Redaction
+    run: UUID, told: SessionRecord, *, at: datetime, own: Redaction
 ) -> TelemetryRecord:
     """Return the row that stores a record."""
-    record, facts = reading.record, reading.facts
+    record = told.record
     return TelemetryRecord(
         run_id=run,
         key=record.key,
         name=masked_name(record.name, 200, own),
-        agent=facts.agent,
+        agent=told.agent,
         attributes=stored_attributes(record.attributes, own),
-        turn_key=facts.tool_key,
+        turn_key=told.tool_key,
         began_at=storable_moment(record.began_at),
         at=at,
     )
@@ -272,17 +269,17 @@ def calls_of(session_records: Sequence[SessionRecord], *, agent: str) -> list[Ca
 
     A call within another is the same call.
     """
-    spans = {one.record.span for one in session_records if one.facts.use and _is_span(one.record)}
+    spans = {one.record.span for one in session_records if one.use and _is_span(one.record)}
     calls: list[Call] = []
     for one in session_records:
-        use, record = one.facts.use, one.record
+        use, record = one.use, one.record
         if use is None or (_is_span(record) and record.parent in spans):
             continue
         calls.append(
             Call(
                 call_id=use.call_id,
                 source=CALL_SOURCES[record.signal],
-                agent=one.facts.agent or agent,
+                agent=one.agent or agent,
                 model=use.model or None,
                 provider=use.provider or None,
                 usage=use.usage,
