@@ -52,8 +52,6 @@ MINIMAL_PREFERENCE = re.compile(r'(?i)(?:^|[,;])\s*return\s*=\s*"?minimal\b')
 # The gap allowed between two requests of a keeper, including a restart of its server.
 KEEPER_GRACE_S = 20.0
 
-Messages = tuple[Message, ...]
-
 
 async def post_turns(request: Request) -> Response:
     """Store turns; with `Prefer: wait=S`, answer once they have been judged."""
@@ -89,18 +87,16 @@ async def post_turns(request: Request) -> Response:
     asked_by = stored.asked_seq if len({turn.agent for turn in turns}) == 1 else None
     # An outbox reports what was done long ago: whether somebody is there to read is asked later.
     is_read = not MINIMAL_PREFERENCE.search(preferred) and not request.key.reports_only
-    messages: Messages = ()
-    if is_read:
-        control, messages = await _take_queued_messages(request, run_id, control, asked_by=asked_by)
+    control, directive = await _directive(
+        request, run_id, control, asked_seq=stored.asked_seq, asked_by=asked_by, is_read=is_read
+    )
     reply = TurnsReply(
         accepted=stored.accepted,
         duplicates=stored.duplicates,
         refused=refused,
         last_seq=stored.last_seq,
         judged=wait_s is not None and control.detected_obs >= stored.obs,
-        directive=await _directive(
-            request, run_id, control, asked_seq=stored.asked_seq, messages=messages
-        ),
+        directive=directive,
         policy_version=stored.run.policy_version,
     )
     body = _replies.dump_json(reply)
@@ -142,10 +138,9 @@ async def get_directive(request: Request) -> Response:
         return Response(204)
     # A caller that names no call may be any of the run's agents.
     asked_by = asked_seq if request.query("call") else None
-    control, messages = await _take_queued_messages(
-        request, run_id, control, asked_by=asked_by, as_agent=as_agent
+    control, directive = await _directive(
+        request, run_id, control, asked_seq=asked_seq, asked_by=asked_by, as_agent=as_agent
     )
-    directive = await _directive(request, run_id, control, asked_seq=asked_seq, messages=messages)
     # A keeper ends its agent and does nothing else: anything else it is told is not delivered yet.
     is_delivered = as_agent or (control.must_stop and not request.key.reports_only)
     after_send = delivery_callback(run_id, control, asked_by=asked_by) if is_delivered else None
@@ -164,47 +159,39 @@ async def post_presence(request: Request) -> Response:
     return json_response({"again_within_s": for_s})
 
 
-async def _take_queued_messages(
-    request: Request,
-    run_id: UUID,
-    control: ControlState,
-    *,
-    asked_by: int | None,
-    as_agent: bool = True,
-) -> tuple[ControlState, Messages]:
-    """Return the state that an answer reports, and the queued messages that leave with it.
-
-    A person's text is noted before it leaves: once the agent may have it, nobody can take it back.
-    No text leaves with a hold; its agent reads the texts when it goes on.
-    """
-    while control.queued_messages and not (request.key.reports_only or control.on_hold):
-        if not as_agent:
-            return control, await dispatcher.read(
-                lambda: directives.queued_messages(run_id, at=now())
-            )
-        take = partial(
-            sessions.take_texts, run_id, version=control.version, asked_by=asked_by, at=now()
-        )
-        taken = await dispatcher.run(take)
-        if taken is not None:
-            return control, taken
-        control = ensure_found(await dispatcher.control_state(run_id), "The run")
-    return control, ()
-
-
 async def _directive(
     request: Request,
     run_id: UUID,
     control: ControlState,
     *,
     asked_seq: int | None,
-    messages: Messages,
-) -> Directive:
-    """Return the directive with these messages; a key that only reports is told to go on."""
+    asked_by: int | None,
+    is_read: bool = True,
+    as_agent: bool = True,
+) -> tuple[ControlState, Directive]:
+    """Return the state that an answer reports, and its directive with the queued messages.
+
+    `is_read`: the messages leave with it. A key that only reports is told to go on.
+    """
     if request.key.reports_only:
-        return directives.proceed_directive(control)
+        return control, directives.proceed_directive(control)
+    messages: tuple[Message, ...] = ()
+    # No text leaves with a hold; its agent reads the texts when it goes on.
+    while is_read and control.queued_messages and not control.on_hold:
+        if not as_agent:
+            messages = await dispatcher.read(lambda: directives.queued_messages(run_id, at=now()))
+            break
+        # A person's text is noted before it leaves: once the agent may have it, nobody can take it
+        # back.
+        take = partial(
+            sessions.take_texts, run_id, version=control.version, asked_by=asked_by, at=now()
+        )
+        if (taken := await dispatcher.run(take)) is not None:
+            messages = taken
+            break
+        control = ensure_found(await dispatcher.control_state(run_id), "The run")
     asked_seq = await unreleased_seq(run_id, control, asked_seq)
-    return directives.make_directive(control, asked_seq=asked_seq, messages=messages)
+    return control, directives.make_directive(control, asked_seq=asked_seq, messages=messages)
 
 
 async def unreleased_seq(run_id: UUID, control: ControlState, asked_seq: int | None) -> int | None:
