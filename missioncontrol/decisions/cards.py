@@ -46,8 +46,9 @@ def open_card(
     """
     # The version is raised first: the card carries the version that a tap on it must name.
     tx.raise_version(run)
-    turns = turns_of(run, signal)
-    shown = _evidence_of(run, signal, turns, at=tx.at)
+    rests_on = all_turns_of(run, signal)
+    own = [turn for turn in rests_on if turn.run_id == run.id]
+    shown = _evidence_of(run, signal, rests_on, at=tx.at)
     waits = needs_verdict and signal.kind != Kind.BUDGET  # a spent sum needs no judge
     decision = Decision(
         run=run,
@@ -55,7 +56,7 @@ def open_card(
         kind=signal.kind,
         detector=signal.detector,
         holds=holds,
-        agent=turns[-1].agent if turns else run.agent,
+        agent=max(own, key=attrgetter("seq")).agent if own else run.agent,
         signal=to_json(signal),
         evidence=to_json(shown),
         version=run.version,
@@ -184,10 +185,10 @@ def judge_autofix(tx: RunTransaction, run: Run, *, tripped: bool = False) -> Non
     )
 
 
-def _evidence_of(run: Run, signal: Signal, turns: Sequence[Turn], *, at: datetime) -> CardEvidence:
+def _evidence_of(
+    run: Run, signal: Signal, rests_on: Sequence[Turn], *, at: datetime
+) -> CardEvidence:
     """Return what a card shows: the turns of the run itself and of linked runs."""
-    # Ids are UUIDv7, the only order that turns of several runs share.
-    rests_on = sorted([*linked_turns_of(signal), *turns], key=attrgetter("id"))
     costs = [turn.cost_usd for turn in rests_on if turn.cost_usd is not None]
     offer = None
     if signal.kind is not Kind.BUDGET:  # no pattern of calls allows a budget
@@ -224,13 +225,13 @@ def turns_of(run: Run, signal: Signal) -> list[Turn]:
     return list(Turn.objects.filter(run=run, seq__in=signal.turns).order_by("seq"))
 
 
-def linked_turns_of(signal: Signal) -> list[Turn]:
-    """Return the turns of linked runs that a signal rests on, oldest first."""
-    wanted = Q()
+def all_turns_of(run: Run, signal: Signal) -> list[Turn]:
+    """Return the turns that a signal rests on, those of linked runs too, oldest first."""
+    wanted = Q(run=run, seq__in=signal.turns)
     for run_id, seq in signal.linked_turns:
         wanted |= Q(run_id=run_id, seq=seq)
-    # An empty condition would match every turn.
-    return list(Turn.objects.filter(wanted).order_by("id")) if wanted else []
+    # Ids are UUIDv7, the only order that turns of several runs share.
+    return list(Turn.objects.filter(wanted).order_by("id"))
 
 
 def _shorten(text: str | None) -> str | None:

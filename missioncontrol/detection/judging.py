@@ -82,7 +82,7 @@ def judge_suspicion(question_id: UUID, *, at: datetime) -> None:
     model: LLMJudge | None = settings.JUDGE
     if question is None or model is None or not _claim(question, model.name, at=at):
         return
-    case = _make_case(question.run, from_json(Signal, question.signal))
+    case = case_of(question)
     ruling, answered_at = _ask_model(model, case, at=at)
     with journal.lock_run(question.run_id, at=answered_at) as (tx, run):
         question.judge = ruling.verdict.judge if ruling.verdict else ruling.asked
@@ -95,9 +95,21 @@ def judge_suspicion(question_id: UUID, *, at: datetime) -> None:
         _charge_calls(tx, run, question, ruling.calls)
 
 
-def case_of(decision: Decision) -> Case:
-    """Return what the judge may know of a card."""
-    return _make_case(decision.run, from_json(Signal, decision.signal))
+def case_of(asked: Decision | Question) -> Case:
+    """Return what the judge may know of a card, or of a suspicion."""
+    run, signal = asked.run, from_json(Signal, asked.signal)
+    before = Turn.objects.filter(run=run, seq__lte=max(signal.turns, default=run.meters.last_seq))
+    # The newest of them, in the order in which they happened.
+    history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
+    requests = before.filter(role="user").order_by("-seq").values_list("content", flat=True)
+    return Case(
+        signal=signal,
+        turns=tuple(map(guard_turn, cards.all_turns_of(run, signal))),
+        history=tuple(map(guard_turn, history)),
+        workspace=tuple(run.workspace),
+        goal=run.goal or None,
+        order=requests.first(),
+    )
 
 
 def apply_verdict(
@@ -120,22 +132,6 @@ def apply_verdict(
             shown = row_of(VerdictRow, verdict, stand_in=stand_in)
             _rule_on_card(tx, run, decision, shown)
         _charge_calls(tx, run, decision, calls)
-
-
-def _make_case(run: Run, signal: Signal) -> Case:
-    before = Turn.objects.filter(run=run, seq__lte=max(signal.turns, default=run.meters.last_seq))
-    # The newest of them, in the order in which they happened.
-    history = reversed(before.order_by("-seq")[:HISTORY_TURNS])
-    requests = before.filter(role="user").order_by("-seq").values_list("content", flat=True)
-    rests_on = [*cards.linked_turns_of(signal), *cards.turns_of(run, signal)]
-    return Case(
-        signal=signal,
-        turns=tuple(guard_turn(turn) for turn in sorted(rests_on, key=lambda turn: turn.id)),
-        history=tuple(guard_turn(turn) for turn in history),
-        workspace=tuple(run.workspace),
-        goal=run.goal or None,
-        order=requests.first(),
-    )
 
 
 def _claim(asked: Decision | Question, judge: str, *, at: datetime) -> bool:
