@@ -18,7 +18,6 @@ from guard.adapters.base import Adapter
 from guard.adapters.hook import HOOK_HEADER, HookEvent, HookWiring
 from guard.errors import UnreadableHook
 from guard.sdk.lineage import parent_of
-from guard.turn import Turn
 from guard.wire import CallAction, Directive
 from guard.wire import Message as WireMessage
 from missioncontrol.accounts.models import Project
@@ -46,7 +45,6 @@ from missioncontrol.runs.ingest import Arrival, IngestResult, offload_large
 from missioncontrol.runs.lifecycle import Source, Status
 from missioncontrol.runs.models import Run
 from missioncontrol.runs.sanitizing import masked_text
-from missioncontrol.wire.runs import Presence
 
 # How long a hook waits for detection before it lets the call run.
 DETECTION_TIMEOUT_S = 25.0
@@ -242,14 +240,17 @@ async def store_event(event: HookEvent, run: Run, *, size: int, own: Redaction) 
     if event.calls:
         await dispatcher.run(lambda: _count_new_calls(event, run))
     turns = tuple(turn for turn in event.turns if fault_of(turn) is None)
+    arrival = Arrival(
+        run=run.id, project=run.project_id, turns=turns, presence=event.presence, redaction=own
+    )
     if not event.proposal_prefix or not turns:
-        return await _store_turns(run, turns, size=size, own=own, presence=event.presence)
+        return await writer.put(arrival, size=size)
     # Outcomes of equal calls that ran at once may find the same proposal: the later one sees that
     # it was completed, and looks again. If none is left, the outcome is a turn by itself.
     for _ in range(MAX_EQUAL_CALLS):
         key = await dispatcher.run(lambda: selectors.find_open_call(run.id, event.proposal_prefix))
         outcome = replace(turns[0], key=key or turns[0].key)
-        stored = await _store_turns(run, (outcome,), size=size, own=own)
+        stored = await writer.put(replace(arrival, turns=(outcome,), presence=None), size=size)
         if stored.accepted or key is None:
             break
     return stored
@@ -281,17 +282,3 @@ def _count_new_calls(event: HookEvent, run: Run) -> None:
         telemetry.count_calls({run.id: new}, at=now())
         # Placed now: the turn of this hook may be the result of the call.
         telemetry.attach_calls_to_turns([run.id], at=now())
-
-
-async def _store_turns(
-    run: Run,
-    turns: tuple[Turn, ...],
-    *,
-    size: int,
-    own: Redaction,
-    presence: Presence | None = None,
-) -> IngestResult:
-    arrival = Arrival(
-        run=run.id, project=run.project_id, turns=turns, presence=presence, redaction=own
-    )
-    return await writer.put(arrival, size=size)
