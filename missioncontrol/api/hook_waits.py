@@ -127,13 +127,19 @@ async def _wait_for_outcome(run_id: UUID, card: UUID, *, for_s: float) -> Permis
 
 
 async def claim_messages(
-    run_id: UUID, *, agents: Collection[str | None] | None = None
+    run_id: UUID,
+    *,
+    agents: Collection[str | None] | None = None,
+    obs: int | None = None,
+    is_repeat: bool = False,
 ) -> list[Message]:
-    """Claim the queued messages for this one answer."""
+    """Claim the queued messages for this one answer, as `sessions.claim_messages` says."""
     while True:
         # The clock is read once a thread is free: from then on an answer counts as about to leave.
         claimed = await dispatcher.run(
-            lambda: sessions.claim_messages(run_id, at=now(), agents=agents)
+            lambda: sessions.claim_messages(
+                run_id, at=now(), agents=agents, obs=obs, is_repeat=is_repeat
+            )
         )
         if claimed is not None:
             return claimed

@@ -88,7 +88,7 @@ async def handle_hook(request: Request) -> Response:
     # A key that only reports is answered as if nothing had been found.
     directive = directives.proceed_directive(control)
     if not request.key.reports_only:
-        directive = await _directive(event, run.id, control, asked_seq=stored.asked_seq)
+        directive = await _directive(event, control, stored)
     answer = adapter.answer(event, directive)
     if answer.get("continue") is False:  # it ends the turn, and no hook reports that
         await store_event(replace(event, turns=(), calls=(), presence="idle"), run, size=0, own=own)
@@ -141,20 +141,21 @@ async def _control_state(run_id: UUID) -> ControlState:
     return ensure_found(await dispatcher.control_state(run_id), "The run")
 
 
-async def _directive(
-    event: HookEvent, run_id: UUID, control: ControlState, *, asked_seq: int
-) -> Directive:
+async def _directive(event: HookEvent, control: ControlState, stored: IngestResult) -> Directive:
     """Claim the queued messages for this one answer, if the model reads it."""
-    seq = await unreleased_seq(run_id, control, asked_seq if event.holds else None)
+    run_id, is_repeat = stored.run.id, stored.duplicates > 0
+    seq = await unreleased_seq(run_id, control, stored.asked_seq if event.holds else None)
     directive = directives.make_directive(control, asked_seq=seq)
     skipped = event.denial_is_read and directive.call is CallAction.SKIP
     is_read = (event.takes_messages or skipped) and not control.must_stop
-    if not (control.queued_messages and is_read):
+    if not ((control.queued_messages or is_repeat) and is_read):
         return directive
     # An answer about a call reaches only the agent that made it; at rest, it is read for all
     # agents.
     readers = None if event.call is None else {event.subagent or event.client}
-    claimed = await hook_waits.claim_messages(run_id, agents=readers)
+    claimed = await hook_waits.claim_messages(
+        run_id, agents=readers, obs=stored.asked_obs, is_repeat=is_repeat
+    )
     messages = (WireMessage(id=str(m.id), text=m.text, agent=m.agent) for m in claimed)
     return replace(directive, messages=tuple(messages))
 

@@ -112,6 +112,9 @@ class Message(models.Model):
     escalation = models.JSONField(null=True, help_text="a guard.wire.Escalation")
     queued_at = models.DateTimeField()
     claimed_at = models.DateTimeField(null=True, help_text="by an answer that may have left since")
+    claimed_obs = models.IntegerField(
+        null=True, help_text="the hook's observation whose answer carries it"
+    )
     delivered_at = models.DateTimeField(null=True)
     withdrawn_at = models.DateTimeField(null=True)
 

@@ -113,9 +113,17 @@ def record_message_read(run_id: UUID, message_id: UUID, *, project: UUID, at: da
 
 
 def claim_messages(
-    run_id: UUID, *, at: datetime, agents: Collection[str | None] | None = None
+    run_id: UUID,
+    *,
+    at: datetime,
+    agents: Collection[str | None] | None = None,
+    obs: int | None = None,
+    is_repeat: bool = False,
 ) -> list[Message] | None:
     """Claim the queued messages for one answer; `record_answer_sent` records that it left.
+
+    `obs`: the observation that is answered. If its caller reports it again (`is_repeat`), it has
+    not read the answer before, which a broken connection swallowed: the same messages go out again.
 
     Returns None if other answers that are about to leave have claimed them. A claim expires if
     its answer never leaves because its caller hung up or its process was killed.
@@ -128,7 +136,10 @@ def claim_messages(
             waiting = waiting.filter(Q(agent=None) | Q(agent__in=agents))
         free = waiting.exclude(directives.is_claimed(at))
         texts = list(free)
-        free.update(claimed_at=at)
+        if is_repeat and obs is not None:
+            carried = Message.objects.filter(run=run_id, claimed_obs=obs, withdrawn_at=None)
+            texts = [*carried.exclude(pk__in=[text.pk for text in texts]).order_by("id"), *texts]
+        free.update(claimed_at=at, claimed_obs=obs)
         return texts if texts or not waiting.exists() else None
 
 

@@ -71,7 +71,8 @@ class Arrival:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestResult:
     """What became of an Arrival. `run` is the row as it was committed;
-    `obs` the run's newest observation; `asked_seq` the turn a directive answers.
+    `obs` the run's newest observation; `asked_seq` the turn a directive answers, `asked_obs` the
+    observation of it that was reported, which a repeat reports again.
     """
 
     accepted: int
@@ -79,6 +80,7 @@ class IngestResult:
     last_seq: int
     obs: int
     asked_seq: int
+    asked_obs: int | None
     run: Run
 
 
@@ -154,11 +156,12 @@ class _TurnBatch:
         if key is not None and not key.reaches(opened_by=run.opened_by, agent=run.agent):
             return NotFound("The run")
         before, asked_seq, duplicates = run.meters.last_obs, run.meters.last_seq, 0
+        asked_obs = None
         first_seq = run.meters.last_seq + 1
         for turn in arrival.turns:
             row, is_new = self.add_turn(run, turn)
             duplicates += not is_new
-            asked_seq = row.seq
+            asked_seq, asked_obs = row.seq, row.first_obs if turn.is_proposed else row.obs
         if arrival.turns:
             run.meters.last_turn_at = self._tx.at
         # A repeat that an outbox sends late must not revive an ended run.
@@ -179,6 +182,7 @@ class _TurnBatch:
             last_seq=run.meters.last_seq,
             obs=run.meters.last_obs,
             asked_seq=asked_seq,
+            asked_obs=asked_obs,
             run=run,
         )
 

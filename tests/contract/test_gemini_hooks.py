@@ -127,6 +127,21 @@ def test_the_third_equal_call_is_held_and_answered_with_the_correction(session):
     assert "hookSpecificOutput" not in session.after("settings.py", "A = 1", error=None)
 
 
+def test_a_correction_lost_on_its_way_is_given_to_the_hook_that_asks_again(session):
+    """The connection broke during the hold: the answer left, and nobody read it."""
+    session.loop()
+    with ThreadPoolExecutor(2) as pool:
+        lost = pool.submit(session.before, timestamp="once")
+        session.card()
+        alive = pool.submit(session.before, timestamp="once")
+        session.tap("inject", message=CORRECTION)
+
+    corrected = {"decision": "deny", "reason": CORRECTION}
+    assert corrected in (lost.result(), alive.result())
+    assert session.before(timestamp="once") == corrected
+    assert session.before("settings.py") == {}
+
+
 def test_a_person_ends_a_held_session(session):
     session.loop()
     with ThreadPoolExecutor(1) as pool:

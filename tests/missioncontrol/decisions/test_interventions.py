@@ -370,6 +370,17 @@ def test_a_message_is_claimed_by_one_answer_only():
     assert (len(first), second) == (1, None)
 
 
+def test_a_repeated_request_gets_the_messages_that_went_with_the_first():
+    run = a_stuck_run()
+    tap(run, "inject", message="The file is token.py.")
+    (first,) = sessions.claim_messages(run.id, at=NOON, obs=5)
+    sessions.record_answer_sent(run.id, None, texts=[first.id], at=NOON)
+
+    assert sessions.claim_messages(run.id, at=NOON, obs=5, is_repeat=True) == [first]
+    assert sessions.claim_messages(run.id, at=NOON, obs=4, is_repeat=True) == []
+    assert sessions.claim_messages(run.id, at=NOON, obs=6) == []
+
+
 def test_a_message_claimed_by_a_killed_process_is_claimed_again():
     run = a_stuck_run()
     tap(run, "inject", message="The file is token.py.")
