@@ -38,7 +38,7 @@ const texts: typeof en = {
   restartWith: "Mit einer Korrektur neu starten",
   fromTheStart: "Was soll von Anfang an anders laufen?",
   restartHint:
-    "Beginnt einen neuen Lauf mit demselben Namen, demselben Ziel und denselben Regeln; seine erste Anweisung ist dieser Text. Dieser Lauf bleibt beendet.",
+    "Beginnt einen neuen Lauf mit demselben Namen, demselben Ziel und denselben Regeln; seine erste Anweisung ist dieser Text. Dieser Lauf geht nicht weiter.",
   notRestarted: "Der Neustart ist fehlgeschlagen.",
   whoStartedWhom: "Wer wen wann gestartet hat",
   linked: "Verbundene Läufe",
