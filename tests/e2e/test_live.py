@@ -111,6 +111,18 @@ def test_a_lost_connection_covers_nothing_in_large_text(on_line):
     assert told["y"] + told["height"] <= search["y"]
 
 
+def test_the_main_button_on_a_phone_says_that_a_tap_is_sent_once_online(on_line, stuck):
+    run = stuck()
+    page, line = on_line("/", phone=True)
+    run.on(page).get_by_role("link", name="Read fix").tap()
+    main = page.get_by_role("button", name="Inject fix")
+    expect(main.get_by_text("skips the call")).to_be_visible()
+
+    line.cut()
+
+    expect(main.get_by_text("sent when online")).to_be_visible()
+
+
 def test_turns_from_while_the_connection_was_lost_appear_once(on_line, agent, person):
     run = agent.open_run(name="away")
     agent.post_turns(run, a_turn("ls"))
