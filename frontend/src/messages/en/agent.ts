@@ -38,7 +38,7 @@ const texts = {
   restartWith: "Restart with a correction",
   fromTheStart: "What should it do differently from the start?",
   restartHint:
-    "Starts a new run with the same name, goal and rules; its first directive carries this text. This run does not go on.",
+    "Starts a new run with the same name, goal and rules; its first directive carries this text. This run does not continue.",
   notRestarted: "It could not be restarted.",
   linked: "Linked runs",
   whoStartedWhom: "Who started whom, and when",
