@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from guard.policy import DEFAULT_POLICY, FITTED_AT, Policy
 from guard.reading.normalize import NEAR_EQUAL
+from guard.reading.outcome import Outcome
 from guard.reading.step import Step
 from guard.reading.terms import BRIEF_ANSWER, FEW_NEW, MANY_NEW, SIMILAR, jaccard
 
@@ -119,70 +120,82 @@ def _find_repeated(
     # Calls with an unknown outcome are counted by `repeat`.
     if step.outcome is None or step.improved or waits or hands_over:
         return "", None
+    found = _find_gains(step, step.outcome, before, done)
+    if not found or step.outcome.has_more or _checks_its_own_edit(step, before):
+        return "", None
+    rank, place = min(found)  # among equals, the latest
+    return GAINS[rank], -place
+
+
+def _find_gains(
+    step: Step, outcome: Outcome, before: Sequence[Step], done: Sequence[Weight]
+) -> list[tuple[int, int]]:
+    """Return the ranks in `GAINS` of all that a call repeats, each with its place, negated."""
     found: list[tuple[int, int]] = []
     # An action that shows another page moved something; an instruction in words only asks.
     moves = not (step.failed or step.is_question or step.runs_code) and bool(_targets(step))
-    places = _comparable_places(step, before, moves=moves)
-    if not places or step.outcome.has_more or _checks_its_own_edit(step, before):
-        return "", None
-    for place in reversed(places):
+    # Equal acknowledgements of different actions are a batch.
+    is_short = len(outcome.text) <= _MAX_ACKNOWLEDGEMENT
+    is_act = step.is_edit or (is_short and not step.is_question and not step.runs_code)
+    is_batch, least = is_act and not step.failed, 0.0 if moves else _least_similarity(step)
+    for place in range(len(before) - 1, -1, -1):
         old = before[place]
+        if not old.is_answered:
+            continue
         is_again = step.request == old.request
-        is_comparable = old.failed is step.failed or step.refers_back
-        if is_comparable and (not is_again or _has_same_answer(step, old, moves=moves)):
-            gain = _compare_requests(step, old)
-            if gain == "same":
-                was_repeated = bool(done[place].repeats)
-                gain = _classify_same(step, before[place + 1 :], was_repeated=was_repeated)
-            if gain and old.agent != step.agent and step.explores:
-                own = sum(one.agent == step.agent and one.is_call for one in before)
-                gain = _NEWCOMER_GAINS[GAINS.index(gain)] if own <= _NEWCOMER_CALLS else gain
-            if gain:
+        is_alike = old.failed is step.failed or step.refers_back
+        if is_again:
+            is_alike = is_alike and _has_same_answer(step, old, moves=moves)
+        elif is_alike:
+            is_alike = not is_batch and _has_similar_answer(step, old, least)
+        if is_alike:
+            if gain := _compare(step, place, before, done):
                 found.append((GAINS.index(gain), -place))
             if is_again and old.agent == step.agent:
                 break
         elif is_again and step.failed and not old.failed:
             break  # it worked in between
-    rank, place = min(found, default=(None, 0))  # among equals, the latest
-    return ("", None) if rank is None else (GAINS[rank], -place)
+    return found
 
 
-def _comparable_places(step: Step, before: Sequence[Step], *, moves: bool) -> list[int]:
-    """Return the places of calls with a similar answer or the same request."""
-    request, key, failure = step.request, step.outcome_key, step.failure
-    size = len(step.answer_terms)
-    # An answer that only says the call was made before stands for an answer of the same command.
-    verb = step.verb if step.refers_back else None
-    # Most attempts bring much: for those, only an equal answer counts. Of two similar answers,
-    # neither has many more terms than the other; of short ones, none more.
+def _compare(step: Step, place: int, before: Sequence[Step], done: Sequence[Weight]) -> str:
+    """Return what a call is to the one at this place, which had the same or a similar answer."""
+    old = before[place]
+    gain = _compare_requests(step, old)
+    if gain == "same":
+        was_repeated = bool(done[place].repeats)
+        gain = _classify_same(step, before[place + 1 :], was_repeated=was_repeated)
+    if gain and old.agent != step.agent and step.explores:
+        own = sum(one.agent == step.agent and one.is_call for one in before)
+        gain = _NEWCOMER_GAINS[GAINS.index(gain)] if own <= _NEWCOMER_CALLS else gain
+    return gain
+
+
+def _least_similarity(step: Step) -> float:
+    """Return how alike the answer to another request must be; 0: only an equal one counts."""
+    if not step.answer_terms:
+        return 0.0
+    if _is_brief(step):
+        return 1.0
+    # Most attempts bring much: for those, only an equal answer counts.
     least = SIMILAR if step.news >= FEW_NEW else _LOOSELY_SIMILAR
-    least = 1.0 if _is_brief(step) else 0.0 if step.news >= MANY_NEW else least
-    least = 0.0 if moves or not size else least
-    return [
-        place
-        for place, old in enumerate(before)
-        if old.is_answered
-        and (
-            old.request == request
-            or old.outcome_key == key
-            or (failure is not None and old.failure == failure)
-            or old.verb == verb
-            or (
-                least
-                and least * size <= len(old.answer_terms)
-                and least * len(old.answer_terms) <= size
-                and _is_similar(step, old, least)
-            )
-        )
-    ]
+    return 0.0 if step.news >= MANY_NEW else least
 
 
-def _is_similar(step: Step, old: Step, least: float) -> bool:
-    """Return whether the answers are at least this alike; usually the bit sets rule it out."""
-    both = len(step.answer_terms) + len(old.answer_terms)
-    apart = (step.bitmap ^ old.bitmap).bit_count()  # at least this many terms differ
-    is_possible = (both - apart) / (both + apart) >= least
-    return is_possible and jaccard(step.answer_terms, old.answer_terms) >= least
+def _has_similar_answer(step: Step, old: Step, least: float) -> bool:
+    """Return whether another request had the same answer, or one that is at least this alike."""
+    if step.outcome_key == old.outcome_key:
+        return True
+    if step.failure is not None and step.failure == old.failure:
+        return True
+    # An answer that only says the call was made before stands for an answer of the same command.
+    if step.refers_back and step.verb == old.verb:
+        return True
+    terms, old_terms = step.answer_terms, old.answer_terms
+    # Of two similar answers, neither has many more terms than the other.
+    fewest = least * max(len(terms), len(old_terms))
+    is_possible = 0 < fewest <= min(len(terms), len(old_terms))
+    return is_possible and jaccard(terms, old_terms) >= least
 
 
 def _classify_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str:
@@ -223,12 +236,8 @@ def _compare_requests(step: Step, old: Step) -> str:
     """Return how the request relates to an earlier one."""
     if step.request == old.request:
         return "same"
-    is_short = step.outcome is not None and len(step.outcome.text) <= _MAX_ACKNOWLEDGEMENT
-    is_batch = step.is_edit or (is_short and not step.is_question and not step.runs_code)
-    if step.runs_code and step.had_effect:  # the answer names what only this call asked for
-        is_batch = is_batch or not step.answer_terms.isdisjoint(step.names - old.names)
-    if is_batch and not step.failed:
-        return ""  # equal acknowledgements of different actions
+    if step.runs_code and step.had_effect and step.answer_terms & (step.names - old.names):
+        return ""  # the answer names what only this call asked for
     # Other targets (a page, a path, an id) differ from other words for the same target.
     if not _differ(_targets(step), _targets(old)):
         elsewhere = _differ(step.names, old.names)

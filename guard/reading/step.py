@@ -12,13 +12,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from guard.caching import RecentCache, lazy_property
+from guard.caching import RecentCache
 from guard.nature import Retry, ToolNature, pick_args, progress_values
 from guard.raw_texts import NO_TEXTS, head_and_tail, raw_texts_of
 from guard.reading import classify, normalize
 from guard.reading.messages import ANNOUNCES, SHOWN_WORK, find_chant, stems_of, strip_stamps
 from guard.reading.outcome import NOTHING_FOUND, SERVICE_BUSY, TIMED_OUT, Outcome
-from guard.reading.terms import NEWS, bitmap_of, words_in
+from guard.reading.terms import NEWS, words_in
 from guard.reading.volatile import mask_temp_paths
 from guard.turn import ActionClass, Role, Turn
 
@@ -117,7 +117,6 @@ class Step(Action):
         *("is_new", "key", "made_progress", "may_repeat", "needs_time", "new_terms", "news"),
         *("outcome", "outcome_key", "outcome_known", "proposed", "raw", "refers_back", "refusals"),
         *("says_new", "seq", "template"),
-        "__dict__",  # holds lazily computed values
     )
 
     def __init__(
@@ -263,11 +262,6 @@ class Step(Action):
         # The same answer for a while is normal use; the same refusal is not.
         stays = self.is_move and not outcome.is_long and not outcome.failed
         self.may_repeat = self.needs_time or stays
-
-    @lazy_property
-    def bitmap(self) -> int:
-        """The terms of what came back as a bit set (`bitmap_of`), which tells most steps apart."""
-        return bitmap_of(self.answer_terms)
 
     @property
     def names(self) -> frozenset[str]:

@@ -17,7 +17,6 @@ from guard.reading.volatile import mask_lines
 
 _HEAD, _TAIL = 9_000, 3_000
 _MAX_LINE, _MAX_WORDS, _MAX_DEPTH = 300, 600, 6
-_BITS = 1024
 _COMBINED = "\n"
 # It begins with the character itself: a lookbehind would be tried at every position.
 _LINE_BREAKS = re.compile(r"[,;}\].!?](?:\s+|(?<![.!?])(?=[\"'{\[]))")
@@ -112,14 +111,6 @@ def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return common / (len(one) + len(other) - common)
 
 
-def bitmap_of(terms: frozenset[str]) -> int:
-    """Return a bit set of the terms: two texts differ in at least as many terms as bits."""
-    marks = bytearray(b"0" * _BITS)  # setting a bit of an int copies it
-    for term in terms:
-        marks[hash(term) % _BITS] = b"1"[0]
-    return int(marks, 2)
-
-
 class TermMemory:
     """Terms seen within the last `span` turns, from which it can be rebuilt."""
 
@@ -142,7 +133,9 @@ class TermMemory:
             self._began = at
             for times in (self._seen, self._seen_before):
                 times.recent, times.older = {}, times.recent
-        self._seen.recent.update(dict.fromkeys(terms, at))
+        recent = self._seen.recent
+        for term in terms:
+            recent[term] = at
 
     def measure_news(self, terms: frozenset[str], at: float) -> tuple[float, float]:
         """Remember an answer's terms; return two shares of new ones, each in [0, 1].

@@ -16,7 +16,14 @@ from guard.bench.fit import (
 )
 from guard.bench.labels import Labelled, Stretch
 from guard.cli import main
-from guard.detectors.score import GAINS, KEEPS, SCORE_FILE, _comparable_places, fitted_weights
+from guard.detectors.score import (
+    GAINS,
+    KEEPS,
+    SCORE_FILE,
+    _has_similar_answer,
+    _least_similarity,
+    fitted_weights,
+)
 from guard.engine import Engine
 from guard.formats import Recording
 from guard.policy import DEFAULT_POLICY
@@ -55,13 +62,14 @@ def weights_of(*turns):
     return [weight.repeats for weight in engine.history.weights]
 
 
-def test_of_few_words_only_as_many_are_looked_at():
+def test_an_answer_of_few_words_is_similar_only_to_the_same_words():
     engine = Engine()
     for name, size in (("mill", "4 kB"), ("weir", "is not there"), ("pond", "4 kB")):
         engine.observe(a_call("size_of", size, name=name))
     *before, newest = engine.history.steps
 
-    assert _comparable_places(newest, before, moves=False) == [0]
+    least = _least_similarity(newest)
+    assert [_has_similar_answer(newest, old, least) for old in before] == [True, False]
 
 
 @pytest.mark.parametrize(("shared", "weights"), [(20, ["", "other_question"]), (19, ["", ""])])

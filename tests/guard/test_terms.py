@@ -8,7 +8,6 @@ from guard.reading.terms import (
     BRIEF_ANSWER,
     NEWS,
     TermMemory,
-    bitmap_of,
     jaccard,
     masked_lines,
     terms_in,
@@ -156,20 +155,3 @@ def test_a_word_more_in_a_long_line_changes_one_part_of_it():
     changed = text.replace("nine. The", "nine today. The", 1)
 
     assert len(set(masked_lines(changed)) - set(masked_lines(text))) == 1
-
-
-SOME_TERMS = st.frozensets(st.integers(0, 4000).map(str), max_size=300)
-
-
-@given(SOME_TERMS, SOME_TERMS, SOME_TERMS)
-def test_texts_differ_by_as_many_terms_as_bits_or_more(shared, one, other):
-    one, other = one | shared, other | shared
-
-    assert (bitmap_of(one) ^ bitmap_of(other)).bit_count() <= len(one ^ other)
-
-
-def test_the_bits_of_other_words_tell_texts_apart():
-    one, other = (frozenset(f"{word}{n}" for n in range(150)) for word in ("mill", "weir"))
-
-    # Half of the words alike would leave at most 100 apart.
-    assert (bitmap_of(one) ^ bitmap_of(other)).bit_count() > 2 / 3 * 150
