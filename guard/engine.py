@@ -23,7 +23,8 @@ from guard.signals import Kind as SignalKind
 from guard.turn import Turn
 
 _MAX_NEAR_SCORE = 0.99
-_NO_ATTEMPTS = (TurnKind.PERSON, TurnKind.NUDGE, TurnKind.NOISE)
+_ANSWER, _NOISE, _NUDGE, _PERSON = map(TurnKind, ("answer", "noise", "nudge", "person"))
+_NO_ATTEMPTS = (_PERSON, _NUDGE, _NOISE)
 # How many attempts are remembered.
 SPAN = 40
 _NEWS_SPAN = 88
@@ -141,14 +142,14 @@ class Engine:
             self._turns += 1
             seq = turn.seq if turn.seq is not None else self._turns - 1
             read = self._reader.read(turn, seq)
-            self._clock += _NOISE_AGE if read.kind is TurnKind.NOISE else 1
+            self._clock += _NOISE_AGE if read.kind is _NOISE else 1
             if read.earlier:  # attempts that had been read as messages
                 self.history.clear()
                 for attempt in read.earlier:
                     self._record(attempt, seq, None, 0)
             if read.kind in _NO_ATTEMPTS:
                 return self._assess_words(read, seq)
-            if read.kind is TurnKind.ANSWER:
+            if read.kind is _ANSWER:
                 place = self.history.find(read.call, proposed=False)
         else:
             old = self.history.steps[place]  # the completion takes the proposal's agent
@@ -198,10 +199,10 @@ class Engine:
 
     def _assess_words(self, read: ReadTurn, seq: int) -> Assessment:
         """Take a turn that is not an attempt; new words of a person reset all streaks."""
-        is_person = read.kind is TurnKind.PERSON
+        is_person = read.kind is _PERSON
         self._meter.take(read.turn, failed=None)
-        if read.kind is not TurnKind.NOISE:
-            self._was_nudged = read.kind is TurnKind.NUDGE
+        if read.kind is not _NOISE:
+            self._was_nudged = read.kind is _NUDGE
         if is_person:
             self._reset_streaks("user")
         self._terms.add(words_in(read.turn.content or ""), self._clock)

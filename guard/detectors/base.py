@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from operator import attrgetter
 from typing import Any, ClassVar
 
 from guard.budget import KnownUsage, UsageMeter
@@ -30,6 +29,7 @@ class History:
         self.steps: list[Step] = []
         self.calls: list[Step] = []  # the steps that are tool calls
         self._proposed = 0  # how many steps are not done yet; usually none
+        self._gains = 0  # how many steps repeat an earlier one; usually none
         self.weights: list[Weight] = []  # what each step does to the stuck score
         self.evidence = 0.0  # for the newest step's agent being stuck (`sum_evidence`)
         # The newest tries of one command with the same failure, weighed as if nothing were between.
@@ -41,29 +41,33 @@ class History:
         self.weights.clear()
         self.calls.clear()
         self.tries = {}
-        self._proposed = 0
+        self._proposed = self._gains = 0
 
     def add(self, step: Step, place: int | None) -> None:
         """Add a step and forget the oldest beyond the span, or replace the step at `place`."""
         self._proposed += step.proposed
         if place is None:
-            self.weights.append(weigh_step(step, self.steps, self.weights))
+            weight = weigh_step(step, self.steps, self.weights)
+            self._gains += weight.gain > 0
+            self.weights.append(weight)
             self.steps.append(step)
             if step.is_call:
                 self.calls.append(step)
-            for old in self.steps[: -self._span]:  # the oldest, if there are too many
-                self._proposed -= old.proposed
-                del self.calls[: old.is_call]
-            del self.steps[: -self._span], self.weights[: -self._span]
+            if len(self.steps) > self._span:
+                oldest = self.steps.pop(0)
+                self._proposed -= oldest.proposed
+                self._gains -= self.weights.pop(0).gain > 0
+                del self.calls[: oldest.is_call]
         else:
             self._proposed -= self.steps[place].proposed
             self.steps[place] = step
             self.weights[place] = weigh_step(step, self.steps[:place], self.weights)
+            self._gains = sum(weight.gain > 0 for weight in self.weights)
             self.calls = [step for step in self.steps if step.is_call]
         self.last = newest = self.steps[-1]
         self.evidence, self.tries = 0.0, {}
-        if not any(map(attrgetter("gain"), self.weights)):
-            return  # usually: nothing remembered repeats anything
+        if not self._gains:
+            return
         counted = self.weights
         # What others did before does not count for a newcomer that looks around.
         looks = newest.explores

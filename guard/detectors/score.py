@@ -12,9 +12,8 @@ import functools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from guard.policy import DEFAULT_POLICY, FITTED_AT, Policy
 from guard.reading.normalize import NEAR_EQUAL
@@ -42,7 +41,8 @@ _MAX_ACKNOWLEDGEMENT = 200
 _MIN_LONG_NAME = 8
 
 
-class Weight(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Weight:
     """What one attempt does to the score, which is first multiplied and then added to."""
 
     gain: float  # what it adds
@@ -191,11 +191,11 @@ def _has_similar_answer(step: Step, old: Step, least: float) -> bool:
     # An answer that only says the call was made before stands for an answer of the same command.
     if step.refers_back and step.verb == old.verb:
         return True
-    terms, old_terms = step.answer_terms, old.answer_terms
+    terms, others = step.answer_terms, old.answer_terms
     # Of two similar answers, neither has many more terms than the other.
-    fewest = least * max(len(terms), len(old_terms))
-    is_possible = 0 < fewest <= min(len(terms), len(old_terms))
-    return is_possible and jaccard(terms, old_terms) >= least
+    if not least or least * len(terms) > len(others) or least * len(others) > len(terms):
+        return False
+    return jaccard(terms, others) >= least
 
 
 def _classify_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -> str:
@@ -212,10 +212,12 @@ def _classify_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -
 
 def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
     """Return whether its agent changed something since the last equal request, with success."""
-    own = (old for old in reversed(before) if old.agent == step.agent and old.is_call)
-    for old in own if not step.failed else ():
-        if old.request == step.request or (old.is_edit and old.had_effect):
-            return old.request != step.request
+    for old in reversed(before) if not step.failed else ():
+        if old.agent == step.agent and old.is_call:
+            if old.request == step.request:
+                return False
+            if old.is_edit and old.had_effect:
+                return True
     return False
 
 

@@ -19,7 +19,7 @@ from guard.reading import Phrase, pattern_of, read_words, text_calls
 from guard.reading.messages import stems_of
 from guard.reading.outcome import looks_failed
 from guard.reading.terms import differ_in_quotes, texts_in, words_in
-from guard.turn import Role, Turn
+from guard.turn import ASSISTANT, SYSTEM, TOOL, USER, Turn
 
 # The tool of a refusal that is heard again: it is read as the outcome of submitting work.
 SUBMISSION = "hand in"
@@ -54,6 +54,9 @@ class TurnKind(Enum):
     NUDGE = "nudge"  # a person's earlier words again, while the agent only talked
     REFUSAL = "refusal"  # an earlier complaint again, whatever was done in between
     NOISE = "noise"  # a notice, a blank or a routing line: neither words nor action
+
+
+_ACTION, _NOISE = TurnKind.ACTION, TurnKind.NOISE
 
 
 class ReadTurn(NamedTuple):
@@ -109,48 +112,48 @@ class TurnReader:
         """Read the next turn, which has this number."""
         turn = text_calls.as_call(turn)
         reports = text_calls.is_report(turn)
-        if turn.role is Role.ASSISTANT and turn.tool is None and not reports:
+        if turn.role is ASSISTANT and turn.tool is None and not reports:
             # A command in a message is a call, if such commands were run before.
             call = text_calls.shown_call(turn)
             self._shows_command = call is not None
             turn = call if call and self._runs_commands else turn
-        if turn.role is Role.SYSTEM and not (self._pending and reports):
+        if turn.role is SYSTEM and not (self._pending and reports):
             again = not self._has_acted and turn.content == self._last_notice
             self._last_notice = turn.content
-            return ReadTurn(TurnKind.NUDGE if again else TurnKind.NOISE, turn)
+            return ReadTurn(TurnKind.NUDGE if again else _NOISE, turn)
         if turn.agent != self._last_named and len(self._names) < _MAX_NAMES:
             self._names |= stems_of(turn.agent or "")
             self._last_named = turn.agent
         if self._is_routing_line(turn):
             self._routing_lines += 1
             is_action = self._routing_lines >= _MIN_ROUTES
-            return ReadTurn(TurnKind.ACTION if is_action else TurnKind.NOISE, turn)
+            return ReadTurn(_ACTION if is_action else _NOISE, turn)
         has_content = (
             turn.tool is not None or turn.result or turn.error or (turn.content or "").strip()
         )
         if has_content:
             self._routing_lines = 0
-        if turn.role is Role.USER and not reports:
+        if turn.role is USER and not reports:
             return self._read_user(turn, seq)
         if not has_content:
             self._blank_turns += 1
             is_action = self._blank_turns >= _MIN_BLANKS
-            return ReadTurn(TurnKind.ACTION if is_action else TurnKind.NOISE, turn)
+            return ReadTurn(_ACTION if is_action else _NOISE, turn)
         self._blank_turns = 0
         turn = self._merge_agents(turn)
         answered = self._read_answer(turn, reports=reports)
         is_list = turn.tool is None and _is_checklist(turn.content or "")
         if answered or is_list or self._note_promise(turn, seq):
-            return answered or ReadTurn(TurnKind.NOISE, turn)
+            return answered or ReadTurn(_NOISE, turn)
         self._last_agent = turn.agent
-        if turn.role is Role.USER:  # a report without a call: drop what ends every report
+        if turn.role is USER:  # a report without a call: drop what ends every report
             turn = replace(
                 turn, content=(turn.content or "").partition(text_calls.REPORT_FOOTER)[0]
             )
         self._remember_call(turn, seq)
-        is_said = turn.role is Role.ASSISTANT and turn.tool is None
+        is_said = turn.role is ASSISTANT and turn.tool is None
         self._last_message = (seq, turn) if is_said and not self._pending else None
-        return ReadTurn(TurnKind.ACTION, turn)
+        return ReadTurn(_ACTION, turn)
 
     def _note_promise(self, turn: Turn, seq: int) -> bool:
         """Note a call whose result only promises one; return whether it was noted."""
@@ -167,7 +170,7 @@ class TurnReader:
         An agent that acts on a complaint about another's attempt continues that attempt. That both
         are asked for the same is no complaint.
         """
-        if turn.role is not Role.ASSISTANT:
+        if turn.role is not ASSISTANT:
             return turn
         name, last = self._merged_agent or (turn.agent, turn.agent)
         name = name if turn.agent == last or self._user_complained else None
@@ -176,7 +179,7 @@ class TurnReader:
 
     def _remember_call(self, turn: Turn, seq: int) -> None:
         """Remember a call without a result, under its number."""
-        if turn.role is Role.TOOL or turn.tool is None or turn.is_proposed:
+        if turn.role is TOOL or turn.tool is None or turn.is_proposed:
             return
         self._has_acted = True
         if turn.agent and len(self._callers) < _MAX_NAMES:
@@ -198,9 +201,9 @@ class TurnReader:
         if turn.is_proposed or turn.args:
             return None
         if not self._pending:
-            is_told = turn.role is Role.TOOL and not turn.tool
+            is_told = turn.role is TOOL and not turn.tool
             return self._read_reply(turn) if is_told or (self._shows_command and reports) else None
-        if turn.role is Role.TOOL or reports:
+        if turn.role is TOOL or reports:
             if turn.content is None and turn.result is None and turn.error is None:
                 return None
             fits = (at for at, call in enumerate(self._pending) if turn.tool in {None, call.tool})
@@ -223,7 +226,7 @@ class TurnReader:
         )
         if call.seq in self._promised:
             self._promised.remove(call.seq)
-            return ReadTurn(TurnKind.ACTION, completed)
+            return ReadTurn(_ACTION, completed)
         return ReadTurn(TurnKind.ANSWER, completed, call.seq)
 
     def _read_reply(self, turn: Turn) -> ReadTurn | None:
@@ -247,7 +250,7 @@ class TurnReader:
             for one in (*alike, reply):  # the same complaint again: these failed
                 one.attempt = replace(one.attempt, error=one.attempt.result)
         earlier: tuple[Turn, ...] = ()
-        if turn.role is not Role.USER or text_calls.is_report(turn):
+        if turn.role is not USER or text_calls.is_report(turn):
             self._runs_commands = self._runs_commands or self._shows_command
         else:
             was_machine, repeats = self._is_machine, self._count_repeats()
@@ -274,7 +277,7 @@ class TurnReader:
 
     def _is_routing_line(self, turn: Turn) -> bool:
         """Return whether a line only says who is next: an agent, one just called, "the agent"."""
-        text, is_message = turn.content or "", turn.role is Role.ASSISTANT and turn.tool is None
+        text, is_message = turn.content or "", turn.role is ASSISTANT and turn.tool is None
         if not is_message or turn.result or len(text) > _MAX_ROUTING:
             return False
         terms = stems_of(text)
@@ -291,7 +294,7 @@ class TurnReader:
     def _read_user(self, turn: Turn, seq: int) -> ReadTurn:
         text = turn.content or ""
         if not text.strip() or _NOTICE.match(text):
-            return ReadTurn(TurnKind.NOISE, turn)
+            return ReadTurn(_NOISE, turn)
         answers = self._last_message is not None and not self._has_acted
         if not self._has_acted and (replied := self._read_reply(turn)) is not None:
             return replied
@@ -312,7 +315,7 @@ class TurnReader:
         # The outcome of submitting work; if the words are the same as before, of whatever was sent.
         if again and complains and (action or any(one.plain == plain for one in again)):
             refusals = sum(one.to == message.to for one in again) + 1
-            attempt = replace(turn, role=Role.ASSISTANT, agent=self._last_agent, tool=SUBMISSION)
+            attempt = replace(turn, role=ASSISTANT, agent=self._last_agent, tool=SUBMISSION)
             handed_in = replace(attempt, args={}, content=None, error=text)
             return ReadTurn(TurnKind.REFUSAL, handed_in, refusals=refusals)
         if again and not (action and message.terms):  # a bare "go on" is no new word
@@ -324,7 +327,7 @@ class TurnReader:
         is_unheard = says_same and bool(stems_of(str(last[1][1])) - stems_of("input"))
         insists = any(map(message.repeats_complaint, before))
         is_same = is_unheard or insists or _GOES_ROUND.occurs_in(text)
-        return ReadTurn(TurnKind.NOISE if is_same else TurnKind.PERSON, turn)
+        return ReadTurn(_NOISE if is_same else TurnKind.PERSON, turn)
 
 
 @dataclass(slots=True)

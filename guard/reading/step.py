@@ -20,7 +20,7 @@ from guard.reading.messages import ANNOUNCES, SHOWN_WORK, find_chant, stems_of, 
 from guard.reading.outcome import NOTHING_FOUND, SERVICE_BUSY, TIMED_OUT, Outcome
 from guard.reading.terms import NEWS, words_in
 from guard.reading.volatile import mask_temp_paths
-from guard.turn import ActionClass, Role, Turn
+from guard.turn import TOOL, ActionClass, Turn
 
 # `timestamp` rejects the year 1, and reads a time without a zone as local time.
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,7 +30,8 @@ FEW_TERMS = 3
 _MAX_BATCH = 12  # the most calls of one answer
 TOOL_AGENT = "tool"  # the speaker of a tool's turn that names no agent
 _UNKNOWN_OUTCOME = Outcome(key=None)
-_MESSAGE, _NO_ARGUMENTS = ActionClass.MESSAGE.value, normalize.Arguments({})
+_MESSAGE, _FILE_EDIT = ActionClass.MESSAGE.value, ActionClass.FILE_EDIT.value
+_NO_ARGUMENTS = normalize.Arguments({})
 
 
 class Action:
@@ -49,7 +50,7 @@ class Action:
             self._read_call(turn, turn.tool, text, args)
         else:
             self._read_message(turn, text)
-        self.is_edit = self.is_call and self.action_class == ActionClass.FILE_EDIT
+        self.is_edit = self.is_call and self.action_class == _FILE_EDIT
         # The terms of a message (`stems_of`), or of a call that hands over or thinks.
         tells = not self.is_call or self.thinks or self.hands_over
         self.terms = stems_of(self.text) if tells else frozenset()
@@ -153,7 +154,7 @@ class Step(Action):
             self._fix_request(turn, outcome, nature)
         request, ts = self.request, turn.ts
         earlier = [step for step in before if step.request == request and step.is_call]
-        is_tool = turn.role is Role.TOOL and turn.tool is None
+        is_tool = turn.role is TOOL and turn.tool is None
         self.seq = seq  # the turn's number
         self.key = turn.key  # the client's id of the turn, by which its completion finds it
         # When it happened, in seconds since 1970; None: unknown.
@@ -162,8 +163,8 @@ class Step(Action):
         self.agent = turn.agent if turn.agent is not None else TOOL_AGENT if is_tool else ""
         # Calls of one answer are few, consecutive and different: otherwise the id may be the run's.
         self.call_id, self.batch_place, self.batch = turn.call_id if self.is_call else None, 0, seq
-        last: Step | None = next((one for one in reversed(before) if one.agent == self.agent), None)
-        if last and self.call_id and last.call_id == self.call_id:
+        own = (one for one in reversed(before) if one.agent == self.agent) if self.call_id else ()
+        if own and (last := next(own, None)) and last.call_id == self.call_id:
             again = last.batch in [step.batch for step in earlier]
             self.batch_place = _MAX_BATCH if again else last.batch_place + 1
             self.batch = last.batch if self.batch_place < _MAX_BATCH else seq

@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Any
 
 from guard.reading import compile_phrases, pattern_of, read_words
-from guard.turn import Role, Turn
+from guard.turn import ASSISTANT, USER, Role, Turn
 
 _MAX_LENGTH, _HEAD, _MAX_ACTION = 40_000, 4000, 500
 _MAX_TRIES, _MAX_BRACES, _MAX_DEPTH = 24, 200, 4
@@ -86,10 +86,10 @@ def as_call(turn: Turn) -> Turn:
             return turn
         call = _find_call(turn.args, "") or _read_script_call(turn.args.get("code"))
         return replace(turn, tool=call[1], args=call[2]) if call else turn
-    if turn.role is Role.ASSISTANT and turn.content:
+    if turn.role is ASSISTANT and turn.content:
         return _read_text_call(turn, turn.content)
     text = turn.content or ""
-    if turn.role is Role.USER and text[:1] == "{" and len(text) < _MAX_LENGTH:
+    if turn.role is USER and text[:1] == "{" and len(text) < _MAX_LENGTH:
         value = _object_at_end(text)[1] or {}
         # A machine's notice has a time; a person may paste an object that has a type.
         is_notice = "user" not in str(value.get("type", "user")) and "time" in value
