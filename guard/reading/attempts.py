@@ -59,7 +59,8 @@ class TurnKind(Enum):
 _ACTION, _NOISE = TurnKind.ACTION, TurnKind.NOISE
 
 
-class ReadTurn(NamedTuple):
+@dataclass(slots=True)
+class ReadTurn:
     """A turn as it is read."""
 
     kind: TurnKind

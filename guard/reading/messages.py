@@ -27,7 +27,8 @@ _WORD = re.compile(r"[^\W_]{3,}|\d+")
 # The same as a table of bytes, at a third of the expression's cost, for texts with no letter beyond
 # ASCII: most have only a dash or a bullet there.
 _ASCII = bytes(range(128))
-_SEPARATORS = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + b" " * 128
+_SEPARATORS = bytes(code if chr(code).isalnum() else 32 for code in range(128)).lower()
+_SEPARATORS += b" " * 128
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _MIN_WORD_LENGTH = 3
 # Distinguishes a message that shows an action or its outcome from talk.
@@ -53,16 +54,18 @@ def strip_stamps(text: str) -> str:
 @functools.lru_cache(maxsize=256)
 def stems_of(text: str) -> frozenset[str]:
     """Return the terms of a text: the stems of its words without filler words."""
-    low = head_and_tail(text).lower()
-    signs = low.encode("utf-8", "surrogatepass")
-    beyond = signs.translate(None, _ASCII).decode("utf-8", "surrogatepass")
+    text = head_and_tail(text)
+    if not (is_ascii := text.isascii()):
+        text = text.lower()
+    signs = text.encode("utf-8", "surrogatepass")
+    beyond = "" if is_ascii else signs.translate(None, _ASCII).decode("utf-8", "surrogatepass")
     if not any(map(str.isalnum, beyond)):
         words = set(signs.translate(_SEPARATORS).decode().split())
         stems = {word[:_STEM_LENGTH] for word in words if len(word) >= _MIN_WORD_LENGTH}
         stems.update([word.strip(_ALPHABET) for word in words if len(word) < _MIN_WORD_LENGTH])
         return frozenset(stems - _FILLER)
     stems = set[str]()
-    for word in set(_WORD.findall(low)):
+    for word in set(_WORD.findall(text)):
         if word[0] < "\u2e80":
             stems.add(word[:_STEM_LENGTH])
         else:  # written without spaces: pairs of characters are its words

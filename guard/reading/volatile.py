@@ -36,7 +36,7 @@ _TEMPORARY_WORDS = frozenset({"tmp", "folders", "shm"})  # one word of each of t
 _MAY_BE_VOLATILE = re.compile(r"[-:_/]|0x|\d[nuµmsh]|.{10}")
 _TEMP_PATH, _LINE_NUMBER = compile_phrases("scratch"), compile_phrases("line_number")
 _NEIGHBOUR_PATTERNS = [(one["hints"], re.compile(one["finds"])) for one in TABLES["beside"]]
-_NEIGHBOUR_HINT = compile_phrases("beside_hint")
+_NEIGHBOUR_HINT = compile_phrases("beside_hint", re.MULTILINE)
 # What a shell prints for a background job: "[1] 46519".
 _JOB = re.compile(r"\[\d+\]\s+\d+")
 _ABSOLUTE_PATH = re.compile(r"/(?:[\w.@+-]+/)+([\w.@+-]+)")
@@ -56,10 +56,13 @@ def mask_lines(lines: list[str]) -> list[str]:
         lines = [PLACEHOLDER if _JOB.fullmatch(line) else line for line in lines]
     # Every plain digit becomes 0, and each mark between words a space.
     signs = "\n".join(lines).encode("utf-8", "surrogatepass").translate(_TO_SHAPE)
-    if b"0" not in signs and signs.isascii():
+    is_ascii = signs.isascii()
+    if b"0" not in signs and is_ascii:
         return lines
     shapes = signs.decode("utf-8", "surrogatepass").split("\n")
-    places = [at for at, shape in enumerate(shapes) if "0" in shape or not shape.isascii()]
+    places = [
+        at for at, shape in enumerate(shapes) if "0" in shape or not (is_ascii or shape.isascii())
+    ]
     marked = [shapes[at] for at in places]
     suspects, may_stand_beside = _find_volatile_words("\n".join(marked))
     if not suspects and not may_stand_beside:
@@ -113,7 +116,9 @@ def _find_volatile_words(shape: str) -> tuple[list[str], bool]:
         and _MAY_BE_VOLATILE.search(word)
         and _VOLATILE_SHAPE.search(word)
     ]
-    hints = [word for word in unknown if _NEIGHBOUR_HINT.search(word.lower())]
+    hints = []
+    if _NEIGHBOUR_HINT.search("\n".join(unknown).lower()):  # usually not
+        hints = [word for word in unknown if _NEIGHBOUR_HINT.search(word.lower())]
     _plain_shapes.update(unknown.difference(suspects, hints))
     if not words.isdisjoint(_TEMPORARY_WORDS):
         suspects += [hint for hint in _TEMPORARY if hint in shape]
