@@ -47,9 +47,8 @@ class History:
         """Add a step and forget the oldest beyond the span, or replace the step at `place`."""
         self._proposed += step.proposed
         if place is None:
-            weight = weigh_step(step, self.steps, self.weights)
-            self._gains += weight.gain > 0
-            self.weights.append(weight)
+            self.weights.append(weigh_step(step, self.steps, self.weights))
+            self._gains += self.weights[-1].gain > 0
             self.steps.append(step)
             if step.is_call:
                 self.calls.append(step)

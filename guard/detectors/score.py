@@ -144,8 +144,8 @@ def _find_gains(
             continue
         is_again = step.request == old.request
         is_alike = old.failed is step.failed or step.refers_back
-        if is_again:
-            is_alike = is_alike and _has_same_answer(step, old, moves=moves)
+        if is_alike and is_again:
+            is_alike = _has_same_answer(step, old, moves=moves)
         elif is_alike:
             is_alike = not is_batch and _has_similar_answer(step, old, least)
         if is_alike:
@@ -160,10 +160,8 @@ def _find_gains(
 
 def _compare(step: Step, place: int, before: Sequence[Step], done: Sequence[Weight]) -> str:
     """Return what a call is to the one at this place, which had the same or a similar answer."""
-    old = before[place]
-    gain = _compare_requests(step, old)
-    if gain == "same":
-        was_repeated = bool(done[place].repeats)
+    old, was_repeated = before[place], bool(done[place].repeats)
+    if (gain := _compare_requests(step, old)) == "same":
         gain = _classify_same(step, before[place + 1 :], was_repeated=was_repeated)
     if gain and old.agent != step.agent and step.explores:
         own = sum(one.agent == step.agent and one.is_call for one in before)
@@ -173,20 +171,16 @@ def _compare(step: Step, place: int, before: Sequence[Step], done: Sequence[Weig
 
 def _least_similarity(step: Step) -> float:
     """Return how alike the answer to another request must be; 0: only an equal one counts."""
-    if not step.answer_terms:
-        return 0.0
-    if _is_brief(step):
-        return 1.0
     # Most attempts bring much: for those, only an equal answer counts.
-    least = SIMILAR if step.news >= FEW_NEW else _LOOSELY_SIMILAR
-    return 0.0 if step.news >= MANY_NEW else least
+    if not step.answer_terms or (step.news >= MANY_NEW and not _is_brief(step)):
+        return 0.0
+    return 1.0 if _is_brief(step) else SIMILAR if step.news >= FEW_NEW else _LOOSELY_SIMILAR
 
 
 def _has_similar_answer(step: Step, old: Step, least: float) -> bool:
     """Return whether another request had the same answer, or one that is at least this alike."""
-    if step.outcome_key == old.outcome_key:
-        return True
-    if step.failure is not None and step.failure == old.failure:
+    is_same_failure = step.failure is not None and step.failure == old.failure
+    if step.outcome_key == old.outcome_key or is_same_failure:
         return True
     # An answer that only says the call was made before stands for an answer of the same command.
     if step.refers_back and step.verb == old.verb:
@@ -213,11 +207,9 @@ def _classify_same(step: Step, between: Sequence[Step], *, was_repeated: bool) -
 def _checks_its_own_edit(step: Step, before: Sequence[Step]) -> bool:
     """Return whether its agent changed something since the last equal request, with success."""
     for old in reversed(before) if not step.failed else ():
-        if old.agent == step.agent and old.is_call:
-            if old.request == step.request:
-                return False
-            if old.is_edit and old.had_effect:
-                return True
+        is_own = old.agent == step.agent and old.is_call
+        if is_own and (old.request == step.request or (old.is_edit and old.had_effect)):
+            return old.request != step.request
     return False
 
 

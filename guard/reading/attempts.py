@@ -56,9 +56,6 @@ class TurnKind(Enum):
     NOISE = "noise"  # a notice, a blank or a routing line: neither words nor action
 
 
-_ACTION, _NOISE = TurnKind.ACTION, TurnKind.NOISE
-
-
 @dataclass(slots=True)
 class ReadTurn:
     """A turn as it is read."""
@@ -121,14 +118,14 @@ class TurnReader:
         if turn.role is SYSTEM and not (self._pending and reports):
             again = not self._has_acted and turn.content == self._last_notice
             self._last_notice = turn.content
-            return ReadTurn(TurnKind.NUDGE if again else _NOISE, turn)
+            return ReadTurn(TurnKind.NUDGE if again else TurnKind.NOISE, turn)
         if turn.agent != self._last_named and len(self._names) < _MAX_NAMES:
             self._names |= stems_of(turn.agent or "")
             self._last_named = turn.agent
         if self._is_routing_line(turn):
             self._routing_lines += 1
             is_action = self._routing_lines >= _MIN_ROUTES
-            return ReadTurn(_ACTION if is_action else _NOISE, turn)
+            return ReadTurn(TurnKind.ACTION if is_action else TurnKind.NOISE, turn)
         has_content = (
             turn.tool is not None or turn.result or turn.error or (turn.content or "").strip()
         )
@@ -139,13 +136,13 @@ class TurnReader:
         if not has_content:
             self._blank_turns += 1
             is_action = self._blank_turns >= _MIN_BLANKS
-            return ReadTurn(_ACTION if is_action else _NOISE, turn)
+            return ReadTurn(TurnKind.ACTION if is_action else TurnKind.NOISE, turn)
         self._blank_turns = 0
         turn = self._merge_agents(turn)
         answered = self._read_answer(turn, reports=reports)
         is_list = turn.tool is None and _is_checklist(turn.content or "")
         if answered or is_list or self._note_promise(turn, seq):
-            return answered or ReadTurn(_NOISE, turn)
+            return answered or ReadTurn(TurnKind.NOISE, turn)
         self._last_agent = turn.agent
         if turn.role is USER:  # a report without a call: drop what ends every report
             turn = replace(
@@ -154,7 +151,7 @@ class TurnReader:
         self._remember_call(turn, seq)
         is_said = turn.role is ASSISTANT and turn.tool is None
         self._last_message = (seq, turn) if is_said and not self._pending else None
-        return ReadTurn(_ACTION, turn)
+        return ReadTurn(TurnKind.ACTION, turn)
 
     def _note_promise(self, turn: Turn, seq: int) -> bool:
         """Note a call whose result only promises one; return whether it was noted."""
@@ -227,7 +224,7 @@ class TurnReader:
         )
         if call.seq in self._promised:
             self._promised.remove(call.seq)
-            return ReadTurn(_ACTION, completed)
+            return ReadTurn(TurnKind.ACTION, completed)
         return ReadTurn(TurnKind.ANSWER, completed, call.seq)
 
     def _read_reply(self, turn: Turn) -> ReadTurn | None:
@@ -295,7 +292,7 @@ class TurnReader:
     def _read_user(self, turn: Turn, seq: int) -> ReadTurn:
         text = turn.content or ""
         if not text.strip() or _NOTICE.match(text):
-            return ReadTurn(_NOISE, turn)
+            return ReadTurn(TurnKind.NOISE, turn)
         answers = self._last_message is not None and not self._has_acted
         if not self._has_acted and (replied := self._read_reply(turn)) is not None:
             return replied
@@ -328,7 +325,7 @@ class TurnReader:
         is_unheard = says_same and bool(stems_of(str(last[1][1])) - stems_of("input"))
         insists = any(map(message.repeats_complaint, before))
         is_same = is_unheard or insists or _GOES_ROUND.occurs_in(text)
-        return ReadTurn(_NOISE if is_same else TurnKind.PERSON, turn)
+        return ReadTurn(TurnKind.NOISE if is_same else TurnKind.PERSON, turn)
 
 
 @dataclass(slots=True)

@@ -27,8 +27,7 @@ _WORD = re.compile(r"[^\W_]{3,}|\d+")
 # The same as a table of bytes, at a third of the expression's cost, for texts with no letter beyond
 # ASCII: most have only a dash or a bullet there.
 _ASCII = bytes(range(128))
-_SEPARATORS = bytes(code if chr(code).isalnum() else 32 for code in range(128)).lower()
-_SEPARATORS += b" " * 128
+_SEPARATORS = bytes(at if at < 128 and chr(at).isalnum() else 32 for at in range(256)).lower()  # noqa: PLR2004 - ASCII
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _MIN_WORD_LENGTH = 3
 # Distinguishes a message that shows an action or its outcome from talk.
@@ -55,11 +54,10 @@ def strip_stamps(text: str) -> str:
 def stems_of(text: str) -> frozenset[str]:
     """Return the terms of a text: the stems of its words without filler words."""
     text = head_and_tail(text)
-    if not (is_ascii := text.isascii()):
-        text = text.lower()
+    text = text if text.isascii() else text.lower()  # the table lowers ASCII
     signs = text.encode("utf-8", "surrogatepass")
-    beyond = "" if is_ascii else signs.translate(None, _ASCII).decode("utf-8", "surrogatepass")
-    if not any(map(str.isalnum, beyond)):
+    beyond = b"" if text.isascii() else signs.translate(None, _ASCII)
+    if not any(map(str.isalnum, beyond.decode("utf-8", "surrogatepass"))):
         words = set(signs.translate(_SEPARATORS).decode().split())
         stems = {word[:_STEM_LENGTH] for word in words if len(word) >= _MIN_WORD_LENGTH}
         stems.update([word.strip(_ALPHABET) for word in words if len(word) < _MIN_WORD_LENGTH])

@@ -20,8 +20,7 @@ _MAX_LINE, _MAX_WORDS, _MAX_DEPTH = 300, 600, 6
 _COMBINED = "\n"
 # It begins with the character itself: a lookbehind would be tried at every position.
 _LINE_BREAKS = re.compile(r"[,;}\].!?](?:\s+|(?<![.!?])(?=[\"'{\[]))")
-# A byte table, which lowers ASCII too, costs a third of an expression. Almost all characters beyond
-# ASCII are letters.
+# A byte table costs a third of an expression, and lowers ASCII; almost all others are letters.
 _APART = [code for code in range(128) if not chr(code).isalnum() and chr(code) != "_"]
 _SIGNS = bytes(32 if code in _APART else code for code in range(256)).lower()
 _MARKS = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u2022\u00b7"

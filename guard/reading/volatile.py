@@ -56,13 +56,11 @@ def mask_lines(lines: list[str]) -> list[str]:
         lines = [PLACEHOLDER if _JOB.fullmatch(line) else line for line in lines]
     # Every plain digit becomes 0, and each mark between words a space.
     signs = "\n".join(lines).encode("utf-8", "surrogatepass").translate(_TO_SHAPE)
-    is_ascii = signs.isascii()
-    if b"0" not in signs and is_ascii:
+    plain = signs.isascii()
+    if b"0" not in signs and plain:
         return lines
     shapes = signs.decode("utf-8", "surrogatepass").split("\n")
-    places = [
-        at for at, shape in enumerate(shapes) if "0" in shape or not (is_ascii or shape.isascii())
-    ]
+    places = [at for at, one in enumerate(shapes) if "0" in one or not (plain or one.isascii())]
     marked = [shapes[at] for at in places]
     suspects, may_stand_beside = _find_volatile_words("\n".join(marked))
     if not suspects and not may_stand_beside:
@@ -116,9 +114,8 @@ def _find_volatile_words(shape: str) -> tuple[list[str], bool]:
         and _MAY_BE_VOLATILE.search(word)
         and _VOLATILE_SHAPE.search(word)
     ]
-    hints = []
-    if _NEIGHBOUR_HINT.search("\n".join(unknown).lower()):  # usually not
-        hints = [word for word in unknown if _NEIGHBOUR_HINT.search(word.lower())]
+    some = unknown if _NEIGHBOUR_HINT.search("\n".join(unknown).lower()) else ()  # usually none
+    hints = [word for word in some if _NEIGHBOUR_HINT.search(word.lower())]
     _plain_shapes.update(unknown.difference(suspects, hints))
     if not words.isdisjoint(_TEMPORARY_WORDS):
         suspects += [hint for hint in _TEMPORARY if hint in shape]
