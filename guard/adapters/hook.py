@@ -14,6 +14,8 @@ from typing import Literal
 from guard.turn import Turn, Usage
 
 HOOK_HEADER = "X-MissionControl-Hook"
+# Our forwarder sends it when it sends a body again, because nothing came back.
+REPEAT_HEADER = "X-MissionControl-Repeat"
 # The event name that `guard doctor` sends; no agent has one of this name.
 PROBE_EVENT = "Probe"
 # The body that asks whether a server is there.
@@ -149,6 +151,7 @@ class HookEvent:
         stop_hook_active: The agent continues only because of a stop hook.
         proposal_prefix: For an outcome of an agent that gives calls no id: the beginning of its
             proposal's key.
+        is_repeat: Our forwarder may have reported it before.
         shown_to_model: The result as the model reads it, if an answer can only replace it and not
             add to it.
         forwarded: Our forwarder sent it, and keeps waiting across a restart of the server.
@@ -177,6 +180,7 @@ class HookEvent:
     ends_session: bool = False
     stop_hook_active: bool = False
     proposal_prefix: str = ""
+    is_repeat: bool = False
     shown_to_model: str = ""
     # An agent's own request fails when the server restarts; the forwarder asks again.
     forwarded: bool = False

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from guard.adapters.hook import PROBE_BODY
+from guard.adapters.hook import PROBE_BODY, REPEAT_HEADER
 from guard.errors import ServerAway
 from guard.sdk.connections import Connection
 from guard.sdk.flow import Request, Response, Transport
@@ -80,13 +80,16 @@ def forward(
     # Set while a server that held the call is away: only such a server is waited for.
     away_since: float | None = None
     path = f"hooks/{connection.client}/"
-    request_within = partial(Request, method="POST", path=path, body=body, headers=headers or {})
+    sent_headers = dict(headers or {})
+    request_within = partial(Request, method="POST", path=path, body=body)
     with contextlib.closing(transport or ProbingTransport(connection)) as carrier:
         while True:
             asked_at = clock()
             error: ServerAway
             try:
-                answer = carrier.send(request_within(timeout_s=ends_at - clock()))
+                answer = carrier.send(
+                    request_within(timeout_s=ends_at - clock(), headers=sent_headers)
+                )
             except ServerAway as reason:
                 is_cut, error = _is_cut(reason, waited_s=clock() - asked_at), reason
             else:
@@ -109,6 +112,8 @@ def forward(
             away_since = clock() if away_since is None else away_since
             if min(ends_at, away_since + MAX_OUTAGE_S) <= clock() + RETRY_PAUSE_S:
                 raise error
+            # The server may have stored it: agents that give calls no id rely on being told.
+            sent_headers = {**sent_headers, REPEAT_HEADER: "1"}
             sleep(backoff(RETRY_PAUSE_S))
 
 

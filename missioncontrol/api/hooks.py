@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Any
 from uuid import UUID
@@ -15,7 +16,7 @@ from django.conf import settings
 
 from guard.adapters import ADAPTERS, adapter_of
 from guard.adapters.base import Adapter
-from guard.adapters.hook import HOOK_HEADER, HookEvent, HookWiring
+from guard.adapters.hook import HOOK_HEADER, REPEAT_HEADER, HookEvent, HookWiring
 from guard.errors import UnreadableHook
 from guard.sdk.lineage import parent_of
 from guard.wire import CallAction, Directive
@@ -173,7 +174,12 @@ def _read_event(request: Request) -> tuple[Adapter, HookEvent]:
         # Masked before the run's name is cut from it: half a number would not be recognised as one.
         prompt = masked_text(event.prompt, request.key.redaction)
         return adapter, replace(
-            event, wiring=wiring, prompt=prompt, parent_key=parent, relation=relation
+            event,
+            wiring=wiring,
+            prompt=prompt,
+            parent_key=parent,
+            relation=relation,
+            is_repeat=bool(request.headers(REPEAT_HEADER.lower().encode())),
         )
     except UnreadableHook as error:
         raise InvalidRequest(str(error)) from None
@@ -250,6 +256,11 @@ async def store_event(event: HookEvent, run: Run, *, size: int, own: Redaction) 
     # it was completed, and looks again. If none is left, the outcome is a turn by itself.
     for _ in range(MAX_EQUAL_CALLS):
         key = await dispatcher.run(lambda: selectors.find_open_call(run.id, event.proposal_prefix))
+        if key is None and event.is_repeat:
+            # It has completed its call already, unless that report never arrived.
+            find_last = partial(selectors.find_last_call, run.id, event.proposal_prefix)
+            last = replace(turns[0], key=await dispatcher.run(find_last) or turns[0].key)
+            return await writer.put(replace(arrival, turns=(last,), presence=None), size=size)
         outcome = replace(turns[0], key=key or turns[0].key)
         stored = await writer.put(replace(arrival, turns=(outcome,), presence=None), size=size)
         if stored.accepted or key is None:

@@ -74,9 +74,16 @@ def find_open_call(run_id: UUID, key_prefix: str) -> str | None:
 
     The last one: an agent that never said how an earlier call ended will not do so now.
     """
-    keys = Turn.objects.filter(
-        run_id=run_id, key__startswith=key_prefix, phase=Phase.PROPOSED, skipped=False
-    )
+    return _last_key(run_id, key_prefix, phase=Phase.PROPOSED, skipped=False)
+
+
+def find_last_call(run_id: UUID, key_prefix: str) -> str | None:
+    """Return the key of the last call whose key begins with `key_prefix`, ended or not."""
+    return _last_key(run_id, key_prefix)
+
+
+def _last_key(run_id: UUID, key_prefix: str, **conditions: Any) -> str | None:
+    keys = Turn.objects.filter(run_id=run_id, key__startswith=key_prefix, **conditions)
     return keys.order_by("-seq").values_list("key", flat=True).first()
 
 

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from types import MappingProxyType
 from uuid import uuid4
 
 import pytest
@@ -21,11 +22,11 @@ class Session:
         self.agent, self.person = agent, person
         self.id, self._clock = str(uuid4()), count(1)
 
-    def hook(self, event, **fields):
+    def hook(self, event, headers=MappingProxyType({}), **fields):
         stamp = f"2026-11-22T06:00:00.{next(self._clock):06}Z"
         body = {"session_id": self.id, "cwd": "/tidepool", "timestamp": stamp} | fields
         response = self.agent.ask(
-            "POST", "/api/v1/hooks/gemini/", body | {"hook_event_name": event}
+            "POST", "/api/v1/hooks/gemini/", body | {"hook_event_name": event}, **headers
         )
         assert response.status == 200, response.json
         return response.json
@@ -96,6 +97,16 @@ def test_outcomes_of_equal_calls_at_once_are_each_kept(session):
 
     assert [turn["phase"] for turn in turns] == ["done", "done"]
     assert {turn["result"] for turn in turns} == {"one", "two"}
+
+
+def test_an_outcome_that_the_forwarder_sends_again_is_no_second_attempt(session):
+    again = {"X-MissionControl-Repeat": "1"}
+    for _ in range(2):
+        assert session.before("a.py") == {}
+        session.after("a.py")
+        session.after("a.py", headers=again)
+
+    assert [turn["phase"] for turn in session.turns()] == ["done", "done"]
 
 
 def test_a_call_that_never_ended_takes_no_later_ones_result(session):

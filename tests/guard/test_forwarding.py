@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from guard.adapters.hook import REPEAT_HEADER
 from guard.errors import ServerAway, ServerRefused
 from guard.hooks import forwarding
 from guard.hooks.forwarding import MAX_OUTAGE_S, ProbingTransport, ServerSilent, forward
@@ -72,6 +73,14 @@ def test_it_keeps_waiting_across_a_restart():
 
     assert world.forward() == {"it": "ran"}
     assert len({str(request.body) for request in world.requests}) == 1
+
+
+def test_a_body_that_is_sent_again_says_so():
+    world = World(CUT, YES)
+
+    world.forward()
+
+    assert [REPEAT_HEADER in asked.headers for asked in world.requests] == [False, True]
 
 
 def test_a_server_that_is_away_from_the_start_is_not_waited_for():
