@@ -88,6 +88,8 @@ describe("who did it", () => {
   it("is a person by name, and another by its word", () => {
     expect(["ana", "agent", "policy", ""].map(actorName)).toEqual(["ana", "Agent", "Policy", ""]);
     expect(actorName("constructor")).toBe("constructor");
+    // Read by somebody else, it would mean the reader.
+    expect(actorName("you")).toBe("Owner");
     expect(german.actors.policy).toBe("Richtlinie");
   });
 });

@@ -171,6 +171,7 @@ const texts: typeof en = {
     policy: "Richtlinie",
     project: "Projekt",
     terminal: "Terminal",
+    you: "Eigentümer",
   },
   anotherRun: "anderer Lauf",
   /** Why a run ended or stands where it stands. */

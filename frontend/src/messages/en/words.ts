@@ -170,6 +170,8 @@ const texts = {
     policy: "Policy",
     project: "Project",
     terminal: "Terminal",
+    /** To others: the person who started the installation, before they gave a name. */
+    you: "Owner",
   },
   anotherRun: "another run",
   /** Why a run ended or stands where it stands. */
