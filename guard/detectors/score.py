@@ -138,12 +138,13 @@ def _find_gains(
     is_short = len(outcome.text) <= _MAX_ACKNOWLEDGEMENT
     is_act = step.is_edit or (is_short and not step.is_question and not step.runs_code)
     is_batch, least = is_act and not step.failed, 0.0 if moves else _least_similarity(step)
+    request, failed, refers_back = step.request, step.failed, step.refers_back
     for place in range(len(before) - 1, -1, -1):
         old = before[place]
         if not old.is_answered:
             continue
-        is_again = step.request == old.request
-        is_alike = old.failed is step.failed or step.refers_back
+        is_again = old.request == request
+        is_alike = old.failed is failed or refers_back
         if is_alike and is_again:
             is_alike = _has_same_answer(step, old, moves=moves)
         elif is_alike:
@@ -153,7 +154,7 @@ def _find_gains(
                 found.append((GAINS.index(gain), -place))
             if is_again and old.agent == step.agent:
                 break
-        elif is_again and step.failed and not old.failed:
+        elif is_again and failed and not old.failed:
             break  # it worked in between
     return found
 

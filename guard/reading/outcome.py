@@ -38,7 +38,7 @@ _FAILS_EARLY, _TELLS_WHY = Phrase("fails_early"), Phrase("tells_why")
 _LAST_LINE_ERROR = re.compile(r"\s{0,8}[\w.]{0,80}(?:Error|Exception|Failure)\b(?:[:(]|$)")
 _TESTS_FAILED, _TESTS_PASSED = compile_phrases("tests_failed"), Phrase("tests_passed")
 _NAMES_AND_NUMBERS = compile_phrases("names_and_numbers")
-_BARE_NUMBER = re.compile(r"(?<![\w'\"`])\d+(?![\w'\"`])")
+_BARE_NUMBER = re.compile(r"\d(?<![\w'\"`]\d)\d*+(?![\w'\"`])")
 _PICTURE = re.compile(r"\s*[\[<(](?:screenshot|image|picture)\b[^\n]{0,80}\s*", re.IGNORECASE)
 # It may be an object that holds the answer along with a status.
 _ANSWER_FIELD = re.compile(rf"\"(?:{'|'.join(sorted(_WORDS['holds']))})\" ?: ?[\"\[]")
