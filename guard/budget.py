@@ -11,7 +11,7 @@ from typing import Any
 
 from guard.errors import PolicyInvalid
 from guard.pricing import price
-from guard.turn import Turn
+from guard.turn import PROPOSED, Turn
 
 # What can be counted, in the order in which a crossed ceiling is reported.
 UNITS = ("usd", "tokens", "calls", "turns", "seconds", "failures")
@@ -314,7 +314,7 @@ class UsageMeter:
             if new_price is not None:
                 meter.tokens += new_price[0]
                 meter.usd += new_price[1]
-            if not turn.is_proposed:
+            if turn.phase is not PROPOSED:
                 meter.turns += 1
                 meter.calls += turn.tool is not None
                 # An unknown outcome neither ends nor extends a row of failures.

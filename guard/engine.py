@@ -20,7 +20,7 @@ from guard.reading.terms import NEWS, TermMemory, texts_in, words_in
 from guard.reading.text_calls import as_call
 from guard.signals import Assessment, Signal
 from guard.signals import Kind as SignalKind
-from guard.turn import Turn
+from guard.turn import PROPOSED, Turn
 
 _MAX_NEAR_SCORE = 0.99
 _ANSWER, _NOISE, _NUDGE, _PERSON = map(TurnKind, ("answer", "noise", "nudge", "person"))
@@ -136,7 +136,7 @@ class Engine:
 
     def _assess(self, turn: Turn, spent: Spent | None) -> Assessment:
         place = None
-        if not turn.is_proposed:  # it may complete a proposed call
+        if turn.phase is not PROPOSED:  # it may complete a proposed call
             place = self.history.find(turn.seq, turn.key, proposed=True)
         if place is None:
             self._turns += 1

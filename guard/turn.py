@@ -37,7 +37,7 @@ class Phase(StrEnum):
     DONE = "done"
 
 
-_PROPOSED = Phase.PROPOSED
+PROPOSED = Phase.PROPOSED
 
 
 class ActionClass(StrEnum):
@@ -123,4 +123,4 @@ class Turn:
     @property
     def is_proposed(self) -> bool:
         """The call has not run yet: no result may be read from this turn."""
-        return self.phase is _PROPOSED
+        return self.phase is PROPOSED

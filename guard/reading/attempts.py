@@ -19,7 +19,7 @@ from guard.reading import Phrase, pattern_of, read_words, text_calls
 from guard.reading.messages import stems_of
 from guard.reading.outcome import looks_failed
 from guard.reading.terms import differ_in_quotes, texts_in, words_in
-from guard.turn import ASSISTANT, SYSTEM, TOOL, USER, Turn
+from guard.turn import ASSISTANT, PROPOSED, SYSTEM, TOOL, USER, Turn
 
 # The tool of a refusal that is heard again: it is read as the outcome of submitting work.
 SUBMISSION = "hand in"
@@ -177,7 +177,7 @@ class TurnReader:
 
     def _remember_call(self, turn: Turn, seq: int) -> None:
         """Remember a call without a result, under its number."""
-        if turn.role is TOOL or turn.tool is None or turn.is_proposed:
+        if turn.role is TOOL or turn.tool is None or turn.phase is PROPOSED:
             return
         self._has_acted = True
         if turn.agent and len(self._callers) < _MAX_NAMES:
@@ -196,7 +196,7 @@ class TurnReader:
 
     def _read_answer(self, turn: Turn, *, reports: bool) -> ReadTurn | None:
         """Read a tool's or another agent's turn as the outcome of an open call."""
-        if turn.is_proposed or turn.args:
+        if turn.args or turn.is_proposed:
             return None
         if not self._pending:
             is_told = turn.role is TOOL and not turn.tool

@@ -16,7 +16,7 @@ from guard.reading.normalize import canonical_json, mask_echo
 from guard.reading.terms import BRIEF_ANSWER, masked_lines, terms_in, terms_of_lines, words_in
 from guard.reading.text_calls import report_content
 from guard.reading.volatile import PLACEHOLDER, mask_failure
-from guard.turn import Turn
+from guard.turn import PROPOSED, Turn
 
 _WORDS = read_words("answers")
 _MAX_COMPARED = 12_000
@@ -95,7 +95,7 @@ class Outcome(NamedTuple):
 
 def outcome_of(turn: Turn) -> Outcome | None:
     """Read what came back; None: it is unknown."""
-    if turn.is_proposed or turn.tool is None:
+    if turn.tool is None or turn.phase is PROPOSED:
         return None
     if turn.error:
         # Some report the same text as error and result, some only an exit code as the error.

@@ -20,7 +20,7 @@ from guard.reading.messages import ANNOUNCES, SHOWN_WORK, find_chant, stems_of, 
 from guard.reading.outcome import NOTHING_FOUND, SERVICE_BUSY, TIMED_OUT, Outcome
 from guard.reading.terms import NEWS, words_in
 from guard.reading.volatile import mask_temp_paths
-from guard.turn import TOOL, ActionClass, Turn
+from guard.turn import PROPOSED, TOOL, ActionClass, Turn
 
 # `timestamp` rejects the year 1, and reads a time without a zone as local time.
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -168,7 +168,7 @@ class Step(Action):
             again = last.batch in [step.batch for step in earlier]
             self.batch_place = _MAX_BATCH if again else last.batch_place + 1
             self.batch = last.batch if self.batch_place < _MAX_BATCH else seq
-        self.proposed = turn.is_proposed  # the call has not run yet: no outcome
+        self.proposed = turn.phase is PROPOSED  # the call has not run yet: no outcome
         self.outcome = outcome  # what came back; None: unknown
         self.news = news  # share of its terms never seen before, in [0, 1]; 0 where unknown
         self.improved = False  # fewer failures than the last time
