@@ -198,6 +198,7 @@ Label = Literal["loop", "healthy"]
 LABELS: dict[str, Label] = {
     "terminate": "loop",
     "inject": "loop",
+    "restart": "loop",
     "autofix": "loop",
     "continue": "healthy",
     "allowlist": "healthy",

@@ -60,8 +60,8 @@ from missioncontrol.wire.rows import row_of
 NO_CARD = WhyRow(
     kind="", summary="", resolution=None, by=None, message=None, recovered=None, turns_after=None
 )
-# Resolutions of cards that were no loop.
-NO_LOOP_RESOLUTIONS = ("continue", "allowlist", "dismissed", "proceed")
+# Cards that were no loop, whose agent went on unanswered, or that a later card replaced.
+NO_LOOP_RESOLUTIONS = ("continue", "allowlist", "dismissed", "proceed", "superseded")
 # A JSON null read as text: SQLite returns the word.
 UNPRICED = (None, "null")
 IS_OVER = Q(status__in=[status.value for status in (*ENDED, Status.LOST)])

@@ -72,15 +72,16 @@ def test_a_task_type_has_its_own_table_in_a_backtest_too(project):
     assert (row.proposed.flagged, row.today.flagged) == (0, 1)
 
 
-def test_how_cards_were_answered_labels_their_runs(project):
+@pytest.mark.parametrize("answer", ["terminate", "inject", "restart"])
+def test_how_cards_were_answered_labels_their_runs(project, answer):
     loop, fine = a_stuck_run(project), a_stuck_run(project)
-    tap(loop, "terminate")
+    tap(loop, answer, **({} if answer == "terminate" else {"message": "Read the file first."}))
     tap(fine, "continue")
     report(a_run(project), a_call())
 
     row = result(ask(project, {"detectors": []}))
 
-    assert (row.total, row.loops, row.healthy) == (3, 1, 1)
+    assert (row.loops, row.healthy) == (1, 1)
     assert (row.today.loops_found, row.today.healthy_flagged) == (1, 1)
     assert (row.proposed.loops_found, row.proposed.healthy_flagged) == (0, 0)
 
