@@ -153,8 +153,8 @@ class Engine:
                 place = self.history.find(read.call, proposed=False)
         else:
             old = self.history.steps[place]  # the completion takes the proposal's agent
-            named = as_call(replace(turn, agent=old.agent or turn.agent))
-            seq, read = old.seq, ReadTurn(TurnKind.ACTION, named)
+            named = turn if old.agent in {None, "", turn.agent} else replace(turn, agent=old.agent)
+            seq, read = old.seq, ReadTurn(TurnKind.ACTION, as_call(named))
         step, changed = self._record(read.turn, seq, place, read.refusals)
         self._meter.take(turn, failed=step.failed if step.outcome else None)
         agent = step.agent if turn.agent is None else turn.agent  # its own name, not a shared one
