@@ -565,7 +565,7 @@ def test_arguments_that_are_no_object_are_reported_as_input(server, session, arg
     """A model may write any JSON."""
     assert session.before("read_file", args).run
 
-    assert server.requests[-1].turn["args"] == {"input": args}
+    assert server.requests_to("POST", "turns/")[0].turn["args"] == {"input": args}
 
 
 @pytest.mark.parametrize(
@@ -574,4 +574,4 @@ def test_arguments_that_are_no_object_are_reported_as_input(server, session, arg
 def test_what_is_said_in_another_form_is_reported_as_text(server, session, content, text):
     session.say(content)
 
-    assert server.requests[-1].turn["content"] == text
+    assert server.requests_to("POST", "turns/")[0].turn["content"] == text
