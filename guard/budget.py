@@ -200,7 +200,7 @@ def _read_amount(name: str, value: object, start: str) -> Decimal | int | float 
     except InvalidOperation:
         number = None
     if number is None or not number.is_finite() or not MIN_AMOUNT <= number <= MAX_AMOUNT:
-        raise PolicyInvalid(f"{start}{name}", "a number above 0", value)
+        raise PolicyInvalid(f"{start}{name}", "a number above 0, at most 1e15", value)
     if name == "usd":
         return number
     if name == "seconds":
