@@ -100,8 +100,8 @@ class RecentTurns:
         self._used_before = Spent(
             usd=sum((amount for amount in dollars if amount is not None), Decimal(0)),
             tokens=_total_of(usage) if isinstance(usage, Mapping) else 0,
-            calls=int(run.get("calls") or 0),
-            turns=int(run.get("turns") or 0),
+            calls=_count(run.get("calls")),
+            turns=_count(run.get("turns")),
         )
 
     def price_calls(self) -> None:
@@ -126,7 +126,12 @@ class RecentTurns:
 
 def _total_of(usage: Mapping[str, Any]) -> int:
     """Every token of a row's usage, counted once."""
-    return Usage(**{one.name: int(usage.get(one.name) or 0) for one in fields(Usage)}).total
+    return Usage(**{one.name: _count(usage.get(one.name)) for one in fields(Usage)}).total
+
+
+def _count(value: object) -> int:
+    # Whatever answers instead of the server must not break the host.
+    return value if isinstance(value, int) else 0
 
 
 class Offline:

@@ -289,8 +289,8 @@ def _row_faults(run: Run, replayed: ReplayedRun, last: Link) -> Iterator[Fault]:
             expected[name] = datetime.fromisoformat(expected[name])
     for name, value in expected.items():
         if found[name] != value:
-            shown, told = str(found[name])[:200], str(value)[:200]
-            yield fault_at(last, "run_row", what=name, found=shown, expected=told)
+            shown, wanted = str(found[name])[:200], str(value)[:200]
+            yield fault_at(last, "run_row", what=name, found=shown, expected=wanted)
 
 
 def _capped(cost: Decimal) -> Decimal:

@@ -115,9 +115,8 @@ KEPT_BACK = 500
 
 def export_lines(project_id: UUID, *, at: datetime) -> Iterator[bytes]:
     """Yield the lines of a project as it is at one moment; agents may write meanwhile."""
-    known = list(
-        anchors.read_heads(project_id)
-    )  # before the database, which then includes all of them
+    # Before the database, which then includes all of them.
+    known = list(anchors.read_heads(project_id))
     count = 0
     header = {
         "kind": "header",
@@ -354,8 +353,8 @@ def _upgrade_rows(rows: Iterable[ExportedRow]) -> Iterator[ExportedRow]:
         if kind == "run" and "source" not in row:
             # Formerly flags; the earliest exports had none.
             observed, imported = row.pop("observed_only", False), row.pop("imported", False)
-            told = Source.TELEMETRY if observed else Source.AGENT
-            row["source"] = Source.RECORDING if imported else told
+            source = Source.TELEMETRY if observed else Source.AGENT
+            row["source"] = Source.RECORDING if imported else source
         if kind == "run" and "last_seq" in row:
             own = {name: row.pop(name) for name in METERS & row.keys()}
             meters.append(("run_meters", {**own, "run_id": row["id"]}))

@@ -218,7 +218,7 @@ def _visible(found: QuerySet[Share], at: datetime) -> QuerySet[Share]:
         Exists(may), made_by__is_active=True, project__archived_at=None
     )
     # No link shows a run whose words were erased, not even its figures.
-    return live(found, at=at).exclude(Q(run__name=ERASED) | Q(decision__run__name=ERASED))
+    return found.exclude(Q(run__name=ERASED) | Q(decision__run__name=ERASED))
 
 
 def _describe(row: Share) -> str:

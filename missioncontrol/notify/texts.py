@@ -80,14 +80,14 @@ class Figures:
 TABLES = tomllib.loads(
     resources.files("missioncontrol.notify").joinpath("german_sentences.toml").read_text("utf-8")
 )
-DEEDS: Mapping[str, tuple[str, str]] = TABLES["deed"]
+DONE: Mapping[str, tuple[str, str]] = TABLES["done"]
 PLACEHOLDERS = {
-    "@deed": "|".join(DEEDS),
+    "@done": "|".join(DONE),
     "@times": r"once|\d+ times",
     "@has": r"It|The project(?: today)?|The tree of .{1,300}|Agent .{1,300}",
 }
 SENTENCES: tuple[tuple[str, str], ...] = tuple(
-    (re.sub("@(?:deed|times|has)", lambda found: PLACEHOLDERS[found[0]], pattern), says)
+    (re.sub("@(?:done|times|has)", lambda found: PLACEHOLDERS[found[0]], pattern), says)
     for pattern, says in TABLES["sentence"].items()
 )
 
@@ -101,7 +101,7 @@ def sentence(text: str) -> str:
     for pattern, says in _PATTERNS:
         if found := pattern.fullmatch(text):
             parts = found.groupdict()
-            does, rest = DEEDS.get(parts.get("deed", ""), ("", ""))
+            does, rest = DONE.get(parts.get("done", ""), ("", ""))
             written = {name: _WRITERS.get(name, str)(part) for name, part in parts.items()}
             return says.format_map({**written, "does": does, "rest": rest})
     return text

@@ -96,10 +96,10 @@ def republish_events(*, since: datetime, until: datetime) -> None:
     one. A screen that has received it knows its `seq` and ignores it.
     """
     # The projects are named to use the index, which begins with the project.
-    told = JournalRow.objects.filter(
+    recent = JournalRow.objects.filter(
         project__in=Project.objects.values("id"), at__gt=since, at__lte=until
     )
-    last = told.filter(run__meters__event_seq=F("seq"), payload__isnull=False)
+    last = recent.filter(run__meters__event_seq=F("seq"), payload__isnull=False)
     rows = list(last.select_related("run__meters").defer(*(f"run__{one}" for one in LONG_COLUMNS)))
     publication = Publication(
         at=until,

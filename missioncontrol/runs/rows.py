@@ -148,7 +148,7 @@ def run_row(run: Run, *, at: datetime) -> RunRow:
         # One card on the run, and one for each permission that its agent asks for.
         open_decisions=int(run.open_decision is not None) + run.meters.open_permissions,
         budget=ceilings_of(run),
-        budget_state=BudgetState(**told[-1]) if (told := run.meters.notified_budgets) else None,
+        budget_state=BudgetState(**states[-1]) if (states := run.meters.notified_budgets) else None,
         unavailable=capabilities_of(run).unavailable(run.agent),
         relation=run.relation if run.parent_id else None,
         # A stored root names itself, so that one query finds a whole tree; on the wire it has none.

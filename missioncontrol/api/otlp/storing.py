@@ -203,9 +203,9 @@ class OpenProposals:
         """Add a proposal that is stored, and so masked already."""
         self._keys[tool, canonical(args)].append(key)
 
-    def pair(self, turn: Turn, told: SessionRecord) -> Turn:
+    def pair(self, turn: Turn, of: SessionRecord) -> Turn:
         """Add a proposal; give a call without an id the key of the proposal that it answers."""
-        if not (turn.is_proposed or told.is_unpaired):
+        if not (turn.is_proposed or of.is_unpaired):
             return turn
         # Masked as stored proposals are.
         tool, args = masked_text(turn.tool, self._own), masked_json(turn.args, self._own)
@@ -228,18 +228,16 @@ def _pair_turns(run: Run, session_records: list[SessionRecord], own: Redaction) 
     return [proposals.pair(turn, one) for one in session_records for turn in one.turns]
 
 
-def telemetry_row(
-    run: UUID, told: SessionRecord, *, at: datetime, own: Redaction
-) -> TelemetryRecord:
+def telemetry_row(run: UUID, of: SessionRecord, *, at: datetime, own: Redaction) -> TelemetryRecord:
     """Return the row that stores a record."""
-    record = told.record
+    record = of.record
     return TelemetryRecord(
         run_id=run,
         key=record.key,
         name=masked_name(record.name, 200, own),
-        agent=told.agent,
+        agent=of.agent,
         attributes=stored_attributes(record.attributes, own),
-        turn_key=told.tool_key,
+        turn_key=of.tool_key,
         began_at=storable_moment(record.began_at),
         at=at,
     )

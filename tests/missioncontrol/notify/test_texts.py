@@ -28,6 +28,8 @@ from tests.missioncontrol.notify.mail import a_mailbox
 
 SAID = json.loads((ROOT / "frontend/src/messages/sentences.json").read_text())
 OTHERS = [language for language in LANGUAGES if language != "en"]
+# As code and templates name a text: `t.title`, `texts_for(request).title`.
+ASKED_FOR = re.compile(r"(?:(?<![\w.])t|texts_for\(request\))\.([a-z_]+)")
 SAME_EVERYWHERE = {
     "figures.dollars",
     "joining.roles.operator",
@@ -64,6 +66,17 @@ def test_german_leaves_no_text_to_english(monkeypatch):
     monkeypatch.setitem(tables_of("en")["sign_in"], "forgotten_in_german", "Something new")
     with pytest.raises(LookupError, match="forgotten_in_german"):
         TextTable.of("sign_in", "de")
+
+
+def test_every_text_that_is_asked_for_exists():
+    """Types do not see it: tables are read from a file, and a template shows nothing instead."""
+    server = ROOT / "missioncontrol"
+    folders = [server / name for name in ("accounts", "api/views", "history", "notify", "reports")]
+    files = [file for one in folders for file in one.rglob("*") if file.suffix in {".py", ".html"}]
+    named = {name for file in files for name in ASKED_FOR.findall(file.read_text("utf-8"))}
+
+    assert {"too_many", "answered", "is_held"} <= named
+    assert named <= set().union(*tables_of("en").values()) | set(dir(texts_in("en")))
 
 
 @pytest.mark.parametrize("language", OTHERS)
