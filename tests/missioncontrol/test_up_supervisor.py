@@ -66,7 +66,7 @@ def pids_in(log):
 def is_gone(pid):
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the second: it ended while it was read
         return True
     return stat.rsplit(")", 1)[1].split()[0] == "Z"
 
