@@ -146,7 +146,8 @@ def test_killing_the_parent_ends_children_and_grandchildren(tmp_path):
         folder = Path({str(tmp_path)!r})
         lock_fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
         supervisor = Supervisor(lock_fd=lock_fd, report=print)
-        forks = "import os, time; os.fork(); print(os.getpid(), flush=True); time.sleep(60)"
+        # In one write: unbuffered, `print` takes two, and those of two processes may mix.
+        forks = "import os, time; os.fork(); os.write(1, b'%d\\\\n' % os.getpid()); time.sleep(60)"
         argv = [sys.executable, "-c", forks]
         supervisor.start(Command(name="child", argv=argv, log=folder / "log"))
         time.sleep(60)
